@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeFlags } from '../support/command-line.ts';
 import type { BenchRow } from './row.ts';
 
 /**
@@ -33,6 +34,8 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   simnet: () => import('./simnet.ts'),
 };
 const names = Object.keys(benchmarks);
+/** Collections by the engine are part of a turn of the event loop, so these run with the product's settings of the heap. */
+const programs: Readonly<Record<string, string>> = { gap: 'ingest/src/main.ts' };
 const rowsMark = 'bench-rows ';
 
 interface Benchmark {
@@ -47,7 +50,9 @@ async function runHere(name: string): Promise<void> {
 
 function runInChild(name: string): Promise<readonly BenchRow[]> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(import.meta.url), '--child', name], {
+    const program = programs[name];
+    const flags = program === undefined ? [] : nodeFlags(program);
+    const child = spawn(process.execPath, [...flags, '--import', 'tsx', fileURLToPath(import.meta.url), '--child', name], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';

@@ -4,12 +4,13 @@ import { clientAddressOf } from '@sluice/gateway/http/client-address.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { askOnce, RawConnection, type RawAnswer } from '../support/raw-http.ts';
+import { transports } from '../support/transports.ts';
 
 const key = 'sluice_hurried';
 const perMinute = 120;
 const burst = 4;
 
-describe.each(['uws', 'node'] as const)('a key with a small plan over %s', (transport) => {
+describe.each(transports)('a key with a small plan over %s', (transport) => {
   let server: TestGateway;
   beforeAll(async () => {
     server = await startTestGateway({ transport });

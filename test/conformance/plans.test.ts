@@ -10,6 +10,7 @@ import { WebSocket } from 'ws';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { StreamClient } from '../support/stream-client.ts';
 import { addressOf } from '../support/stream-events.ts';
+import { transports } from '../support/transports.ts';
 
 const checkUsage = validator(Usage);
 
@@ -37,7 +38,7 @@ class LimiterInTurns implements CountingLimiter {
 
 let keys = 0;
 
-describe.each(['uws', 'node'] as const)('plans over %s', (transport) => {
+describe.each(transports)('plans over %s', (transport) => {
   let server: TestGateway;
   const clients: StreamClient[] = [];
   beforeAll(async () => {

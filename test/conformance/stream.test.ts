@@ -10,6 +10,7 @@ import { validator } from '@sluice/shared/wire/validate.ts';
 import { goodKey, scopelessKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
 import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+import { transports } from '../support/transports.ts';
 
 const ofReply = Object.fromEntries(Object.entries({ ...replySchemas, ...noticeSchemas }).map(([op, schema]) => [op, validator(schema)]));
 const ofFrame = validator(EventFrame);
@@ -28,7 +29,7 @@ let nextAddress = 1_000_000;
 /** An address that no other test uses. */
 const fresh = (): string => addressOf(nextAddress++);
 
-describe.each(['uws', 'node'] as const)('the stream over %s', (transport) => {
+describe.each(transports)('the stream over %s', (transport) => {
   let server: TestGateway;
   const clients: StreamClient[] = [];
   beforeAll(async () => {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { StreamClient } from '../support/stream-client.ts';
+import { transports } from '../support/transports.ts';
 
 const key = 'sluice_tickets_key';
 const clients: StreamClient[] = [];
@@ -44,7 +45,7 @@ async function refusalOf(client: StreamClient): Promise<[number, string]> {
 
 const unauthenticated = [401, 'UNAUTHENTICATED'];
 
-describe.each(['uws', 'node'] as const)('tickets over %s', (transport) => {
+describe.each(transports)('tickets over %s', (transport) => {
   let server: TestGateway;
   beforeAll(async () => {
     server = await startTestGateway({ transport, config: { trustedProxies: ['127.0.0.1'] } });

@@ -59,21 +59,22 @@ export async function confirmedSlot(rpc: Rpc, signal: AbortSignal): Promise<numb
  * Throws if the node does not answer, or not in the documented form.
  */
 export async function listProgram(rpc: Rpc, program: string, floor: number, tip: number, signal: AbortSignal): Promise<Listing> {
-  const newestFirst: Row[] = [];
-  // Converted page by page: all at once would hold the event loop longer than any page does.
-  const items: Listed[] = [];
+  const newestFirst: Listed[] = [];
+  let previous: Row | undefined;
+  let last: Row | undefined;
   for (let page = 0; page < maxPages; page++) {
-    const rows = await readPage(rpc, program, tip, newestFirst.at(-1)?.signature ?? null, signal);
-    newestFirst.push(...rows);
-    for (const { signature, slot, index, failed } of rows) if (!failed) items.push({ signature, slot, index });
+    const rows = await readPage(rpc, program, tip, last?.signature ?? null, signal);
     if (rows.length === 0) {
-      const end = await isEnd(rpc, program, tip, newestFirst, signal);
-      const firstKept = end ? await firstAvailable(rpc, signal) : (newestFirst.at(-1)?.slot ?? tip) + 1;
-      return listing(items, Math.max(floor, firstKept), tip);
+      const end = await isEnd(rpc, program, tip, previous, last, signal);
+      const firstStored = end ? await firstAvailable(rpc, signal) : (last?.slot ?? tip) + 1;
+      return listing(newestFirst, Math.max(floor, firstStored), tip);
     }
-    if (newestFirst.at(-1)!.slot < floor) return listing(items, floor, tip);
+    for (const row of rows) if (!row.failed) newestFirst.push(row);
+    previous = rows.at(-2) ?? last;
+    last = rows.at(-1)!;
+    if (last.slot < floor) return listing(newestFirst, floor, tip);
   }
-  return listing(items, newestFirst.at(-1)!.slot + 1, tip);
+  return listing(newestFirst, (last?.slot ?? tip) + 1, tip);
 }
 
 /** The rows from `from` on, in chain order. */
@@ -98,10 +99,16 @@ function readRow(value: unknown): Row {
   return { signature, slot, failed, index: typeof transactionIndex === 'number' ? transactionIndex : null };
 }
 
-/** Whether the history ends at the last row: the node still knows that row if it is asked from the one before. */
-async function isEnd(rpc: Rpc, program: string, tip: number, rows: readonly Row[], signal: AbortSignal): Promise<boolean> {
-  const previous = rows.at(-2);
-  if (rows.length === 0) return true;
+/** Whether the history ends at the row `last`: the node still knows that row if it is asked from the row before it. */
+async function isEnd(
+  rpc: Rpc,
+  program: string,
+  tip: number,
+  previous: Row | undefined,
+  last: Row | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (last === undefined) return true;
   if (previous === undefined) return (await readPage(rpc, program, tip, null, signal)).length > 0;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const again = await readPage(rpc, program, tip, previous.signature, signal);

@@ -1,5 +1,5 @@
 /** How long one piece of work may hold the event loop. */
-const turnMs = 3;
+const turnMs = 2;
 const defaultStepsPerLook = 64;
 
 /** Divides long work into turns of the event loop. */
