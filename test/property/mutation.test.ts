@@ -7,11 +7,12 @@ import type { DecodedAccount, Venue } from '@sluice/shared/venues/venue.ts';
 import { describe, expect, it } from 'vitest';
 import { encodeWith } from './encode.ts';
 import { decodeEvent, decodeWith, type PlainDecoded } from '../support/decoded.ts';
+import { fuzzCases } from '../support/fuzz.ts';
 
 /** A million in all: half a million logs, and as many events and accounts. */
-const logRuns = 500_000;
-const eventRuns = 300_000;
-const accountRuns = 200_000;
+const logRuns = fuzzCases(500_000);
+const eventRuns = fuzzCases(300_000);
+const accountRuns = fuzzCases(200_000);
 
 /** Xorshift: the same mutations in every run. */
 function generator(seed: number): (below: number) => number {
@@ -304,7 +305,7 @@ function count(kinds: Record<string, number>, kind: string): void {
   kinds[kind] = (kinds[kind] ?? 0) + 1;
 }
 
-describe('a million mutations', () => {
+describe('random mutations', () => {
   it(`${logRuns} logs: no exception, and a verdict for each`, { timeout: 60_000 }, () => {
     const below = generator(0x5eed);
     const event = Buffer.from(eventSamples[0]![1]).toString('base64');

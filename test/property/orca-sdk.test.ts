@@ -10,13 +10,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { address } from '../simnet/support/test-chain.ts';
 import { tickArrayData, whirlpoolAccountData, type ArrayForm, type ArrayTick } from '../support/whirlpool-accounts.ts';
+import { fuzzCases } from '../support/fuzz.ts';
 
 /**
  * Quotes on Whirlpools against the SDK of the program's authors (1.0.2, the last under the Apache licence), on random pools with ticks in
  * several arrays. Equal to the unit. The SDK never ends if a swap needs more arrays than it has, so it is not asked then.
  */
 const sdk = createRequire(import.meta.url)('@orca-so/whirlpools-core') as typeof WhirlpoolsCore;
-const runs = 4_000;
+const runs = fuzzCases(4_000);
 const seed = 20261123;
 const pool = address('whirlpool');
 const mint = { address: wrappedSolMint, decimals: 9, supply: 0n };

@@ -21,13 +21,14 @@ import { globalData } from '../simnet/programs/pump/state.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { encodeWith } from './encode.ts';
 import { plainQuote, type FeesByKind } from '../support/decoded.ts';
+import { fuzzCases } from '../support/fuzz.ts';
 
 /**
  * Quotes against the programs' own SDKs, over accounts that anchor wrote by their IDLs and both sides read: curves, pools,
  * settings and fee tables of every length and kind. Equal to the unit.
  */
 const swapSdk = createRequire(import.meta.url)('@pump-fun/pump-swap-sdk') as typeof PumpSwapSdk;
-const states = 4_000;
+const states = fuzzCases(4_000);
 const seed = 20261121;
 
 const bn = (value: bigint): BN => new BN(value.toString());
@@ -238,9 +239,9 @@ describe('curves equal @pump-fun/pump-sdk', () => {
       }),
       { seed, numRuns: states },
     );
-    expect(equal).toBeGreaterThan(100);
-    expect(near).toBeGreaterThan(50);
-    expect(cutShort).toBeGreaterThan(100);
+    expect(equal).toBeGreaterThan(states / 40);
+    expect(near).toBeGreaterThan(states / 80);
+    expect(cutShort).toBeGreaterThan(states / 40);
   });
 });
 
