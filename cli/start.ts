@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { endReadyKey, readyKey } from '@sluice/gateway/auth/ready-key.ts';
 import { listWallets, openKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { keystoreName, passphraseFileOf, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { keystoreCost, keystoreName, passphraseFileOf, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { startGateway } from '@sluice/gateway/gateway.ts';
 import { aboutDataDir } from '@sluice/gateway/store/about-data-dir.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/lock.ts';
@@ -144,7 +144,7 @@ async function embeddedWallet(config: Config, store: Store): Promise<string> {
   if (known !== undefined) return known.publicKey;
   const passphrase = readPassphrase(config);
   if (passphrase === null) throw new Error('simnet has no passphrase');
-  const outcome = await openKeystore(store, name, passphrase);
+  const outcome = await openKeystore(store, name, passphrase, keystoreCost(config));
   if (!outcome.ok) {
     throw new SettingError(
       config.keystorePassphraseFile === null ? 'DATA_DIR' : 'KEYSTORE_PASSPHRASE_FILE',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
 import { listWallets, openKeystore, unlockKeystore, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
-import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { keystoreCost, keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
 import { logIdsIn } from '@sluice/gateway/signer/audit/segments.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
@@ -161,7 +161,7 @@ function withKeystore<T>(account: string | undefined, work: (keystore: Keystore,
   return withStore(config, async (store) => {
     const accountId = await accountOf(store, account);
     await noteOperator(store, 'wallets create or import', `account ${accountId ?? operatorAccountId}`);
-    const outcome = await openKeystore(store, keystoreName(config), passphrase);
+    const outcome = await openKeystore(store, keystoreName(config), passphrase, keystoreCost(config));
     if (!outcome.ok) throw new CommandError('The passphrase does not unlock the keystore.');
     return work(outcome.keystore, accountId);
   });

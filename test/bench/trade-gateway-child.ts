@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -45,7 +46,7 @@ const made = await createApiKey(store, {
   limits: { requestsPerMinute: 60e6, burst: 1e6 },
 });
 if (!made.ok) throw new Error('no key could be made');
-const opened = await openKeystore(store, 'cluster', passphrase);
+const opened = await openKeystore(store, 'cluster', passphrase, randomPassphraseCost);
 if (!opened.ok) throw new Error(opened.reason);
 const wallets: string[] = [];
 for (let i = 0; i < Number(walletCount); i++) wallets.push((await opened.keystore.create(null))!.publicKey);

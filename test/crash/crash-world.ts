@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
@@ -113,7 +114,7 @@ function openChain(closers: Closers): { chain: SimChain; coins: readonly QuotedC
 }
 
 async function openKeys(store: Store): Promise<{ keystore: Keystore; keystoreKey: Uint8Array }> {
-  const outcome = await openKeystore(store, keystoreName, passphrase);
+  const outcome = await openKeystore(store, keystoreName, passphrase, randomPassphraseCost);
   const stored = await store.wallets.keystore(keystoreName);
   const keystoreKey = stored === null ? null : await unlockKeystore(keystoreName, stored, passphrase);
   if (!outcome.ok || keystoreKey === null) throw new Error('the keystore does not open');

@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { listWallets, openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { listWallets, openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { keystoreCost } from '@sluice/gateway/custody/passphrase.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -22,7 +24,7 @@ afterEach(async () => {
 });
 
 async function unlock(passphrase = 'a passphrase', name = 'cluster'): Promise<Keystore> {
-  const outcome = await openKeystore(store, name, passphrase);
+  const outcome = await openKeystore(store, name, passphrase, randomPassphraseCost);
   if (!outcome.ok) throw new Error(outcome.reason);
   return outcome.keystore;
 }
@@ -39,8 +41,30 @@ describe('the keystore', () => {
 
   it('refuses another passphrase', async () => {
     await unlock();
-    expect(await openKeystore(store, 'cluster', 'another one')).toEqual({ ok: false, reason: 'wrong-passphrase' });
-    expect(await openKeystore(store, 'cluster', '')).toEqual({ ok: false, reason: 'wrong-passphrase' });
+    expect(await openKeystore(store, 'cluster', 'another one', randomPassphraseCost)).toEqual({ ok: false, reason: 'wrong-passphrase' });
+    expect(await openKeystore(store, 'cluster', '', randomPassphraseCost)).toEqual({ ok: false, reason: 'wrong-passphrase' });
+  });
+
+  it('costs a guess at the passphrase of a real cluster 128 MiB, and less only for a random passphrase of simnet', async () => {
+    const rpc = { httpUrls: ['http://127.0.0.1:1'], wsUrls: ['ws://127.0.0.1:1'] };
+    expect(keystoreCost({ rpc, dataDir, keystorePassphraseFile: 'file' })).toBe(17);
+    expect(keystoreCost({ rpc: null, dataDir, keystorePassphraseFile: 'file' })).toBe(17);
+    expect(keystoreCost({ rpc: null, dataDir, keystorePassphraseFile: null })).toBe(12);
+    const created = await openKeystore(store, 'cluster', 'a passphrase', 17);
+    expect(created).toMatchObject({ ok: true });
+    const stored = (await store.wallets.keystore('cluster'))!;
+    expect(stored.salt[0]).toBe(17);
+    expect(await unlockKeystore('cluster', stored, 'a passphrase')).not.toBeNull();
+  });
+
+  it('opens with no other cost, and with no salt that it did not make', async () => {
+    await unlock();
+    const { salt, proof } = (await store.wallets.keystore('cluster'))!;
+    for (const cost of [0, 11, 13, 18, 255]) {
+      const changed = Buffer.concat([Uint8Array.of(cost), salt.subarray(1)]);
+      expect(await unlockKeystore('cluster', { salt: changed, proof }, 'a passphrase'), String(cost)).toBeNull();
+    }
+    expect(await unlockKeystore('cluster', { salt: salt.subarray(0, 32), proof }, 'a passphrase')).toBeNull();
   });
 
   it('separates the wallets of two keystores', async () => {

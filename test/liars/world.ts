@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { createRandom } from '../simnet/market/random.ts';
 import { wallet } from '../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
@@ -74,7 +75,7 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
   }
   const store = await openEmbeddedStore(folder);
   const { key: apiKey } = await makeKey(store, { plan: 'enterprise' });
-  const outcome = await openKeystore(store, keystoreName, passphrase);
+  const outcome = await openKeystore(store, keystoreName, passphrase, randomPassphraseCost);
   if (!outcome.ok) throw new Error(outcome.reason);
   for (const { seed: secret } of keypairs) await outcome.keystore.import(secret, null);
   await store.close();

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { createSigner } from '@sluice/gateway/signer/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { createHalt } from '@sluice/gateway/store/halt.ts';
@@ -15,7 +16,7 @@ const log = createLog({ level: 'trace', name: 'canary' });
 const store = await openStore({ dataDir, databaseUrl: null });
 const halt = createHalt(store, log);
 const limits = { maxOrderLamports: 1_000_000_000n, maxDayLamports: 2_000_000_000n };
-const opened = await openKeystore(store, 'cluster', readFileSync(passphraseFile, 'utf8').trim());
+const opened = await openKeystore(store, 'cluster', readFileSync(passphraseFile, 'utf8').trim(), randomPassphraseCost);
 if (!opened.ok) throw new Error(opened.reason);
 const wallet = await opened.keystore.import(Buffer.from(seedHex, 'hex'), 'canary');
 const publicKey = wallet?.publicKey ?? '';

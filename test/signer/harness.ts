@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/gateway/signer/client.ts';
 import { checkAuditLogs, type AuditReport } from '@sluice/gateway/signer/audit/report.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
@@ -41,7 +42,7 @@ export async function newSignerPlace(): Promise<SignerPlace> {
   const closers: (() => Promise<void> | void)[] = [];
   let opened: Promise<Keystore> | null = null;
   const keystore = (): Promise<Keystore> =>
-    (opened ??= openKeystore(store, 'cluster', passphrase).then((outcome) => {
+    (opened ??= openKeystore(store, 'cluster', passphrase, randomPassphraseCost).then((outcome) => {
       if (!outcome.ok) throw new Error(outcome.reason);
       return outcome.keystore;
     }));

@@ -19,6 +19,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { afterEach, expect, it } from 'vitest';
 import { currentBuild } from '../../compile/build-folder.mjs';
@@ -100,7 +101,7 @@ it.skipIf(process.getuid?.() !== 0)(
     const store = await openStore({ dataDir, databaseUrl: null, signerDir });
     closers.push(() => store.close());
     for (const name of readdirSync(dataDir)) chownSync(join(dataDir, name), gatewayUid, gatewayUid);
-    const opened = await openKeystore(store, 'cluster', passphrase);
+    const opened = await openKeystore(store, 'cluster', passphrase, randomPassphraseCost);
     if (!opened.ok) throw new Error(opened.reason);
     const wallet = (await opened.keystore.create(null))!.publicKey;
     const socket = join(run, 'signer.sock');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { wallet } from '../simnet/market/wallets.ts';
@@ -114,7 +115,7 @@ async function openAccounts(folder: string): Promise<{ readonly apiKey: string; 
   const store = await openEmbeddedStore(folder);
   try {
     const { key: apiKey } = await makeKey(store, { plan: 'enterprise' });
-    const outcome = await openKeystore(store, keystoreName, passphrase);
+    const outcome = await openKeystore(store, keystoreName, passphrase, randomPassphraseCost);
     const { publicKey, seed } = wallet('soak', 'custodial');
     if (!outcome.ok || (await outcome.keystore.import(seed, null)) === null) throw new Error('no wallet was made');
     return { apiKey, publicKey };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import { openTrading, type Trading } from '@sluice/gateway/orders/trading.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -321,7 +322,7 @@ export async function startTradingWorld({
     writeFileSync(passphraseFile, 'a passphrase for nothing of worth\n', { mode: 0o600 });
     const store = await openEmbeddedStore(dataDir);
     closers.push(() => store.close());
-    const opened = await openKeystore(store, keystoreName, 'a passphrase for nothing of worth');
+    const opened = await openKeystore(store, keystoreName, 'a passphrase for nothing of worth', randomPassphraseCost);
     if (!opened.ok) throw new Error(opened.reason);
     const { keystore } = opened;
     const bus = await createBus({ redisUrls: null, log });

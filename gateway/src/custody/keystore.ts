@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredKeystore, StoredWallet } from '../store/wallet-table.ts';
-import { deriveKey, saltLength, seal, unseal } from './seal.ts';
+import { deriveKey, makeSalt, seal, unseal } from './seal.ts';
 
 /** A wallet without its secret. */
 export interface WalletInfo {
@@ -41,23 +40,28 @@ export async function listWallets(store: Store, name: string): Promise<readonly 
   return (await store.wallets.list(name)).map(walletInfo);
 }
 
-/** Unlocks the keystore `name`. Creates it with this passphrase if it does not exist. The key derivation takes a third of a second on purpose. */
-export async function openKeystore(store: Store, name: string, passphrase: string): Promise<KeystoreOutcome> {
-  if ((await store.wallets.keystore(name)) === null) {
-    const salt = randomBytes(saltLength);
-    const proof = seal(await deriveKey(passphrase, salt), proofText, proofContext(name));
-    // Of two processes at once, one makes it; the other reads that one's below.
-    await store.wallets.insertKeystore(name, { salt, proof }, Date.now());
-  }
-  const stored = await store.wallets.keystore(name);
-  if (stored === null) throw new Error(`the keystore ${name} is not there after it was made`);
+/** Unlocks the keystore `name`. Creates it with this passphrase if it does not exist; `cost` is the work of one guess at the passphrase. */
+export async function openKeystore(store: Store, name: string, passphrase: string, cost: number): Promise<KeystoreOutcome> {
+  const stored = (await store.wallets.keystore(name)) ?? (await createKeystore(store, name, passphrase, cost));
   const key = await unlockKeystore(name, stored, passphrase);
   return key === null ? { ok: false, reason: 'wrong-passphrase' } : { ok: true, keystore: unlocked(store, name, key) };
 }
 
-/** The key that opens the wallets of the keystore `name`; null: not with this passphrase. Takes a third of a second on purpose. */
+/** Of two processes at once, one creates it; the other gets that one. */
+async function createKeystore(store: Store, name: string, passphrase: string, cost: number): Promise<StoredKeystore> {
+  const salt = makeSalt(cost);
+  const key = await deriveKey(passphrase, salt);
+  if (key === null) throw new RangeError(`a keystore cannot have the cost ${cost}`);
+  await store.wallets.insertKeystore(name, { salt, proof: seal(key, proofText, proofContext(name)) }, Date.now());
+  const stored = await store.wallets.keystore(name);
+  if (stored === null) throw new Error(`the keystore ${name} is missing after its creation`);
+  return stored;
+}
+
+/** The key that opens the wallets of the keystore `name`; null if the passphrase is wrong. Slow on purpose: `passphraseCost`. */
 export async function unlockKeystore(name: string, { salt, proof }: StoredKeystore, passphrase: string): Promise<Uint8Array | null> {
   const key = await deriveKey(passphrase, salt);
+  if (key === null) return null;
   const proven = unseal(key, proof, proofContext(name));
   return proven !== null && proofText.equals(proven) ? key : null;
 }

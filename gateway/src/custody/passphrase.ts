@@ -5,6 +5,7 @@ import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import { aboutDataDir } from '../store/about-data-dir.ts';
 import { readOrMakeSecret } from '../store/secret-file.ts';
 import { readPassphraseFile } from './passphrase-file.ts';
+import { passphraseCost, randomPassphraseCost } from './seal.ts';
 
 type CustodyConfig = Pick<Config, 'rpc' | 'dataDir' | 'keystorePassphraseFile'>;
 
@@ -26,6 +27,11 @@ export function readPassphrase(config: CustodyConfig): string | null {
 /** The file of the passphrase, or where it is to be made. Null as for `readPassphrase`. */
 export function passphraseFileOf({ rpc, dataDir, keystorePassphraseFile }: CustodyConfig): string | null {
   return keystorePassphraseFile ?? (rpc === null ? join(dataDir, 'simnet-passphrase') : null);
+}
+
+/** The work of one guess at the passphrase of a new keystore. */
+export function keystoreCost({ rpc, keystorePassphraseFile }: CustodyConfig): number {
+  return rpc === null && keystorePassphraseFile === null ? randomPassphraseCost : passphraseCost;
 }
 
 /** Wallets of the simulated chain, whose passphrase may lie beside them, are never offered on a real one. */

@@ -5,14 +5,24 @@ const version = 1;
 const nonceLength = 12;
 const tagLength = 16;
 const headLength = 1 + nonceLength + tagLength;
-/** 128 MiB and about a third of a second a guess. */
-const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 } as const;
+/** The work of one guess at a passphrase, as log2 of scrypt's N. 17 takes 128 MiB and about a third of a second. */
+export const passphraseCost = 17;
+/** For a passphrase of 256 random bits, which cannot be guessed at any cost. */
+export const randomPassphraseCost = 12;
+const saltLength = 32;
 
-export const saltLength = 32;
+/** A new salt. Its first byte is the cost, so whoever derives the key with another cost gets another key. */
+export function makeSalt(cost: number): Uint8Array {
+  return Buffer.concat([Uint8Array.of(cost), randomBytes(saltLength)]);
+}
 
-export function deriveKey(passphrase: string, salt: Uint8Array): Promise<Uint8Array> {
+/** Null: the salt is not from `makeSalt`. */
+export function deriveKey(passphrase: string, salt: Uint8Array): Promise<Uint8Array | null> {
+  const [cost = 0] = salt;
+  if (salt.length !== 1 + saltLength || cost < randomPassphraseCost || cost > passphraseCost) return Promise.resolve(null);
+  const parameters = { N: 2 ** cost, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
   return new Promise((resolve, reject) => {
-    scrypt(passphrase.normalize('NFKC'), salt, 32, scryptCost, (error, key) => (error === null ? resolve(key) : reject(error)));
+    scrypt(passphrase.normalize('NFKC'), salt, 32, parameters, (error, key) => (error === null ? resolve(key) : reject(error)));
   });
 }
 
