@@ -11,7 +11,7 @@ export const passphraseCost = 17;
 export const randomPassphraseCost = 12;
 const saltLength = 32;
 
-/** A new salt. Its first byte is the cost, so whoever derives the key with another cost gets another key. */
+/** A new salt. Its first byte is the cost, so another cost gives another key. */
 export function makeSalt(cost: number): Uint8Array {
   return Buffer.concat([Uint8Array.of(cost), randomBytes(saltLength)]);
 }
