@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
@@ -74,6 +75,8 @@ export interface IngestOptions {
   readonly pools?: PoolDirectory;
   /** Off-chain metadata of new tokens; fetched from the public internet if it is not given. */
   readonly metadata?: TokenMetadataBook;
+  /** Time for continuity and for a keeper in this thread. */
+  readonly clock?: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -183,7 +186,7 @@ interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools'
 
 /** The parts that read one chain, not started yet. */
 function openReading(parts: ReadingParts): RunningParts {
-  const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, log, ended } = parts;
+  const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, clock = systemClock, log, ended } = parts;
   const { httpUrls, wsUrls } = config.rpc!;
   const onUnseen = (loss: SlotLoss): void => unseen.add(loss);
   const onLoss = (loss: Loss): void => {
@@ -218,10 +221,11 @@ function openReading(parts: ReadingParts): RunningParts {
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
     slot: () => source.health().slot,
     // A bus in this process has no other process on it.
-    watermarkOfOthers: async () => (config.redisUrls === null ? null : watermarkOfOthers(bus, genesis, ended)),
+    watermarkOfOthers: async () => (config.redisUrls === null ? null : watermarkOfOthers(bus, genesis, clock, ended)),
     onLoss,
     onUnseen,
     publish: (outgoing) => publisher.push(outgoing),
+    clock,
     log,
     signal: ended,
   });
@@ -246,10 +250,11 @@ function beginKeeper({
   bus,
   market = new InProcessMarket(config.memory.market),
   pools = new InProcessPoolDirectory(),
+  clock = systemClock,
   log,
 }: Omit<IngestOptions, 'signal'>): MarketKeeper {
   const { redisUrls } = config;
-  return redisUrls === null ? new Keeper({ bus, market, pools, log }) : new ThreadedKeeper({ redisUrls, log });
+  return redisUrls === null ? new Keeper({ bus, market, pools, clock, log }) : new ThreadedKeeper({ redisUrls, log });
 }
 
 /** Sets this process's status on the bus; logs the first failure. */

@@ -15,11 +15,14 @@ import type { HistoryBounds } from '../simnet/ledger/history.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { happened, happenedKinds } from '../support/happened.ts';
 import { recordingLog, type LogLine } from './harness.ts';
+import { fastClock } from '../support/clocks.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
 
 /** As on the network. */
 const slotMs = 400;
 const waitMs = 30_000;
+/** Rounds of the gap filler come this many times faster than on the network. */
+const clock = fastClock(10);
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -73,7 +76,7 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds, market: Marke
   const rpc = { httpUrls: nodes.map(({ rpcUrl }) => rpcUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
   const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
   const start: World['start'] = async ({ bus: own = bus, leads = true } = {}) => {
-    const ingest = await startIngest({ config, bus: own, log, signal: new AbortController().signal });
+    const ingest = await startIngest({ config, bus: own, clock, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('it sees the chain', () => ingest.stats().endpointsUp === nodeCount && (!leads || ingest.stats().leads));
     return ingest;
@@ -329,8 +332,8 @@ describe('a process that starts on a bus that lost everything', () => {
       ...(await world.bus.statuses()),
     ];
     await world.bus.setStatus('ingest:first', { ...first.stats() }, 60_000);
-    expect(await watermarkOfOthers({ statuses }, genesis, ended.signal)).toBeGreaterThanOrEqual(watermark);
-    expect(await watermarkOfOthers({ statuses: async () => [] }, genesis, ended.signal)).toBeNull();
+    expect(await watermarkOfOthers({ statuses }, genesis, fastClock(100), ended.signal)).toBeGreaterThanOrEqual(watermark);
+    expect(await watermarkOfOthers({ statuses: async () => [] }, genesis, fastClock(100), ended.signal)).toBeNull();
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
@@ -29,7 +30,9 @@ async function createGap(slots: number): Promise<Gap> {
   for (let slot = 0; slot < slots; slot++) simnet.chain.advance();
   const rpc = createRpc([simnet.rpcUrl], { timeoutMs: 5_000 });
   const tip = await confirmedSlot(rpc, signal);
-  const lists = await Promise.all(venues.map(({ programId }) => listProgram(rpc, programId, 0, tip, signal)));
+  const lists = await Promise.all(
+    venues.map(({ programId }) => listProgram({ rpc, program: programId, tip, clock: systemClock, signal }, 0)),
+  );
   return { url: simnet.rpcUrl, missing: await inChainOrder(lists.map(({ items }) => items)) };
 }
 

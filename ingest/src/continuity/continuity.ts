@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { BlockCounts } from '../sources/blocks/block-fetcher.ts';
 import type { Sighting } from '../sources/sighting.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
@@ -21,19 +22,23 @@ export interface ContinuityStats {
   readonly forks: ForkCounts;
 }
 
-export type ContinuityParts = Omit<GapFillerParts, 'ledger' | 'forks'> & Pick<ForksParts, 'publish'>;
+export interface ContinuityParts extends Omit<GapFillerParts, 'ledger' | 'forks' | 'clock'>, Pick<ForksParts, 'publish'> {
+  readonly clock?: Clock;
+}
 
 /** Makes one complete stream of what sources report: follows every slot, handles dead forks, and fills gaps. */
 export class Continuity {
   readonly #ledger = new SlotLedger();
   readonly #confirmations = new Confirmations();
+  readonly #clock: Clock;
   readonly #forks: Forks;
   readonly #filler: GapFiller;
   readonly #genesis: string;
   readonly #blockCounts: BlockCounts;
 
   constructor(parts: ContinuityParts) {
-    const { pipeline, publish, genesis, blocks } = parts;
+    const { pipeline, publish, genesis, blocks, clock = systemClock } = parts;
+    this.#clock = clock;
     this.#genesis = genesis;
     this.#blockCounts = blocks.counts;
     const ledger = this.#ledger;
@@ -49,7 +54,7 @@ export class Continuity {
       abandon: (slot) => pipeline.abandon(slot),
       unsettle: (poolAddress) => pipeline.unsettle(poolAddress),
     });
-    this.#filler = new GapFiller({ ...parts, ledger, forks: this.#forks });
+    this.#filler = new GapFiller({ ...parts, clock, ledger, forks: this.#forks });
   }
 
   get stats(): ContinuityStats {
@@ -84,7 +89,7 @@ export class Continuity {
 
   /** An endpoint confirmed a slot. */
   confirmed(endpoint: number, slot: number): void {
-    if (this.#confirmations.take(endpoint, slot, performance.now())) this.#forks.apply(this.#ledger.confirm(slot));
+    if (this.#confirmations.take(endpoint, slot, this.#clock.steadyMs())) this.#forks.apply(this.#ledger.confirm(slot));
   }
 
   /** Sightings of a dead slot are ignored. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { pause } from '@sluice/shared/abort/pause.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
@@ -76,6 +77,7 @@ export interface GapFillerParts {
   readonly onLoss: (loss: Loss) => void;
   /** Reports slots of which nothing can be read. */
   readonly onUnseen: (loss: SlotLoss) => void;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -189,7 +191,7 @@ export class GapFiller {
       if (turns.isOver) await turns.pass();
     }
     const reader = new GapReader({ ...this.#parts, decoder: this.#parts.pipeline.decoder }, missing);
-    const startedAtMs = performance.now();
+    const startedAtMs = this.#parts.clock.steadyMs();
     const filledBefore = this.counts.filled;
     let at = 0;
     let done = Math.min(tip, Math.max(ledger.watermark, from - 1));
@@ -208,7 +210,7 @@ export class GapFiller {
     } while (done < tip);
     term.floor = Math.max(term.lowest, ledger.watermark - overlapSlots + 1);
     const filled = this.counts.filled - filledBefore;
-    if (filled > 0) this.#logFilled(filled, missing, performance.now() - startedAtMs);
+    if (filled > 0) this.#logFilled(filled, missing, this.#parts.clock.steadyMs() - startedAtMs);
     this.counts.rounds++;
   }
 
@@ -270,10 +272,10 @@ export class GapFiller {
 
   /** Transactions from `floor` on that any endpoint lists, and the range of slots of which one endpoint has all. */
   async #list(floor: number): Promise<Listing> {
-    const { rpcs, programs, signal } = this.#parts;
+    const { rpcs, programs, clock, signal } = this.#parts;
     const { values: all, fault } = await answersOf(rpcs, async (rpc) => {
       const tip = await confirmedSlot(rpc, signal);
-      return Promise.all(programs.map((program) => listProgram(rpc, program, floor, tip, signal)));
+      return Promise.all(programs.map((program) => listProgram({ rpc, program, tip, clock, signal }, floor)));
     });
     if (all.length === 0) throw new Unreachable('No endpoint lists transactions.', { cause: fault });
     const reach = (listings: readonly Listing[]): number => Math.max(...listings.map((listing) => listing.from));
@@ -366,11 +368,11 @@ export class GapFiller {
   }
 
   async #sleep(ms: number): Promise<void> {
-    const { signal } = this.#parts;
+    const { signal, clock } = this.#parts;
     if (signal.aborted) return;
     const woken = new AbortController();
     this.#wake = () => woken.abort();
-    await pause(ms, woken.signal, { ref: false });
+    await pause(ms, woken.signal, { ref: false, clock });
     this.#wake = null;
   }
 }

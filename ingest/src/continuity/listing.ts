@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 
@@ -53,19 +54,29 @@ export async function confirmedSlot(rpc: Rpc, signal: AbortSignal): Promise<numb
   return slot;
 }
 
+/** One endpoint, asked for the transactions of one program up to the confirmed slot `tip`. */
+interface Query {
+  readonly rpc: Rpc;
+  readonly program: string;
+  readonly tip: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Lists by `getSignaturesForAddress`, newest first, back to the slot `floor`. It never uses `until`: a node that does not know that
  * signature returns its newest ones instead. An empty page alone is not the end either: a node that does not know `before` returns one too.
  * Throws if the node does not answer, or not in the documented form.
  */
-export async function listProgram(rpc: Rpc, program: string, floor: number, tip: number, signal: AbortSignal): Promise<Listing> {
+export async function listProgram(query: Query, floor: number): Promise<Listing> {
+  const { rpc, tip, signal } = query;
   const newestFirst: Listed[] = [];
-  let previous: Row | undefined;
-  let last: Row | undefined;
+  let previous: Row | null = null;
+  let last: Row | null = null;
   for (let page = 0; page < maxPages; page++) {
-    const rows = await readPage(rpc, program, tip, last?.signature ?? null, signal);
+    const rows = await readPage(query, last);
     if (rows.length === 0) {
-      const end = await isEnd(rpc, program, tip, previous, last, signal);
+      const end = await isEnd(query, previous, last);
       const firstStored = end ? await firstAvailable(rpc, signal) : (last?.slot ?? tip) + 1;
       return listing(newestFirst, Math.max(floor, firstStored), tip);
     }
@@ -83,8 +94,14 @@ function listing(newestFirst: Listed[], from: number, tip: number): Listing {
   return { from, tip, items: newestFirst.toReversed() };
 }
 
-async function readPage(rpc: Rpc, program: string, tip: number, before: string | null, signal: AbortSignal): Promise<Row[]> {
-  const options = { limit: pageSize, commitment: 'confirmed', minContextSlot: tip, ...(before === null ? {} : { before }) };
+/** Rows older than `before`; the newest ones if it is null. */
+async function readPage({ rpc, program, tip, signal }: Query, before: Row | null): Promise<Row[]> {
+  const options = {
+    limit: pageSize,
+    commitment: 'confirmed',
+    minContextSlot: tip,
+    ...(before === null ? {} : { before: before.signature }),
+  };
   const answer = await rpc.call('getSignaturesForAddress', [program, options], signal);
   if (!Array.isArray(answer)) throw new TypeError('getSignaturesForAddress gave no list');
   return answer.map(readRow);
@@ -100,21 +117,15 @@ function readRow(value: unknown): Row {
 }
 
 /** Whether the history ends at the row `last`: the node still knows that row if it is asked from the row before it. */
-async function isEnd(
-  rpc: Rpc,
-  program: string,
-  tip: number,
-  previous: Row | undefined,
-  last: Row | undefined,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (last === undefined) return true;
-  if (previous === undefined) return (await readPage(rpc, program, tip, null, signal)).length > 0;
+async function isEnd(query: Query, previous: Row | null, last: Row | null): Promise<boolean> {
+  if (last === null) return true;
+  if (previous === null) return (await readPage(query, null)).length > 0;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const again = await readPage(rpc, program, tip, previous.signature, signal);
+    const again = await readPage(query, previous);
     if (again.length > 1) return false;
     if (again.length === 1) return true;
-    await pause(attemptPauseMs, undefined, { signal, ref: false });
+    await pause(attemptPauseMs, query.signal, { ref: false, clock: query.clock });
+    query.signal.throwIfAborted();
   }
   return false;
 }

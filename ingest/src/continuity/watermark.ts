@@ -1,5 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Publisher } from '../publisher/publisher.ts';
 
@@ -25,8 +26,14 @@ const statusesCompleteAfterMs = 1_500;
  * The newest watermark of this chain in the statuses of ingest processes; null if none has one. It waits until each process that runs has
  * set its status: a Redis that was flushed has none of them at first. Rejects if the signal aborts.
  */
-export async function watermarkOfOthers(bus: Pick<Bus, 'statuses'>, genesis: string, signal: AbortSignal): Promise<number | null> {
-  await pause(statusesCompleteAfterMs, undefined, { signal, ref: false });
+export async function watermarkOfOthers(
+  bus: Pick<Bus, 'statuses'>,
+  genesis: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<number | null> {
+  await pause(statusesCompleteAfterMs, signal, { ref: false, clock });
+  signal.throwIfAborted();
   let newest = 0;
   for (const { name, value } of await bus.statuses()) {
     const continuity = value['continuity'];

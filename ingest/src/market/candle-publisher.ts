@@ -1,4 +1,5 @@
 import type { BusEntry, BusPublisher, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
 import { candleIntervals, type Bucket, type Holding, type Market, type MintChange } from '@sluice/shared/market/market.ts';
@@ -32,6 +33,7 @@ export interface CandlePublisherParts {
   readonly holding: Holding;
   /** Returns the heads of mints, with undecided trades. */
   readonly headsOf: (mints: readonly string[]) => Promise<ReadonlyMap<string, MintHead>>;
+  readonly clock: Clock;
 }
 
 /** Publishes the candles of followed topics, for one period of holding the lease. A call must end before the next begins. */
@@ -40,6 +42,7 @@ export class CandlePublisher {
   readonly #bus: BusPublisher;
   readonly #holding: Holding;
   readonly #headsOf: CandlePublisherParts['headsOf'];
+  readonly #clock: Clock;
   readonly #desk = new CandleDesk();
   readonly #published: PublishedCandles;
   /** What the previous keeper published, not taken over yet. */
@@ -51,6 +54,7 @@ export class CandlePublisher {
     this.#bus = parts.bus;
     this.#holding = parts.holding;
     this.#headsOf = parts.headsOf;
+    this.#clock = parts.clock;
     this.#resuming = [...open];
     this.#published = new PublishedCandles(tail);
   }
@@ -61,14 +65,14 @@ export class CandlePublisher {
 
   /** Takes what was applied to the market. */
   note(changes: readonly MintChange[]): void {
-    this.#desk.note(changes, performance.now());
+    this.#desk.note(changes, this.#clock.steadyMs());
   }
 
   /** Makes one round. False if the lease is lost. Rejects if the market or the bus does not answer. */
   async round(): Promise<boolean> {
     await this.#resume();
     if (!(await this.#turn())) return false;
-    const due = this.#desk.due(perRound, performance.now());
+    const due = this.#desk.due(perRound, this.#clock.steadyMs());
     if (due.length === 0) return true;
     await this.#publish(due);
     return this.#note(due);
@@ -93,7 +97,7 @@ export class CandlePublisher {
     const found = await Promise.all(topics.map(([topic, , fromS]) => this.#candlesFrom(topic, fromS)));
     topics.forEach(([topic, startS], index) => {
       if (!this.#desk.begin(topic, startS)) return;
-      for (const candle of found[index]!) this.#desk.resume(topic, candle.startS, resumed, performance.now());
+      for (const candle of found[index]!) this.#desk.resume(topic, candle.startS, resumed, this.#clock.steadyMs());
     });
   }
 
@@ -110,7 +114,7 @@ export class CandlePublisher {
   async #turn(): Promise<boolean> {
     const { begin, end } = await this.#market.turns();
     const beginning = begin.filter((topic) => !this.#desk.has(topic) && !this.#waits(topic)).slice(0, readsAtOnce);
-    const nowS = this.#desk.chainS > 0 ? this.#desk.chainS : Math.floor(Date.now() / 1000);
+    const nowS = this.#desk.chainS > 0 ? this.#desk.chainS : Math.floor(this.#clock.wallMs() / 1000);
     const begun = beginning.flatMap((topic): [string, number][] => {
       const read = readCandlesTopic(topic);
       return read === null ? [] : [[topic, candleStart(nowS, read.interval)]];
@@ -146,7 +150,7 @@ export class CandlePublisher {
       this.published += next.length;
     }
     for (const { one, publication } of next) this.#published.note(one, publication);
-    this.#desk.published(due, performance.now());
+    this.#desk.published(due, this.#clock.steadyMs());
   }
 
   /** The event of a candle; null if it shows nothing new. A candle that has no trades any more is retracted. */

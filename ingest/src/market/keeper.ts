@@ -1,5 +1,6 @@
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusPublisher, BusSubscriber, Lease } from '@sluice/shared/bus/bus.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
 import type { Checkpoint, Holding, Market, MarketBatch } from '@sluice/shared/market/market.ts';
@@ -48,6 +49,7 @@ export interface KeeperOptions {
   readonly bus: Bus;
   readonly market: Market;
   readonly pools: PoolDirectory;
+  readonly clock?: Clock;
   readonly log: Logger;
 }
 
@@ -79,6 +81,7 @@ export class Keeper {
   readonly #bus: Bus;
   readonly #market: Market;
   readonly #pools: PoolDirectory;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #lease: Lease;
   readonly #running: Promise<void>;
@@ -89,10 +92,11 @@ export class Keeper {
   #closed = false;
   #wake: (() => void) | null = null;
 
-  constructor({ bus, market, pools, log }: KeeperOptions) {
+  constructor({ bus, market, pools, clock = systemClock, log }: KeeperOptions) {
     this.#bus = bus;
     this.#market = market;
     this.#pools = pools;
+    this.#clock = clock;
     this.#log = log;
     this.#lease = bus.lease(leaseName);
     this.#lease.onChange(() => this.#wake?.());
@@ -122,9 +126,9 @@ export class Keeper {
     this.#closed = true;
     this.#wake?.();
     // A publisher whose log does not answer waits until it is closed.
-    const timer = setTimeout(() => void this.#term?.publisher.close(), withinMs);
+    const cancel = this.#clock.after(withinMs, () => void this.#term?.publisher.close());
     await this.#running;
-    clearTimeout(timer);
+    cancel();
     await this.#lease.close();
   }
 
@@ -147,7 +151,7 @@ export class Keeper {
   }
 
   async #begin(): Promise<Term> {
-    const startedAtMs = performance.now();
+    const startedAtMs = this.#clock.steadyMs();
     const holding = { lease: this.#lease, fence: this.#lease.fence };
     const publisher = await this.#bus.publisher({ lease: this.#lease });
     try {
@@ -158,13 +162,13 @@ export class Keeper {
       const undecided = await this.#market.undecided();
       const ledger = new MarketLedger(undecided, await this.#market.heads([...undecided.keys()]));
       const headsOf = (mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> => this.#headsOf(ledger, mints);
-      const candles = new CandlePublisher({ market: this.#market, bus: publisher, holding, headsOf }, open, tail);
+      const candles = new CandlePublisher({ market: this.#market, bus: publisher, holding, headsOf, clock: this.#clock }, open, tail);
       const pools = new PoolKeeper(this.#pools);
       const intake = new Intake(checkpoint);
       const nothing = { subscriber: null, intakeBatch: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY, isOver: false };
       const term: Term = { holding, publisher, candles, intake, ledger, pools, checkpoint, ...nothing };
       await this.#read(term);
-      const tookMs = Math.round(performance.now() - startedAtMs);
+      const tookMs = Math.round(this.#clock.steadyMs() - startedAtMs);
       this.#log.info({ fence: holding.fence, checkpoint, waiting: term.intake.length, tookMs }, 'market_keeps');
       return term;
     } catch (error) {
@@ -259,7 +263,7 @@ export class Keeper {
       }
       this.#settle(term, term.batch);
     }
-    const nowMs = performance.now();
+    const nowMs = this.#clock.steadyMs();
     if (this.#closed || nowMs - term.candlesAtMs >= candlesEveryMs) {
       term.candlesAtMs = nowMs;
       if (!(await term.candles.round())) return false;
@@ -320,9 +324,9 @@ export class Keeper {
   #sleep(ms: number | null): Promise<void> {
     if (this.#closed) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = ms === null ? null : setTimeout(resolve, ms);
+      const cancel = ms === null ? null : this.#clock.after(ms, resolve);
       this.#wake = () => {
-        if (timer !== null) clearTimeout(timer);
+        cancel?.();
         resolve();
       };
     });
