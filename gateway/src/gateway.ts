@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
@@ -77,6 +78,8 @@ export interface GatewayOptions {
   /** Endpoints beside those of the interface. */
   readonly endpoints?: readonly BoundEndpoint[];
   readonly transport?: TransportChoice;
+  /** Time for the stream. */
+  readonly clock?: Clock;
   /** Metrics and parts of what else runs in this process, for its `/metrics` and `/readyz`. */
   readonly beside?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
 }
@@ -125,6 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     history: config.memory.history,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
+    ...(options.clock && { clock: options.clock }),
     log,
   });
   const stopHearing = hearOfKeys(keys.authenticator, hub);

@@ -110,6 +110,7 @@ export interface TestGateway {
 
 export interface TestGatewayOptions {
   readonly transport?: 'uws' | 'node';
+  readonly clock?: GatewayOptions['clock'];
   readonly config?: Partial<Config>;
   readonly bus?: Bus;
   readonly routes?: GatewayOptions['routes'];
@@ -137,7 +138,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     signal: new AbortController().signal,
     authenticator: options.authenticator ?? keys,
     sealKey: testSealKey,
-    ...(options.transport === undefined ? {} : { transport: options.transport }),
+    ...(options.transport && { transport: options.transport }),
+    ...(options.clock && { clock: options.clock }),
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints }),
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),

@@ -1,4 +1,5 @@
 import type { BusCounters, BusSubscriber, EpochPlace } from '@sluice/shared/bus/bus.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
@@ -38,6 +39,7 @@ export interface HubOptions {
   readonly history: LogBounds;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'reportDemand'>;
+  readonly clock?: Clock;
   readonly log: Logger;
 }
 
@@ -48,8 +50,9 @@ export class Hub {
   readonly fanout: Fanout;
   readonly dialect: PumpPortalDialect;
   readonly #bus: BusSubscriber;
+  readonly #clock: Clock;
   readonly #slices = new Slices();
-  readonly #slowConsumers = new SlowConsumers(this.#slices, this.stats);
+  readonly #slowConsumers: SlowConsumers;
   readonly #catchUps: CatchUps;
   readonly #candleDemand: CandleDemand;
   readonly #connections: Connections;
@@ -57,21 +60,37 @@ export class Hub {
   readonly #ticker: Ticker;
   #draining = false;
 
-  constructor({ authenticator, admit, subscriber: bus, events, history: bounds, publish, market, log }: HubOptions) {
+  constructor({ authenticator, admit, subscriber: bus, events, history: bounds, publish, market, clock = systemClock, log }: HubOptions) {
     const { stats } = this;
     const slices = this.#slices;
-    const slowConsumers = this.#slowConsumers;
+    const slowConsumers = new SlowConsumers(slices, stats, clock);
     const history = new History(bounds);
     const pauses = new CandlePauses(history);
     const losses = new SlotLosses(history);
     const fanout = new Fanout(publish, stats, bus, history);
     const dialect = new PumpPortalDialect(fanout.publish);
     const resume: FindResumePoint = (topic, since, current) => resumePoint({ bus, history, pauses, losses }, topic, since, current);
-    const catchUps = new CatchUps(history, bus, stats, pauses, resume);
+    const catchUps = new CatchUps(history, bus, stats, pauses, resume, clock);
     const heartbeats = new HeartbeatRooms();
-    const shared = { bus, history, pauses, losses, fanout, dialect, catchUps, heartbeats, slices, slowConsumers, stats, publish, log };
+    const shared = {
+      bus,
+      history,
+      pauses,
+      losses,
+      fanout,
+      dialect,
+      catchUps,
+      heartbeats,
+      slices,
+      slowConsumers,
+      stats,
+      publish,
+      clock,
+      log,
+    };
     const candleDemand = new CandleDemand({
       market,
+      clock,
       log,
       isFollowed: (topic) => fanout.topic(topic) !== undefined,
       onRefused: (topic) => fanout.reportUnwatched(topic),
@@ -86,6 +105,8 @@ export class Hub {
     this.fanout = fanout;
     this.dialect = dialect;
     this.#bus = bus;
+    this.#clock = clock;
+    this.#slowConsumers = slowConsumers;
     this.#catchUps = catchUps;
     this.#candleDemand = candleDemand;
     this.#connections = connections;
@@ -168,7 +189,7 @@ export class Hub {
   async drain(times: DrainTimes): Promise<void> {
     if (this.#draining) return;
     this.#draining = true;
-    await drainConnections(this.#slices, this.fanout, times);
+    await drainConnections(this.#slices, this.fanout, times, this.#clock);
   }
 
   close(): void {

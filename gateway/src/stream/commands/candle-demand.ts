@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { marketLimits, demandTtlMs, type MarketReader } from '@sluice/shared/market/market.ts';
 
@@ -7,6 +8,7 @@ const retryMs = 1_000;
 
 export interface CandleDemandOptions {
   readonly market: Pick<MarketReader, 'reportDemand'>;
+  readonly clock: Clock;
   readonly log: Logger;
   isFollowed(topic: string): boolean;
   /** No candles of this topic are published, because the bound of published topics is reached. */
@@ -22,15 +24,15 @@ export class CandleDemand {
   readonly #topics = new Set<string>();
   #unreported = new Set<string>();
   readonly #refused = new Set<string>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #stop: () => void;
   #reporting: Promise<void> | null = null;
-  #retry: NodeJS.Timeout | null = null;
+  #cancelRetry: (() => void) | null = null;
   #succeeded = true;
   #closed = false;
 
   constructor(options: CandleDemandOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#reportAll(), reportEveryMs);
+    this.#stop = options.clock.every(reportEveryMs, () => this.#reportAll());
   }
 
   /** Whether the topic is followed already, or there is room for one more. */
@@ -47,8 +49,8 @@ export class CandleDemand {
 
   close(): void {
     this.#closed = true;
-    clearInterval(this.#timer);
-    if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#stop();
+    this.#cancelRetry?.();
   }
 
   #reportAll(): void {
@@ -64,7 +66,7 @@ export class CandleDemand {
 
   /** Reports the topics of one turn of the event loop in one call. One call runs at a time. */
   #startReport(): void {
-    if (this.#reporting !== null || this.#unreported.size === 0 || this.#retry !== null || this.#closed) return;
+    if (this.#reporting !== null || this.#unreported.size === 0 || this.#cancelRetry !== null || this.#closed) return;
     this.#reporting = Promise.resolve().then(() => this.#report());
   }
 
@@ -79,10 +81,10 @@ export class CandleDemand {
       for (const topic of topics) this.#unreported.add(topic);
       if (this.#succeeded && !this.#closed) this.#options.log.warn({ err: error, topics: topics.size }, 'candle_demand_not_reported');
       this.#succeeded = false;
-      this.#retry = setTimeout(() => {
-        this.#retry = null;
+      this.#cancelRetry = this.#options.clock.after(retryMs, () => {
+        this.#cancelRetry = null;
         this.#startReport();
-      }, retryMs);
+      });
     }
     this.#reporting = null;
     this.#startReport();

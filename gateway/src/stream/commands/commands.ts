@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SubscribeCommand } from '@sluice/shared/wire/commands.ts';
@@ -25,6 +26,7 @@ export interface CommandsParts extends SubscribeParts {
   readonly catchUps: CatchUps;
   readonly dialect: PumpPortalDialect;
   readonly stats: StreamStats;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -54,7 +56,7 @@ export class Commands {
       return;
     }
     this.#parts.stats.commands++;
-    const nowMs = Date.now();
+    const nowMs = this.#parts.clock.wallMs();
     const usedOps = connection.session.usesOps;
     this.#carryOut(connection, connection.session.receive(bytes, binary, nowMs), nowMs);
     if (!usedOps && connection.session.usesOps && !connection.ended) this.#parts.heartbeats.place(connection);

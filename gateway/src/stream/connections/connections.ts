@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Authenticator, Principal } from '../../auth/principal.ts';
 import type { Socket } from '../../transport/transport.ts';
@@ -22,6 +23,7 @@ export interface ConnectionsParts {
   readonly catchUps: CatchUps;
   readonly dialect: Pick<PumpPortalDialect, 'unfollowAll'>;
   readonly stats: StreamStats;
+  readonly clock: Clock;
   /** Carries out the command in a client's message. */
   readonly onMessage: ConnectionEvents['onMessage'];
 }
@@ -48,9 +50,9 @@ export class Connections implements ConnectionEvents {
 
   /** Takes over a socket whose handshake was accepted. */
   open(socket: Socket, options: ConnectionOptions): Connection {
-    const { slices, stats } = this.#parts;
+    const { slices, stats, clock } = this.#parts;
     const { principal } = options;
-    const nowMs = Date.now();
+    const nowMs = clock.wallMs();
     const usage = principal === null ? null : this.usages.add(principal.keyId, nowMs);
     const session = new Session(nowMs, usage === null || principal === null ? null : limitsOf(principal, usage));
     const connection = new Connection(socket, this, session, options, stats.connectionsOpened++ % sliceCount);
@@ -58,7 +60,8 @@ export class Connections implements ConnectionEvents {
     slices.add(connection);
     if (usage === null) {
       this.#unauthenticated++;
-      connection.authTimer = setTimeout(() => connection.close('UNAUTHENTICATED', 'not authenticated in time'), streamLimits.authTimeoutMs);
+      const close = (): void => connection.close('UNAUTHENTICATED', 'not authenticated in time');
+      connection.cancelAuthTimer = clock.after(streamLimits.authTimeoutMs, close);
     } else if (principal !== null && this.currentPrincipal(principal) !== principal) {
       // The transport allows no close within its call.
       setImmediate(() => this.#recheck(connection));
@@ -68,15 +71,14 @@ export class Connections implements ConnectionEvents {
 
   /** Binds a connection to the key with which it has authenticated. */
   authenticate(connection: Connection, principal: Principal): void {
-    const nowMs = Date.now();
+    const nowMs = this.#parts.clock.wallMs();
     connection.principal = principal;
     if (connection.usage === null) {
       connection.usage = this.usages.add(principal.keyId, nowMs);
       this.#unauthenticated--;
     }
     connection.session.accept(nowMs, limitsOf(principal, connection.usage));
-    if (connection.authTimer !== null) clearTimeout(connection.authTimer);
-    connection.authTimer = null;
+    connection.cancelAuthTimer();
     this.#parts.heartbeats.place(connection);
   }
 
@@ -113,7 +115,7 @@ export class Connections implements ConnectionEvents {
   #applyPlan(connection: Connection, principal: Principal): void {
     if (connection.usage === null) return;
     connection.principal = principal;
-    connection.session.accept(Date.now(), limitsOf(principal, connection.usage));
+    connection.session.accept(this.#parts.clock.wallMs(), limitsOf(principal, connection.usage));
     const missing = missingUsedFeature(principal.plan, connection);
     if (missing !== null) connection.close('FORBIDDEN', `the plan ${missing.details.plan} does not include ${missing.details.feature}`);
   }
@@ -141,11 +143,11 @@ export class Connections implements ConnectionEvents {
     const { slices, slowConsumers, dialect, heartbeats } = this.#parts;
     slices.delete(connection);
     slowConsumers.onClose(connection);
-    if (connection.authTimer !== null) clearTimeout(connection.authTimer);
+    connection.cancelAuthTimer();
     for (const topic of connection.topics?.keys() ?? []) connection.unfollow(topic);
     dialect.unfollowAll(connection);
     if (connection.usage === null) this.#unauthenticated--;
-    else this.usages.remove(connection.usage);
+    else this.usages.remove(connection.usage, this.#parts.clock.wallMs());
     heartbeats.remove(connection);
   }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import { getsHeartbeats } from './heartbeat.ts';
 import type { Slices } from './slices.ts';
@@ -21,14 +22,15 @@ export async function drainConnections(
   slices: Slices,
   { batcher }: Pick<Fanout, 'batcher'>,
   { withinMs, reconnectWithinMs }: DrainTimes,
+  clock: Clock,
 ): Promise<void> {
-  const startMs = performance.now();
+  const startMs = clock.steadyMs();
   const endMs = startMs + withinMs + drainEveryMs;
   const closedByMs = startMs + withinMs * closingShare;
   for (;;) {
     batcher.flushAll();
     // Timers are late under load, so the number of closes follows from the time that is left.
-    const leftMs = Math.max(drainEveryMs, closedByMs - performance.now());
+    const leftMs = Math.max(drainEveryMs, closedByMs - clock.steadyMs());
     const closes = Math.max(minClosesPerBatch, Math.ceil((slices.size * drainEveryMs) / leftMs));
     let closed = 0;
     for (const connection of slices.all()) {
@@ -37,8 +39,8 @@ export async function drainConnections(
       connection.close('DRAINING', 'restarting');
     }
     if (slices.size === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, drainEveryMs));
-    if (performance.now() < endMs) continue;
+    await new Promise<void>((resolve) => clock.after(drainEveryMs, resolve));
+    if (clock.steadyMs() < endMs) continue;
     for (const connection of slices.all()) connection.destroy();
     return;
   }

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { Connection } from '../session/connection.ts';
 import { BufferWatch, maxBufferedBytes } from './buffer-watch.ts';
@@ -10,15 +11,17 @@ const checkAfterBytes = 4 * 1024 * 1024;
 export class SlowConsumers {
   readonly #slices: Slices;
   readonly #stats: StreamStats;
+  readonly #clock: Clock;
   readonly #buffers = new BufferWatch<Connection>(sliceCount);
   /** Connections for which a message was dropped. Nothing more may be sent to them, because the client would not see the loss. */
   readonly #dropped = new Set<Connection>();
   #cutting: NodeJS.Immediate | null = null;
   #checkedAtBytes = 0;
 
-  constructor(slices: Slices, stats: StreamStats) {
+  constructor(slices: Slices, stats: StreamStats, clock: Clock) {
     this.#slices = slices;
     this.#stats = stats;
+    this.#clock = clock;
   }
 
   /** Bytes buffered for all connections, as of the last second. */
@@ -53,7 +56,7 @@ export class SlowConsumers {
 
   /** Closes the slow consumers of one slice. A close frame still fits below the hard bound. */
   check(slice: number): void {
-    for (const connection of this.#buffers.check(slice, this.#slices.at(slice), performance.now())) {
+    for (const connection of this.#buffers.check(slice, this.#slices.at(slice), this.#clock.steadyMs())) {
       this.#stats.slowCloses++;
       connection.close('SLOW_CONSUMER', 'slow consumer');
     }

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import { anchorClock } from '../../clock.ts';
 import type { Fanout } from '../fanout/fanout.ts';
@@ -25,6 +26,7 @@ export interface TickerParts {
   readonly bus: BusPosition;
   readonly publish: Publish;
   readonly stats: StreamStats;
+  readonly clock: Clock;
 }
 
 /** Drives what happens by time: heartbeats, pings, and the closing of silent clients and slow consumers. */
@@ -32,26 +34,26 @@ export class Ticker {
   readonly #parts: TickerParts;
   #tick = 0;
   #startedAtMs = 0;
-  #timer: NodeJS.Timeout | null = null;
+  #stop = (): void => undefined;
 
   constructor(parts: TickerParts) {
     this.#parts = parts;
   }
 
   start(): void {
-    this.#startedAtMs = performance.now();
-    this.#timer = setInterval(() => this.#onTimer(), tickMs);
+    const { clock } = this.#parts;
+    this.#startedAtMs = clock.steadyMs();
+    this.#stop = clock.every(tickMs, () => this.#onTimer());
   }
 
   close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#stop();
   }
 
   /** Serves the ticks that are due. After a long pause of the event loop, each slice is served only once. */
   #onTimer(): void {
     this.#parts.slowConsumers.cutDropped();
-    const due = Math.floor((performance.now() - this.#startedAtMs) / tickMs);
+    const due = Math.floor((this.#parts.clock.steadyMs() - this.#startedAtMs) / tickMs);
     this.#tick = Math.max(this.#tick, due - sliceCount);
     while (this.#tick < due) this.#onTick(++this.#tick);
     this.#parts.catchUps.wake();

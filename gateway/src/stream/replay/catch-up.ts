@@ -1,4 +1,5 @@
 import { isLater } from '@sluice/shared/bus/epoch.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
@@ -64,15 +65,17 @@ export class CatchUps {
   readonly #stats: StreamStats;
   readonly #pauses: CandlePauses;
   readonly #resume: FindResumePoint;
+  readonly #clock: Clock;
   readonly #queue = new Set<CatchUp>();
   #turn: NodeJS.Immediate | null = null;
 
-  constructor(history: History, bus: BusPosition, stats: StreamStats, pauses: CandlePauses, resume: FindResumePoint) {
+  constructor(history: History, bus: BusPosition, stats: StreamStats, pauses: CandlePauses, resume: FindResumePoint, clock: Clock) {
     this.#history = history;
     this.#bus = bus;
     this.#stats = stats;
     this.#pauses = pauses;
     this.#resume = resume;
+    this.#clock = clock;
   }
 
   get size(): number {
@@ -210,7 +213,7 @@ export class CatchUps {
 
   #waitForLag(catchUp: CatchUp): void {
     const { topic } = catchUp.group;
-    if (Date.now() - catchUp.startedAtMs < maxAheadMs) return;
+    if (this.#clock.wallMs() - catchUp.startedAtMs < maxAheadMs) return;
     this.#reportGap(catchUp, { from: topic.seq + 1, to: null, reason: 'ahead' });
     catchUp.awaitedEpoch = null;
     catchUp.next = topic.seq + 1;

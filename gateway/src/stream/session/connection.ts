@@ -62,7 +62,7 @@ export class Connection implements SocketHandlers, ReplayClient {
   readonly slice: number;
   /** Checks since the client last sent anything. */
   silentChecks = 0;
-  authTimer: NodeJS.Timeout | null = null;
+  cancelAuthTimer = (): void => undefined;
   /** Null until the client has authenticated. */
   usage: KeyUsage | null = null;
   /** Messages that arrive while a key is checked; null while none is. */

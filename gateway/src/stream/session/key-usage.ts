@@ -53,10 +53,9 @@ export class KeyUsages {
   }
 
   /** Removes a connection of a key. The spent budget is retained, so that a client cannot renew it by connecting again. */
-  remove(usage: KeyUsage): void {
+  remove(usage: KeyUsage, nowMs: number): void {
     usage.connections--;
     if (this.#usages.size <= maxIdleKeys) return;
-    const nowMs = Date.now();
     for (const [keyId, { connections, work }] of this.#usages) if (connections === 0 && work.isFull(nowMs)) this.#usages.delete(keyId);
   }
 }
