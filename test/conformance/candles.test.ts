@@ -20,6 +20,7 @@ import { someS, tradeOf } from '../market/trades.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { fastClock } from '../support/clocks.ts';
 import { startRedis } from '../support/redis.ts';
 import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
 import { addressOf, entryOf } from '../support/stream-events.ts';
@@ -57,7 +58,7 @@ describe('the channel candles', () => {
     cleanups.push(() => bus.close());
     const market = new InProcessMarket();
     cleanups.push(() => market.close());
-    const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
+    const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), clock: fastClock(5), log: silentLog });
     cleanups.push(() => keeper.close(1_000));
     const server = await startTestGateway({ bus, market });
     cleanups.push(() => server.close());
