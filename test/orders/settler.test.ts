@@ -5,14 +5,17 @@ import { createSettler } from '@sluice/gateway/orders/follow/settler.ts';
 import { createStoredOrNull } from '@sluice/gateway/orders/follow/stored-or-null.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { expect, test } from 'vitest';
+import { fastClock } from '../support/clocks.ts';
 import { until } from '../support/gateway.ts';
 import { newOrder } from '../support/orders.ts';
 
+/** A failure of the store is followed by a pause of half a second. */
+const clock = fastClock(10);
 const log = createLog({ level: 'silent', name: 'test' });
 
 test('an order whose change the store never accepts does not prevent others from being stored', async () => {
   const closing = new AbortController();
-  const followedOrders = new FollowedOrders(1);
+  const followedOrders = new FollowedOrders(1, clock);
   const counters = { ...noFollowerCounts };
   const stored = new Set<string>();
   const settler = createSettler({
@@ -26,6 +29,7 @@ test('an order whose change the store never accepts does not prevent others from
     storedOrNull: createStoredOrNull(counters, log),
     holds: () => true,
     onStored: (followed: Followed) => stored.add(followed.order.id),
+    clock,
     log,
     signal: closing.signal,
   });

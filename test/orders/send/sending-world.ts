@@ -25,6 +25,7 @@ import { wallet } from '../../simnet/market/wallets.ts';
 import { createChain, type SimChain } from '../../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../../simnet/simnet.ts';
 import { launchCoin, maker, trader, type QuotedCoin } from '../../support/quoted-trades.ts';
+import { fastClock } from '../../support/clocks.ts';
 import { newOrder } from '../../support/orders.ts';
 import { startTamperedNode, type TamperedNode } from './tampered-node.ts';
 
@@ -32,8 +33,10 @@ import { startTamperedNode, type TamperedNode } from './tampered-node.ts';
 export const buyer = wallet('sending', 'buyer');
 export const pauper = wallet('sending', 'pauper');
 const lamports = 400_000n * 10n ** 9n;
-/** Ten times as fast as mainnet, so that an order expires within seconds. */
-const slotMs = 20;
+/** 40 times as fast as mainnet, so that an order expires within seconds. */
+const slotMs = 10;
+/** For all gateways, because they compare their holds in the store. */
+const clock = fastClock(5);
 /** A token account of Token-2022 with an immutable owner, as this program's coins have it. */
 const baseAccountBytes = 170;
 export const newestSlot = (): number => newestPossibleSlot(Date.now());
@@ -204,7 +207,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
   const { signal } = new AbortController();
   const mayLeave = (): boolean => true;
   const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, mayLeave, signal });
-  const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
+  const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, clock, signal });
   let dead = false;
   const { orders } = store;
   const follower = new Follower({
@@ -222,6 +225,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gate
     gatewayId,
     onChange: (order) => changes.push(order),
     newestSlot,
+    clock,
     log,
   });
   return {

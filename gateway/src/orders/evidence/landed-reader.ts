@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { OrderError } from '../model/life.ts';
@@ -91,16 +92,16 @@ function isSameReading(one: LandedReading, other: LandedReading): boolean {
 }
 
 /** Reads landed transactions from as many nodes as have to agree, until they show the same. */
-export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
+export function createLandedReader(nodes: readonly SendNode[], clock: Clock): LandedReader {
   const counters = { ...noReads };
   const turns = createTurns(maxRunning, maxWaiting);
   let nextAtMs = 0;
 
-  async function placeInLine(): Promise<void> {
-    const nowMs = performance.now();
+  async function placeInLine(signal: AbortSignal): Promise<void> {
+    const nowMs = clock.steadyMs();
     const waitMs = nextAtMs - nowMs;
     nextAtMs = Math.max(nowMs, nextAtMs) + apartMs;
-    if (waitMs > 0) await pause(waitMs, undefined, { ref: false });
+    if (waitMs > 0) await pause(waitMs, signal, { ref: false, clock });
   }
 
   async function ask({ rpc }: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<FillReading> {
@@ -147,7 +148,7 @@ export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
   async function readOnce(landed: LandedOrder, mayBeAlone: boolean, signal: AbortSignal): Promise<LandedReading | null> {
     const give = await turns.take();
     try {
-      await placeInLine();
+      await placeInLine(signal);
       return await askEach(landed, mayBeAlone, signal);
     } finally {
       give?.();
@@ -157,18 +158,18 @@ export function createLandedReader(nodes: readonly SendNode[]): LandedReader {
   return {
     counters,
     async read(landed, signal) {
-      const beganMs = performance.now();
+      const beganMs = clock.steadyMs();
       while (!signal.aborted) {
-        const reading = await readOnce(landed, performance.now() - beganMs > aloneAfterMs, signal);
+        const reading = await readOnce(landed, clock.steadyMs() - beganMs > aloneAfterMs, signal);
         if (reading !== null) {
           counters.read++;
           return reading;
         }
-        if (performance.now() - beganMs > giveUpAfterMs) {
+        if (clock.steadyMs() - beganMs > giveUpAfterMs) {
           counters.givenUp++;
           return { slot: landed.slot, fill: null, error: landed.err === null ? null : orderError(landed.err, [], landed) };
         }
-        await pause(againAfterMs, undefined, { ref: false });
+        await pause(againAfterMs, signal, { ref: false, clock });
       }
       return null;
     },

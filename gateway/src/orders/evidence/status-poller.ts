@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { createBlockhashDeaths } from './blockhash-deaths.ts';
@@ -40,12 +41,13 @@ export interface StatusPollerOptions<Order extends TrackedOrder> {
   readonly orders: PolledOrders<Order>;
   readonly newestSlot: () => number;
   readonly counters: Record<PollCounter, number>;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /** Asks one node, for as long as there are open orders, where it has their transactions. Ends when `signal` fires. */
 export async function pollStatuses<Order extends TrackedOrder>(options: StatusPollerOptions<Order>): Promise<void> {
-  const { node, index, orders, newestSlot, counters, signal } = options;
+  const { node, index, orders, newestSlot, counters, clock, signal } = options;
   const ask = askingOf(node, signal);
   const history = createNodeHistory(ask);
   const deaths = createBlockhashDeaths(ask, newestSlot);
@@ -107,7 +109,7 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
       return false;
     }
     const { contextSlot, statuses } = read;
-    const atMs = performance.now();
+    const atMs = clock.steadyMs();
     for (const [at, tracked] of some.entries()) {
       const status = statuses[at] ?? null;
       // Behind a load balancer the answer may be another node's: it counts only where that one has seen as much.
@@ -122,9 +124,9 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
   while (!signal.aborted) {
     if (orders.tracked().size === 0) await orders.wait(Infinity);
     // A tick even where orders come all the time: one look and one request for all that came in it.
-    await pause(tickMs);
+    await pause(tickMs, signal, { clock });
     if (signal.aborted) return;
-    const nowMs = performance.now();
+    const nowMs = clock.steadyMs();
     const some = due(nowMs);
     if (some.length === 0) continue;
     const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
@@ -132,13 +134,13 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     if (some.some(mayBeForgotten)) await history.look(nowMs);
     const past = some.filter(isPast);
     if (finalized !== null && past.length > 0) await deaths.look(past, finalized, nowMs);
-    const isOld = (tracked: Order): boolean => isPast(tracked) || Date.now() - tracked.order.createdAtMs > recentForMs;
+    const isOld = (tracked: Order): boolean => isPast(tracked) || clock.wallMs() - tracked.order.createdAtMs > recentForMs;
     const recent = await readSome(
       some.filter((tracked) => !isOld(tracked)),
       false,
     );
     const old = await readSome(some.filter(isOld), true);
-    const answeredAtMs = performance.now();
+    const answeredAtMs = clock.steadyMs();
     for (const tracked of some) lastAnswerMs.set(tracked, answeredAtMs);
     failures = recent && old ? 0 : failures + 1;
     if (failures > 0) await orders.wait(Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)));

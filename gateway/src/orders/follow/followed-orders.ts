@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { Evidence } from '../model/life.ts';
 import type { OrderState, OpenOrder } from '../model/order.ts';
@@ -25,14 +26,16 @@ export type OpenByState = ReadonlyMap<OrderState, { readonly orders: number; rea
 /** The orders that are followed, by their ids and by their messages. */
 export class FollowedOrders {
   readonly #nodes: number;
+  readonly #clock: Clock;
   readonly #byId = new PassingMap<string, Followed>();
   /** Those that have a message. Several owners may each have an order of the same transaction: anybody may hand in what is in the chain. */
   readonly #bySignature = new PassingMap<string, Set<Followed>>();
   readonly #withMessage = new PassingMap<string, Followed>();
 
   /** `nodes`: how many are asked. */
-  constructor(nodes: number) {
+  constructor(nodes: number, clock: Clock) {
     this.#nodes = nodes;
+    this.#clock = clock;
   }
 
   get size(): number {
@@ -71,7 +74,7 @@ export class FollowedOrders {
       order,
       signature: order.signature ?? '',
       lastValidBlockHeight: order.lastValidBlockHeight,
-      sinceMs: performance.now(),
+      sinceMs: this.#clock.steadyMs(),
       views: Array.from({ length: this.#nodes }, () => null),
       hintedAtMs: -Infinity,
       reading: null,

@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
@@ -49,6 +50,7 @@ export interface FollowerOptions {
   readonly onGone?: (id: string) => void;
   /** Newest slot that the chain can have reached. */
   readonly newestSlot: () => number;
+  readonly clock?: Clock;
   readonly log: Logger;
 }
 
@@ -65,6 +67,7 @@ const notSent: OrderError = {
 export class Follower {
   readonly counters: FollowerCounters = { ...noFollowerCounts };
   readonly #options: FollowerOptions;
+  readonly #clock: Clock;
   readonly #closing = new AbortController();
   readonly #followed: FollowedOrders;
   /** For the loops that ask nodes. */
@@ -77,19 +80,21 @@ export class Follower {
   #loops: readonly Promise<void>[] = [];
 
   constructor(options: FollowerOptions) {
-    const { nodes, broadcaster, orders, log } = options;
+    const { nodes, broadcaster, orders, clock = systemClock, log } = options;
     const { signal } = this.#closing;
     this.#options = options;
-    this.#followed = new FollowedOrders(nodes.length);
-    this.#pollWaker = createWaker(signal);
+    this.#clock = clock;
+    this.#followed = new FollowedOrders(nodes.length, clock);
+    this.#pollWaker = createWaker(signal, this.#clock);
     this.#heights = nodes.map(() => null);
-    this.#reader = createLandedReader(nodes);
+    this.#reader = createLandedReader(nodes, clock);
     this.#storedOrNull = createStoredOrNull(this.counters, log);
     this.#care = createMessageCare({
       broadcaster,
       reader: this.#reader,
       quoteOf: async (id) => (await this.#storedOrNull(() => orders.byId(id)))?.quoteJson ?? null,
       onRead: (followed) => this.#look(followed),
+      clock,
       signal,
     });
     this.#settler = createSettler({
@@ -98,6 +103,7 @@ export class Follower {
       storedOrNull: this.#storedOrNull,
       holds: (followed) => this.#followed.holds(followed),
       onStored: (followed, outcome) => this.#onStored(followed, outcome),
+      clock,
       log,
       signal,
     });
@@ -134,6 +140,7 @@ export class Follower {
       takeUp: (order) => this.#takeUp(order),
       counters: this.counters,
       storedOrNull: this.#storedOrNull,
+      clock: this.#clock,
       log,
       signal: this.#closing.signal,
     });
@@ -165,7 +172,7 @@ export class Follower {
 
   /** Our own stream shows the transaction in a block, so the nodes are asked at once. One endpoint may have made that up. */
   seen(signature: string): void {
-    for (const followed of this.#followed.ofSignature(signature)) followed.hintedAtMs = performance.now();
+    for (const followed of this.#followed.ofSignature(signature)) followed.hintedAtMs = this.#clock.steadyMs();
   }
 
   /** Ends following; other gateways may take over at once, or, where the store is away, when the hold has run out. Never rejects for the store. */
@@ -190,7 +197,7 @@ export class Follower {
       onFinalized: (from, point) => this.#onFinalized(from, point),
     };
     const { newestSlot } = this.#options;
-    return pollStatuses({ node, index, orders, newestSlot, counters: this.counters, signal: this.#closing.signal });
+    return pollStatuses({ node, index, orders, newestSlot, counters: this.counters, clock: this.#clock, signal: this.#closing.signal });
   }
 
   /** Where a message's last block is not known, it is bounded from a height that enough nodes have reached: one alone puts it off for nobody. */
@@ -209,7 +216,7 @@ export class Follower {
       // An earlier version stored it before it was sent: nothing was, and nobody but us has the bytes of a custodial wallet's message.
       followed.evidence = { kind: 'refused', error: notSent };
     } else {
-      const nowMs = performance.now();
+      const nowMs = this.#clock.steadyMs();
       const finding = findEvidence(followed, nowMs);
       this.#care.attend(followed, finding, !underWay);
       followed.evidence = finding.evidence;
@@ -232,7 +239,7 @@ export class Follower {
     }
     followed.order = outcome.order;
     this.counters[outcome.kind]++;
-    if (outcome.kind === 'advanced') onChange(outcome.order, landedSlotOf(followed, performance.now()));
+    if (outcome.kind === 'advanced') onChange(outcome.order, landedSlotOf(followed, this.#clock.steadyMs()));
     const hasEnded = endStates.has(outcome.order.state);
     if (hasEnded && outcome.kind === 'stale') onGone?.(outcome.order.id);
     if (hasEnded) this.#remove(followed);
@@ -245,7 +252,7 @@ export class Follower {
 
   async #lookLoop(): Promise<void> {
     const { signal } = this.#closing;
-    const waker = createWaker(signal);
+    const waker = createWaker(signal, this.#clock);
     for (let round = 1; ; round++) {
       await waker.wait(lookEveryMs);
       let looks = 0;

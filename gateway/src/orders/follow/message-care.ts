@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Broadcaster } from '../send/broadcaster.ts';
 import type { Followed } from './followed-orders.ts';
 import type { LandedReader } from '../evidence/landed-reader.ts';
@@ -10,6 +11,7 @@ export interface MessageCareOptions {
   readonly quoteOf: (orderId: string) => Promise<string | null>;
   /** `reading` of the order was set. */
   readonly onRead: (followed: Followed) => void;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
@@ -23,7 +25,7 @@ export interface MessageCare {
   ended(): Promise<void>;
 }
 
-export function createMessageCare({ broadcaster, reader, quoteOf, onRead, signal }: MessageCareOptions): MessageCare {
+export function createMessageCare({ broadcaster, reader, quoteOf, onRead, clock, signal }: MessageCareOptions): MessageCare {
   const reads = new Set<Promise<void>>();
 
   function setSending(followed: Followed, wanted: boolean): void {
@@ -36,7 +38,7 @@ export function createMessageCare({ broadcaster, reader, quoteOf, onRead, signal
   }
 
   async function readLanded(followed: Followed, landing: Landing): Promise<void> {
-    const being = { landing, sinceMs: performance.now() };
+    const being = { landing, sinceMs: clock.steadyMs() };
     followed.beingRead = being;
     const { signature, order } = followed;
     const quoteJson = landing.err === null ? null : await quoteOf(order.id);

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { maxOrderRows, type FollowingGateway, type OrderTable } from '../../store/order-table.ts';
 import { endStates, type StoredOrder } from '../model/order.ts';
@@ -24,6 +25,7 @@ export interface OrderHoldOptions {
   readonly takeUp: (order: StoredOrder) => boolean;
   readonly counters: FollowerCounters;
   readonly storedOrNull: StoredOrNull;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -37,11 +39,11 @@ export interface OrderHold {
 }
 
 export function createOrderHold(options: OrderHoldOptions): OrderHold {
-  const { orders, gateway, succeeds, followed, takeUp, counters, storedOrNull, log, signal } = options;
+  const { orders, gateway, succeeds, followed, takeUp, counters, storedOrNull, clock, log, signal } = options;
   let lookedUpTo: string | null = null;
 
   async function claim(aheadMs = 0): Promise<void> {
-    const nowMs = Date.now() + aheadMs;
+    const nowMs = clock.wallMs() + aheadMs;
     const limit = Math.min(maxOrderRows, Math.max(1, maxFollowed - followed.size));
     const taken = await orders.claim({ ...gateway, nowMs, untilMs: nowMs + holdMs, limit });
     for (const order of taken) if (takeUp(order)) counters.takenOver++;
@@ -53,7 +55,7 @@ export function createOrderHold(options: OrderHoldOptions): OrderHold {
     if (!followed.hasRoom) return;
     const page = await orders.openIdsOf(gateway, lookedUpTo, lookedUp);
     lookedUpTo = page.length < lookedUp ? null : page.at(-1)!.id;
-    const before = Date.now() - forgottenAfterMs;
+    const before = clock.wallMs() - forgottenAfterMs;
     let found = 0;
     for (const { id, createdAtMs } of page) {
       if (createdAtMs >= before || followed.has(id)) continue;
@@ -75,7 +77,7 @@ export function createOrderHold(options: OrderHoldOptions): OrderHold {
       await claim(succeeds ? holdMs : 0);
     },
     async run() {
-      const waker = createWaker(signal);
+      const waker = createWaker(signal, clock);
       for (;;) {
         await waker.wait(claimEveryMs);
         if (signal.aborted) return;

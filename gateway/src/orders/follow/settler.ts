@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Advance, AdvanceOutcome, OrderTable } from '../../store/order-table.ts';
@@ -29,6 +30,7 @@ export interface SettlerOptions {
   readonly holds: (followed: Followed) => boolean;
   /** Its order is another now, or (null) is not in the store any more. */
   readonly onStored: (followed: Followed, outcome: Exclude<AdvanceOutcome, { kind: 'no_such_order' }> | null) => void;
+  readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
   readonly signal: AbortSignal;
 }
@@ -41,9 +43,9 @@ export interface Settler {
   run(): Promise<void>;
 }
 
-export function createSettler({ orders, counters, storedOrNull, holds, onStored, log, signal }: SettlerOptions): Settler {
-  const waker = createWaker(signal);
-  const pace = createWaker(signal);
+export function createSettler({ orders, counters, storedOrNull, holds, onStored, clock, log, signal }: SettlerOptions): Settler {
+  const waker = createWaker(signal, clock);
+  const pace = createWaker(signal, clock);
   /** One place for each order that is followed, at most. */
   let waiting = new Set<Followed>();
   /** Fewer where the store failed: of changes of which it never takes one, that one is left alone in the end. */
@@ -58,7 +60,7 @@ export function createSettler({ orders, counters, storedOrNull, holds, onStored,
       counters.contradictions++;
       log.error({ orderId: order.id, state: order.state, evidence: evidence.kind }, 'order_contradicted');
     }
-    return verdict.kind === 'change' ? { order, change: verdict.change, atMs: Date.now() } : null;
+    return verdict.kind === 'change' ? { order, change: verdict.change, atMs: clock.wallMs() } : null;
   }
 
   /** Those that the store did not take: none, or all of them. */

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 
 /** Lets loops sleep until there is something to do. */
@@ -7,7 +8,7 @@ export interface Waker {
   wait(ms: number): Promise<void>;
 }
 
-export function createWaker(signal: AbortSignal): Waker {
+export function createWaker(signal: AbortSignal, clock: Clock): Waker {
   const waiting = new PassingMap<object, () => void>();
   const wake = (): void => {
     for (const one of waiting.values()) one();
@@ -19,9 +20,9 @@ export function createWaker(signal: AbortSignal): Waker {
       if (signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const name = {};
-        const timer = ms === Infinity ? null : setTimeout(() => end(), ms);
+        const cancel = ms === Infinity ? null : clock.after(ms, () => end());
         const end = (): void => {
-          if (timer !== null) clearTimeout(timer);
+          cancel?.();
           waiting.delete(name);
           resolve();
         };

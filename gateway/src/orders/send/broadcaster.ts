@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { base64Of } from '@sluice/shared/solana/bytes.ts';
 import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { Lane, SentMessage } from './lane.ts';
@@ -39,6 +40,7 @@ export interface BroadcasterOptions {
   readonly lanes: Lanes;
   /** The newest block height that is known; null where none is. */
   readonly blockHeight: () => number | null;
+  readonly clock?: Clock;
   readonly signal: AbortSignal;
 }
 
@@ -50,15 +52,15 @@ interface Held {
 }
 
 /** Sends signed messages again and again until they are in a block. Holds only bytes; what became of them others find out. */
-export function createBroadcaster({ lanes, blockHeight, signal: outer }: BroadcasterOptions): Broadcaster {
+export function createBroadcaster({ lanes, blockHeight, clock = systemClock, signal: outer }: BroadcasterOptions): Broadcaster {
   const closing = new AbortController();
   const signal = AbortSignal.any([outer, closing.signal]);
   const held = new PassingMap<string, Held>();
   const counters = { overflowed: 0, outlived: 0 };
-  let timer: NodeJS.Timeout | null = null;
+  let stop: (() => void) | null = null;
 
   function tick(): void {
-    const nowMs = performance.now();
+    const nowMs = clock.steadyMs();
     const height = blockHeight();
     let begun = 0;
     for (const [signature, one] of held.entries()) {
@@ -74,14 +76,14 @@ export function createBroadcaster({ lanes, blockHeight, signal: outer }: Broadca
       one.dueMs = nowMs + againEveryMs;
       held.set(signature, one);
       begun += one.again.length;
-      for (const lane of one.again) lane.again(one.message, nowMs);
+      for (const lane of one.again) lane.again(one.message);
     }
     if (held.size === 0) rest();
   }
 
   function rest(): void {
-    if (timer !== null) clearInterval(timer);
-    timer = null;
+    stop?.();
+    stop = null;
   }
 
   function keepSending({ signature, wire, lastValidBlockHeight, atOnce = false }: BroadcastMessage): void {
@@ -95,9 +97,9 @@ export function createBroadcaster({ lanes, blockHeight, signal: outer }: Broadca
       message,
       again: lanes.again(wire),
       lastValidBlockHeight,
-      dueMs: performance.now() + (atOnce ? 0 : againEveryMs),
+      dueMs: clock.steadyMs() + (atOnce ? 0 : againEveryMs),
     });
-    timer ??= setInterval(tick, tickMs);
+    stop ??= clock.every(tickMs, tick);
   }
 
   const close = (): void => {

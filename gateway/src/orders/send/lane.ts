@@ -45,7 +45,7 @@ export interface Lane {
   /** Sends a message for the first time; resolves with what became of it. Never rejects. */
   send(message: SentMessage): Promise<LaneAnswer>;
   /** Sends it once more, where the lane has time for it. */
-  again(message: SentMessage, nowMs: number): void;
+  again(message: SentMessage): void;
   /** It would not take this message: others carry it. */
   passOver(): void;
   readonly counters: Readonly<LaneCounters>;
@@ -140,12 +140,12 @@ export function createLane({ name, rpc, mayLeave, signal }: LaneOptions): Lane {
     passOver() {
       counters.untipped++;
     },
-    again(message, nowMs) {
+    again(message) {
       if (!mayLeave()) {
         counters.withheld++;
         return;
       }
-      if (!turns.free || nowMs < restUntilMs || sending.has(message.signature)) {
+      if (!turns.free || performance.now() < restUntilMs || sending.has(message.signature)) {
         counters.skipped++;
         return;
       }
