@@ -13,6 +13,7 @@ import type { LogHead } from '@sluice/gateway/signer/protocol.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fastClock } from '../support/clocks.ts';
 import { auditReports, newSignerPlace, passphrase } from './harness.ts';
 import { buyMessage, stranger } from './messages.ts';
 
@@ -377,7 +378,7 @@ describe('the signing process and its audit log', { timeout: 120_000 }, () => {
       ];
       for (const [content, fault] of damages) {
         writeFileSync(log, content);
-        const damaged = place.signer();
+        const damaged = place.signer({ clock: fastClock(20) });
         expect(await damaged.started).toMatchObject({ ok: false, reason: 'audit_damaged' });
         expect(await damaged.sign({ orderId: 'four', publicKey: own, message })).toEqual({ ok: false, reason: 'unavailable' });
         await damaged.close();

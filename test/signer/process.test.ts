@@ -6,6 +6,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import type { Signature, SignOutcome } from '@sluice/gateway/orders/model/order-signer.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fastClock } from '../support/clocks.ts';
 import { until } from '../support/gateway.ts';
 import { newSignerPlace, type SignerPlace } from './harness.ts';
 import { buyMessage, messageOf, pumpTrade, stranger, transfer } from './messages.ts';
@@ -54,7 +55,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
 
   it('tells when the disk has the line of a signature, also where the process dies, or stands still, right behind it', async () => {
     const wallet = await place.wallet();
-    const signer = place.signer();
+    const signer = place.signer({ clock: fastClock(4) });
     await signer.started;
     const message = buyMessage(wallet, mint, sol);
     const signed = async (): Promise<Signature> => {
@@ -146,7 +147,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
 
   it('answers nobody for ever: a process that hangs is ended', async () => {
     const wallet = await place.wallet();
-    const signer = place.signer();
+    const signer = place.signer({ clock: fastClock(4) });
     await signer.started;
     const pid = signer.pid ?? 0;
     process.kill(pid, 'SIGSTOP');
@@ -230,7 +231,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
       [join(place.dataDir, 'nowhere'), 'passphrase_unreadable'],
       [null, 'no_passphrase'],
     ] as const) {
-      const signer = place.signer({ passphraseFile });
+      const signer = place.signer({ passphraseFile, clock: fastClock(20) });
       expect(await signer.started).toMatchObject({ ok: false, reason });
       const message = buyMessage(wallet, mint, 1_000n);
       expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toEqual({ ok: false, reason: 'unavailable' });

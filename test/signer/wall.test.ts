@@ -10,6 +10,7 @@ import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import type { SignOutcome } from '@sluice/gateway/orders/model/order-signer.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fastClock } from '../support/clocks.ts';
 import { auditReports, newSignerPlace, passphrase, type SignerPlace } from './harness.ts';
 import { buyMessage, stranger } from './messages.ts';
 
@@ -87,7 +88,7 @@ describe('a missing audit log', { timeout: 60_000 }, () => {
     expect(await first.sign(request(sol))).toMatchObject({ ok: true });
     await first.close();
     rmSync(join(place.dataDir, 'audit', 'cluster-0.log'));
-    const second = place.signer();
+    const second = place.signer({ clock: fastClock(20) });
     expect(await second.started).toMatchObject({ ok: false, reason: 'audit_missing' });
     expect(await second.sign(request(sol))).toEqual({ ok: false, reason: 'unavailable' });
     await second.close();

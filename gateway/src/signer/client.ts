@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { signerFolder } from '../store/halt-mark.ts';
 import { reasonOf, StoreAwayError } from '../store/store-away.ts';
@@ -38,6 +39,7 @@ export interface SignerOptions {
   readonly signerDir?: string | null;
   /** Length at which a new segment of the audit log begins. */
   readonly segmentBytes?: number;
+  readonly clock?: Clock;
 }
 
 export interface SignerCounts {
@@ -82,12 +84,12 @@ export function noSigner(): SigningProcess {
 
 /** Signs by a separate process, which is restarted when it ends. */
 export function createSigner(options: SignerOptions): SigningProcess {
-  const { store, keystore, log } = options;
+  const { store, keystore, clock = systemClock, log } = options;
   const source = sourceOf(options);
   const heads = headNotes(options);
   const parts = 'ok' in source ? source : { ...sessionParts(options), link: source.link, onHead: heads.note };
   const place = 'ok' in source ? null : source.place;
-  const supervisor = new Supervisor({ keystore: () => store.wallets.keystore(keystore), parts, log });
+  const supervisor = new Supervisor({ keystore: () => store.wallets.keystore(keystore), parts, clock, log });
   const counts: SignerCounts = { signed: 0, refused: 0, unavailable: 0 };
   const counted = (outcome: SignOutcome): SignOutcome => {
     counts[outcome.ok ? 'signed' : outcome.reason === 'unavailable' ? 'unavailable' : 'refused']++;
@@ -99,8 +101,8 @@ export function createSigner(options: SignerOptions): SigningProcess {
     const fault = formFault(request);
     if (fault !== null) return fault;
     inFlight++;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((over) => (timer = setTimeout(over, answerWithinMs)));
+    let cancel = (): void => undefined;
+    const late = new Promise<void>((over) => (cancel = clock.after(answerWithinMs, over)));
     const caller: Caller = { hasLeft: false, leaves: late.then(() => void (caller.hasLeft = true)) };
     try {
       return await Promise.race([askSession(op, request, supervisor, options, caller), caller.leaves.then(() => unavailable)]);
@@ -108,7 +110,7 @@ export function createSigner(options: SignerOptions): SigningProcess {
       log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
       return unavailable;
     } finally {
-      clearTimeout(timer);
+      cancel();
       inFlight--;
     }
   };
@@ -136,7 +138,7 @@ export function createSigner(options: SignerOptions): SigningProcess {
       const { granted, session } = answer;
       if (granted.op !== 'signed') return counted(unavailable);
       const { id, signature } = granted;
-      return counted({ ok: true, signature, audited: () => audited(session, id, place, keystore) });
+      return counted({ ok: true, signature, audited: () => audited(session, id, place, options) });
     },
     judge: async (request): Promise<SignVerdict> => {
       const answer = await ask('judge', request);
@@ -160,7 +162,7 @@ async function askSession(
   options: SignerOptions,
   caller: Readonly<Caller>,
 ): Promise<Grant | SignRefusal> {
-  const { store, keystore, halt } = options;
+  const { store, keystore, halt, clock = systemClock } = options;
   const { orderId, publicKey, message } = request;
   const isKnown = supervisor.ready?.knows(publicKey) ?? false;
   const wallet = isKnown ? null : await store.wallets.byPublicKey(keystore, publicKey);
@@ -176,7 +178,7 @@ async function askSession(
     session.addWallet(wallet);
   }
   // Measured from this request on. A new process is not blamed for the time that the caller waited for its start.
-  const silence = setTimeout(() => session.kill(), answerWithinMs);
+  const cancelKill = clock.after(answerWithinMs, () => session.kill());
   try {
     const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
       session.ask({ op, orderId, publicKey, message, runningAtNs: readAtNs });
@@ -188,7 +190,7 @@ async function askSession(
     const second = await ask(next);
     return isTooLate(second) ? unavailable : outcomeOf(second, session);
   } finally {
-    clearTimeout(silence);
+    cancelKill();
   }
 }
 
@@ -209,15 +211,16 @@ function outcomeOf(answer: SignAnswer | null, session: SignerSession): Grant | S
  * process ended or does not answer, the file is flushed from here. If the file belongs to another user, that is impossible, and the
  * call rejects.
  */
-async function audited(session: SignerSession, id: number, place: AuditPlace | null, keystore: string): Promise<void> {
-  const silence = setTimeout(() => session.kill(), answerWithinMs);
+async function audited(session: SignerSession, id: number, place: AuditPlace | null, options: SignerOptions): Promise<void> {
+  const { keystore, clock = systemClock } = options;
+  const cancelKill = clock.after(answerWithinMs, () => session.kill());
   try {
     const noted = await session.noted(id);
     if (noted === 'noted') return;
     // Flushing again would prove nothing: a disk reports lost data only once.
     if (noted === 'fault') throw new StoreAwayError(new Error('the audit log could not be written to the disk'));
   } finally {
-    clearTimeout(silence);
+    cancelKill();
   }
   if (place === null) throw new StoreAwayError(new Error('the signing process ended before its audit log was on the disk'));
   try {

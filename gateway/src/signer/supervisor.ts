@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { reasonOf } from '../store/store-away.ts';
 import type { StoredKeystore } from '../store/wallet-table.ts';
@@ -27,6 +28,7 @@ export interface SupervisorOptions {
   readonly keystore: () => Promise<StoredKeystore | null>;
   /** Everything else that a process is started with, or a fault if none can be started. */
   readonly parts: Omit<SessionOptions, 'keystore'> | StartFault;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -81,9 +83,9 @@ export class Supervisor {
     this.#closed = true;
     this.#wake();
     this.#running?.end();
-    const timer = setTimeout(() => this.#running?.kill(), endWithinMs);
+    const cancelKill = this.#options.clock.after(endWithinMs, () => this.#running?.kill());
     await this.#done;
-    clearTimeout(timer);
+    cancelKill();
   }
 
   async #run(): Promise<void> {
@@ -110,7 +112,7 @@ export class Supervisor {
 
   /** Runs one process from its start to its end. `idle`: none is needed. */
   async #runOnce(parts: Omit<SessionOptions, 'keystore'>): Promise<'stable' | 'failed' | 'idle'> {
-    const { log } = this.#options;
+    const { clock, log } = this.#options;
     const keystore = await this.#options.keystore();
     if (keystore === null || this.#closed) {
       this.#tellStarted({ ok: true });
@@ -120,7 +122,7 @@ export class Supervisor {
     const session = startSession({ ...parts, keystore });
     this.#running = session;
     const outcome = await session.started;
-    const readyAt = performance.now();
+    const readyAt = clock.steadyMs();
     if (outcome.ok) {
       log.info({ signerPid: session.pid }, 'signer_ready');
       this.#ready = session;
@@ -135,7 +137,7 @@ export class Supervisor {
     [this.#ready, this.#running] = [null, null];
     if (outcome.ok) this.#fault = 'The signing process ended, and is being restarted.';
     if (outcome.ok && !this.#closed) log.error({ signerPid: session.pid }, 'signer_ended');
-    return outcome.ok && performance.now() - readyAt > steadyMs ? 'stable' : 'failed';
+    return outcome.ok && clock.steadyMs() - readyAt > steadyMs ? 'stable' : 'failed';
   }
 
   #giveAll(session: SignerSession | null): void {
@@ -144,9 +146,9 @@ export class Supervisor {
 
   #pause(ms: number): Promise<void> {
     return new Promise((over) => {
-      const timer = setTimeout(over, ms);
+      const cancel = this.#options.clock.after(ms, over);
       this.#wake = () => {
-        clearTimeout(timer);
+        cancel();
         over();
       };
     });
