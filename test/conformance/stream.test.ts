@@ -635,10 +635,17 @@ describe.each(transports)('the stream over %s', (transport) => {
       ],
       [
         'newTokens',
-        'a flag',
-        { mayhemMode: false },
-        (mint: string) => newTokenEvent(mint),
-        (mint: string) => newTokenEvent(mint, { flags: { mayhemMode: true, cashback: false, holderReward: false, creatorFeeBps: 0 } }),
+        'traits',
+        { traits: ['cashback'] },
+        (mint: string) => newTokenEvent(mint, { traits: ['mayhemMode', 'cashback'] }),
+        (mint: string) => newTokenEvent(mint, { traits: ['mayhemMode'] }),
+      ],
+      [
+        'newTokens',
+        'traits that it lacks',
+        { withoutTraits: ['mayhemMode'] },
+        (mint: string) => newTokenEvent(mint, { traits: ['cashback'] }),
+        (mint: string) => newTokenEvent(mint, { traits: ['cashback', 'mayhemMode'] }),
       ],
       [
         'prices',

@@ -237,8 +237,8 @@ describe('the OpenAPI document', () => {
     const { orderId, signature, lastValidBlockHeight, pool, poolAddress, quoteMint, quote } = answered!;
     const known = { orderId, signature, lastValidBlockHeight, publicKey, error: null };
     for (const told of [answered, sent, order]) expect(told).toMatchObject(known);
-    const { outAmount, fees } = quote as { outAmount: string; fees: { total: string } };
-    const fill = { pool, baseAmount: outAmount, traderQuoteAmount: '100000000', venueFees: fees.total };
+    const { outAmount, feeTotal } = quote as { outAmount: string; feeTotal: string };
+    const fill = { pool, baseAmount: outAmount, traderQuoteAmount: '100000000', venueFees: feeTotal };
     expect(order).toMatchObject({ status: 'confirmed', quote, poolAddress, quoteMint, fill });
     expect(new Set([publicKey, mint, poolAddress, quoteMint]).size).toBe(4);
   });

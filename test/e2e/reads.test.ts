@@ -183,8 +183,8 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
           expect(told.freezeAuthority).toBe(chainMint.freezeAuthority);
           const creation = created.get(mint);
           if (creation !== undefined) {
-            const { name, symbol, uri, creator, flags } = creation;
-            expect(told).toMatchObject({ name, symbol, uri, creator, flags });
+            const { name, symbol, uri, creator, traits, creatorFeeBps } = creation;
+            expect(told).toMatchObject({ name, symbol, uri, creator, traits, creatorFeeBps });
           }
           expect(told).toMatchObject({ poolAddress: pool.address, quoteMint: pool.quoteMint });
           expect(told.curve).not.toBeNull();

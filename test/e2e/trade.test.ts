@@ -106,7 +106,7 @@ async function traded(side: 'buy' | 'sell', body: Body, asked: Asked = {}, at = 
   const { quote } = answer;
   const fill = done.fill!;
   const [given, gotten] = side === 'buy' ? [fill.traderQuoteAmount, fill.baseAmount] : [fill.baseAmount, fill.traderQuoteAmount];
-  expect([given, gotten, fill.venueFees]).toEqual([quote.inAmount, quote.outAmount, quote.fees.total]);
+  expect([given, gotten, fill.venueFees]).toEqual([quote.inAmount, quote.outAmount, quote.feeTotal]);
   return { answer, order: done };
 }
 
@@ -496,7 +496,7 @@ describe('TRADING=paper', () => {
     expect(done.fill).toMatchObject({
       traderQuoteAmount: quote.inAmount,
       baseAmount: quote.outAmount,
-      venueFees: quote.fees.total,
+      venueFees: quote.feeTotal,
       otherLamports: '0',
     });
     const again = await paper.ask('/trade/buy', body, asked);

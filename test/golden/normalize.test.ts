@@ -20,8 +20,6 @@ const ammProgram = 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA';
 const pumpProgram = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P';
 
 const ts = { received: receivedUs, published: 0 };
-const none = { amount: '0', bps: 0 };
-const noFees = { protocol: none, creator: none, lp: none, cashback: none, holderRewards: none, total: '0' };
 const behind = { price: 200, slot: 454_631_560, ageMs: 500 };
 
 function view(name: string): TransactionView {
@@ -92,7 +90,11 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         tokenAmount: 159_676.340219,
         solAmount: 0.009876542,
         quoteUiAmount: 0.009876542,
-        fees: { ...noFees, protocol: { amount: '93828', bps: 95 }, holderRewards: { amount: '29630', bps: 30 }, total: '123458' },
+        fees: [
+          { kind: 'protocol', amount: '93828', bps: 95, mint: sol },
+          { kind: 'holderRewards', amount: '29630', bps: 30, mint: sol },
+        ],
+        feeTotal: '123458',
       },
       { type: 'price', id: `${signature}:3.0.price`, ...common, source: 'trade', solUsd: behind },
     ]);
@@ -137,7 +139,8 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         tokenAmount: 445_377.137871,
         solAmount: null,
         quoteUiAmount: 3.517192,
-        fees: noFees,
+        fees: [],
+        feeTotal: '0',
       },
       { type: 'price', id: `${signature}:2.0.price`, ...common, source: 'trade', solUsd: behind },
     ]);
@@ -184,7 +187,8 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
           tokenAmount: 96_449_438.144093,
           solAmount: 2.962962962,
         },
-        flags: { mayhemMode: false, cashback: true, holderReward: false, creatorFeeBps: 0 },
+        traits: ['cashback'],
+        creatorFeeBps: 0,
       },
       {
         type: 'trade',
@@ -201,7 +205,11 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         solAmount: 2.962962962,
         quoteUiAmount: 2.962962962,
         // With the amount through the curve, 3 SOL exactly.
-        fees: { ...noFees, protocol: { amount: '28148149', bps: 95 }, cashback: { amount: '8888889', bps: 30 }, total: '37037038' },
+        fees: [
+          { kind: 'protocol', amount: '28148149', bps: 95, mint: sol },
+          { kind: 'cashback', amount: '8888889', bps: 30, mint: sol },
+        ],
+        feeTotal: '37037038',
       },
       { type: 'price', id: `${signature}:5.price`, ...common, source: 'trade', solUsd: behind },
     ]);
@@ -248,7 +256,8 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
           tokenAmount: 3_520_371.073923,
           solAmount: 0.098750018,
         },
-        flags: { mayhemMode: false, cashback: false, holderReward: false, creatorFeeBps: 0 },
+        traits: [],
+        creatorFeeBps: 0,
       },
       {
         type: 'trade',
@@ -264,7 +273,11 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         tokenAmount: 3_520_371.073923,
         solAmount: 0.098750018,
         quoteUiAmount: 0.098750018,
-        fees: { ...noFees, protocol: { amount: '938126', bps: 95 }, creator: { amount: '296251', bps: 30 }, total: '1234377' },
+        fees: [
+          { kind: 'protocol', amount: '938126', bps: 95, mint: sol },
+          { kind: 'creator', amount: '296251', bps: 30, mint: sol },
+        ],
+        feeTotal: '1234377',
       },
       { type: 'price', id: `${signature}:2.price`, ...common, source: 'trade', solUsd: behind },
     ]);
@@ -356,7 +369,8 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
         marketCapSol: 27.958993476234856,
         marketCapUsd: 5_591.798695246971,
         reserves: { virtualBase: '1073000000000000', virtualQuote: '30000000000', realBase: '793100000000000', realQuote: '0' },
-        flags: { mayhemMode: false, cashback: false, holderReward: false, creatorFeeBps: 0 },
+        traits: [],
+        creatorFeeBps: 0,
       },
     ]);
   });
@@ -413,13 +427,12 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
         tokenAmount: 185_302.193907,
         solAmount: 0.081182168,
         quoteUiAmount: 0.081182168,
-        fees: {
-          ...noFees,
-          protocol: { amount: '40592', bps: 5 },
-          lp: { amount: '162365', bps: 20 },
-          holderRewards: { amount: '771231', bps: 95 },
-          total: '974188',
-        },
+        fees: [
+          { kind: 'protocol', amount: '40592', bps: 5, mint: sol },
+          { kind: 'lp', amount: '162365', bps: 20, mint: sol },
+          { kind: 'holderRewards', amount: '771231', bps: 95, mint: sol },
+        ],
+        feeTotal: '974188',
       },
       { type: 'price', id: `${signature}:0.price`, ...common, source: 'trade', solUsd: behind },
     ]);

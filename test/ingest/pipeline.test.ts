@@ -309,8 +309,12 @@ describe('pools', () => {
       quoteAmount: '1000000000',
       quoteDecimals: 9,
       solAmount: 1,
-      // 25 basis points of the trade, in SOL at its own rate.
-      fees: { lp: { amount: '2000000', bps: 20 }, protocol: { amount: '500000', bps: 5 }, total: '2500000' },
+      // Charged in the token; the total is 25 basis points of the trade, in SOL at its own rate.
+      fees: [
+        { kind: 'protocol', amount: '25000', bps: 5, mint: coinAddress },
+        { kind: 'lp', amount: '100000', bps: 20, mint: coinAddress },
+      ],
+      feeTotal: '2500000',
       reserves: { virtualBase: '2050100000', virtualQuote: '10000000000', realBase: '2050100000', realQuote: '10000000000' },
     });
     expect(trade.priceSol).toBeCloseTo(10 / 20_501, 12);

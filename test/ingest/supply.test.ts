@@ -84,7 +84,7 @@ describe('the supply of a mayhem coin', () => {
   it("is that of its mint in every event, including the agent's part", () => {
     const harness = createHarness();
     take(harness, pumpProgram, [created, curveBuy()]);
-    expect(last(harness, 'newToken')).toMatchObject({ supply: '2000000000000000', flags: { mayhemMode: true } });
+    expect(last(harness, 'newToken')).toMatchObject({ supply: '2000000000000000', traits: ['mayhemMode'] });
     harness.pipeline.takeAccount({
       address: curveAddress,
       owner: pumpProgram,

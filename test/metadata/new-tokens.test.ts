@@ -82,7 +82,8 @@ describe('the metadata of a new token', () => {
       uri: token.uri,
       creator: token.creator,
       initialBuy: token.initialBuy,
-      flags: token.flags,
+      traits: token.traits,
+      creatorFeeBps: token.creatorFeeBps,
       description: 'Words.',
       image: 'ipfs://Qm1/a.png',
       twitter: 'https://x.com/a',
@@ -173,11 +174,11 @@ describe('on the stream', () => {
       none: {},
       name: { name: 'blu' },
       creator: { creator: token.creator, pool: token.pool },
-      buy: { minDevBuySol: 1, maxDevBuySol: 3, mayhemMode: false },
+      buy: { minDevBuySol: 1, maxDevBuySol: 3, withoutTraits: ['mayhemMode'] },
       otherName: { name: 'other' },
       otherCreator: { creator: addressOf(5) },
       otherBuy: { minDevBuySol: 3 },
-      otherFlag: { cashback: true },
+      otherTrait: { traits: ['cashback'] },
     };
     const clients: Record<string, StreamClient> = {};
     for (const [name, filter] of Object.entries(filters)) {
@@ -198,7 +199,7 @@ describe('on the stream', () => {
       ).toEqual(['newToken', 'tokenMetadata', 'newToken']);
       expect(client.frames('newTokens')[1]!.data).toEqual(told[0]);
     }
-    for (const name of ['otherName', 'otherCreator', 'otherBuy', 'otherFlag']) {
+    for (const name of ['otherName', 'otherCreator', 'otherBuy', 'otherTrait']) {
       await clients[name]!.ask({ op: 'ping' });
       expect(clients[name]!.frames('newTokens'), name).toEqual([]);
     }

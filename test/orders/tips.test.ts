@@ -179,7 +179,7 @@ describe('orders over lanes that require a tip', () => {
     const { status, body } = await gateway.post('/trade/buy', { publicKey, mint, amount: 0.5 });
     expect(status, JSON.stringify(body)).toBe(200);
     const { orderId, signature, quote } = body as unknown as TradeAnswer;
-    expect(quote.fees).toMatchObject({ tip: '1001000', tipUi: 0.001001 });
+    expect(quote).toMatchObject({ tip: '1001000', tipUi: 0.001001 });
     const order = await ended(orderId!);
     expect(order.state).toBe('finalized');
     expect(JSON.parse(order.quoteJson!)).toEqual(quote);
@@ -213,7 +213,7 @@ describe('orders over lanes that require a tip', () => {
     expect(status, JSON.stringify(body)).toBe(200);
     const wire = new Uint8Array(Buffer.from(String(body['transaction']), 'base64'));
     expect([...createTippedLanes(both)(wire)]).toEqual([]);
-    expect((body['quote'] as TradeAnswer['quote']).fees.tip).toBeUndefined();
+    expect((body['quote'] as TradeAnswer['quote']).tip).toBeUndefined();
   });
 
   test('a wallet that has everything except the tips has too little', async () => {

@@ -67,7 +67,6 @@ const tradeExample = exampleOf(TradeEvent) as unknown as TradeEvent;
 const priceExample = exampleOf(PriceEvent) as unknown as PriceEvent;
 
 export function tradeEvent(mint: string, changes: Partial<TradeEvent> = {}): TradeEvent {
-  const fee = { amount: '19000000', bps: 95 };
   return {
     ...tradeExample,
     ...common(mint),
@@ -82,14 +81,11 @@ export function tradeEvent(mint: string, changes: Partial<TradeEvent> = {}): Tra
     solAmount: 2.629842459,
     quoteUiAmount: 2.629842459,
     ...valuation,
-    fees: {
-      protocol: fee,
-      creator: { amount: '6000000', bps: 30 },
-      lp: { amount: '0', bps: 0 },
-      cashback: { amount: '0', bps: 0 },
-      holderRewards: { amount: '0', bps: 0 },
-      total: '25000000',
-    },
+    fees: [
+      { kind: 'protocol', amount: '19000000', bps: 95, mint: wrappedSolMint },
+      { kind: 'creator', amount: '6000000', bps: 30, mint: wrappedSolMint },
+    ],
+    feeTotal: '25000000',
     reserves,
     ...changes,
   };
@@ -129,7 +125,8 @@ export function newTokenEvent(mint: string, changes: Partial<NewTokenEvent> = {}
     },
     ...valuation,
     reserves,
-    flags: { mayhemMode: false, cashback: false, holderReward: false, creatorFeeBps: 30 },
+    traits: [],
+    creatorFeeBps: 30,
     ...changes,
   };
 }

@@ -5,7 +5,7 @@ import type { MintExtensions } from '@sluice/shared/solana/token-extensions.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';
-import { creatorOf, flagsOf, type TokenFlags, type TokenIdentity } from './token-facts.ts';
+import { creatorOf, traitsOf, type TokenIdentity, type TokenTraits } from './token-facts.ts';
 import type { MainPool, TokenMarket } from './token-market.ts';
 import type { WarmToken } from './warm-token.ts';
 
@@ -16,7 +16,7 @@ const slotsPerEpoch = 432_000;
 export interface Birth {
   readonly identity: TokenIdentity;
   readonly creator: string;
-  readonly flags: TokenFlags;
+  readonly traits: TokenTraits;
 }
 
 export interface RenderContext {
@@ -51,6 +51,7 @@ export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }
   const { decimals, supply, tokenProgram, mintAuthority, freezeAuthority, extensions } = facts.token;
   const { main } = market;
   const identity = facts.identity ?? birth?.identity ?? null;
+  const known = traitsOf(facts) ?? birth?.traits ?? null;
   const solUsd = health.solUsd(nowMs);
   const price = priceNow(market, health, solUsd, nowMs);
   const isPriced = price.reason === null;
@@ -77,7 +78,8 @@ export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }
     extensions: extensionsOf(extensions, facts.slot, nowMs),
     chain: { slot: facts.slot, ageMs: Math.max(0, nowMs - facts.askedAtMs) },
     creator: creatorOf(facts) ?? birth?.creator ?? null,
-    flags: flagsOf(facts) ?? birth?.flags ?? null,
+    traits: known === null ? null : [...known.traits],
+    creatorFeeBps: known?.creatorFeeBps ?? null,
     venue: main?.venue ?? null,
     poolAddress: main?.address ?? null,
     quoteMint: main?.quoteMint ?? null,

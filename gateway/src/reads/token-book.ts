@@ -384,6 +384,6 @@ function priceOf(json: Uint8Array): PriceEvent | null {
   return event.type === 'price' ? event : null;
 }
 
-function birthOf({ name, symbol, uri, creator, flags }: NewTokenEvent): Birth {
-  return { identity: { name, symbol, uri, source: 'event', updateAuthority: null }, creator, flags };
+function birthOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Birth {
+  return { identity: { name, symbol, uri, source: 'event', updateAuthority: null }, creator, traits: { traits, creatorFeeBps } };
 }

@@ -17,10 +17,8 @@ export interface TokenIdentity {
   readonly updateAuthority: string | null;
 }
 
-export interface TokenFlags {
-  readonly mayhemMode: boolean;
-  readonly cashback: boolean;
-  readonly holderReward: boolean;
+export interface TokenTraits {
+  readonly traits: readonly string[];
   readonly creatorFeeBps: number;
 }
 
@@ -77,16 +75,13 @@ function bounded({ name, symbol, uri, source, updateAuthority }: TokenIdentity):
   return { name: text(name, maxNameChars), symbol: text(symbol, maxNameChars), uri: text(uri, maxUriChars), source, updateAuthority };
 }
 
-/** Creator and flags from the curve, or else from the first pool. Null: neither exists. */
+/** Creator and traits from the curve, or else from the first pool. Null: neither exists. */
 export function creatorOf({ curve, pools }: TokenFacts): string | null {
   const creator = curve?.account.creator ?? pools[0]?.account.coinCreator ?? zeroAddress;
   return creator === zeroAddress ? null : creator;
 }
 
-export function flagsOf({ curve, pools }: TokenFacts): TokenFlags | null {
+export function traitsOf({ curve, pools }: TokenFacts): TokenTraits | null {
   const account = curve?.account ?? pools[0]?.account;
-  if (account === undefined) return null;
-  const { traits, creatorFeeBps } = account;
-  const has = (trait: keyof TokenFlags): boolean => traits.includes(trait);
-  return { mayhemMode: has('mayhemMode'), cashback: has('cashback'), holderReward: has('holderReward'), creatorFeeBps };
+  return account === undefined ? null : { traits: account.traits, creatorFeeBps: account.creatorFeeBps };
 }

@@ -1,18 +1,9 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { feeOfKind, feesInBase } from '@sluice/shared/venues/fee.ts';
+import { chargedFees, feesInBase } from '@sluice/shared/venues/fee.ts';
 import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import type { CurveMigrated, Fee, FeePart, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/shared/venues/venue.ts';
-import type {
-  Commitment,
-  Fees,
-  MigrationEvent,
-  NewTokenEvent,
-  PriceEvent,
-  Reserves,
-  TradeEvent,
-  VenueName,
-} from '@sluice/shared/wire/events.ts';
+import type { CurveMigrated, Fee, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import type { Commitment, MigrationEvent, NewTokenEvent, PriceEvent, Reserves, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
 import { priceOf, priceOfAmounts, valuation, type SolUsdAt, type Valuation } from './price.ts';
 
 /** Where and when an event was seen: fields that all of its forms share. */
@@ -47,25 +38,21 @@ export interface MarketTrade extends PriceState {
   readonly trader: string;
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
-  /** All in the money. */
+  /** `base` is the token, `quote` the money. */
   readonly fees: readonly Fee[];
+  /** In the money, at the rate of this trade. */
   readonly feeTotal: bigint;
   readonly timestamp: number | null;
 }
 
 export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
   const { side, trader, baseAmount, quoteAmount, timestamp } = trade;
-  const moneyCoin = flipped ? 'base' : 'quote';
-  if (!flipped && trade.fees.every(({ coin }) => coin === moneyCoin)) return trade;
-  const [tokens, money] = flipped ? [quoteAmount, baseAmount] : [baseAmount, quoteAmount];
-  // Fees that were charged in the token are published in the money, at the rate of this trade.
-  const inMoney = (amount: bigint): bigint => (tokens === 0n ? 0n : (amount * money) / tokens);
-  const fees = trade.fees.map((fee): Fee => {
-    const { kind, amount, bps, coin } = fee;
-    return coin === moneyCoin ? fee : { kind, amount: inMoney(amount), bps, coin: moneyCoin };
-  });
   // `feeTotal` counts the fees in the program's quote coin; those in its base coin come from the list.
   const ofBase = feesInBase(trade.fees);
+  if (!flipped && ofBase === 0n) return trade;
+  const [tokens, money] = flipped ? [quoteAmount, baseAmount] : [baseAmount, quoteAmount];
+  const inMoney = (amount: bigint): bigint => (tokens === 0n ? 0n : (amount * money) / tokens);
+  const fees = flipped ? trade.fees.map((fee): Fee => ({ ...fee, coin: fee.coin === 'base' ? 'quote' : 'base' })) : trade.fees;
   const feeTotal = flipped ? inMoney(trade.feeTotal) + ofBase : trade.feeTotal + inMoney(ofBase);
   const state = flipped ? flipPrice(trade) : trade;
   return {
@@ -143,7 +130,8 @@ export function tradeEvent(
     priceUsd,
     marketCapSol,
     marketCapUsd,
-    fees: wireFees(trade),
+    fees: chargedFees(trade.fees, market.mint, quoteMint),
+    feeTotal: trade.feeTotal.toString(),
     reserves: trade.reserves === null ? null : wireReserves(trade.reserves),
   };
   if (seen.late) event.late = true;
@@ -263,12 +251,8 @@ export function newTokenEvent(
     initialBuy: initialBuy(created.trader, market, buys),
     ...values,
     reserves: wireReserves(reserves),
-    flags: {
-      mayhemMode: created.traits.includes('mayhemMode'),
-      cashback: created.traits.includes('cashback'),
-      holderReward: created.traits.includes('holderReward'),
-      creatorFeeBps: created.creatorFeeBps,
-    },
+    traits: [...created.traits],
+    creatorFeeBps: created.creatorFeeBps,
   };
   if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
@@ -323,23 +307,6 @@ export function migrationEvent(
   if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
   return event;
-}
-
-const noFee: Fees['protocol'] = Object.freeze({ amount: '0', bps: 0 });
-
-function wireFee(part: FeePart): Fees['protocol'] {
-  return part.amount === 0n && part.bps === 0 ? noFee : { amount: part.amount.toString(), bps: part.bps };
-}
-
-function wireFees({ fees, feeTotal }: MarketTrade): Fees {
-  return {
-    protocol: wireFee(feeOfKind(fees, 'protocol')),
-    creator: wireFee(feeOfKind(fees, 'creator')),
-    lp: wireFee(feeOfKind(fees, 'lp')),
-    cashback: wireFee(feeOfKind(fees, 'cashback')),
-    holderRewards: wireFee(feeOfKind(fees, 'holderRewards')),
-    total: feeTotal.toString(),
-  };
 }
 
 function wireReserves(reserves: PoolReserves): Reserves {

@@ -63,6 +63,7 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
   fields.skip('marketCapSol');
   fields.skip('marketCapUsd');
   fields.skip('fees');
+  fields.skip('feeTotal');
   const hasReserves = fields.enterOrNull('reserves');
   if (hasReserves) fields.skip('virtualBase');
   if (hasReserves) fields.skip('virtualQuote');

@@ -3,15 +3,15 @@
 /* oxlint-disable max-lines-per-function */
 import type { PriceEvent, TradeEvent } from '../wire/events.ts';
 import { bytesOf, quoted, type EncodedEvent } from './encoded-event.ts';
-import { mapHead, nil, packNumber, packText } from './msgpack.ts';
+import { arrayHead, mapHead, nil, packNumber, packText } from './msgpack.ts';
 
 export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
   const mintToSimulated = writeMintToSimulated(event);
   const priceQuoteToMarketCapUsd = writePriceQuoteToMarketCapUsd(event);
   const reserves = writeReserves(event);
-  const json = `{"type":"trade","id":"${event.id}",${mintToSimulated.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${priceQuoteToMarketCapUsd.json},"fees":{"protocol":{"amount":"${event.fees.protocol.amount}","bps":${event.fees.protocol.bps}},"creator":{"amount":"${event.fees.creator.amount}","bps":${event.fees.creator.bps}},"lp":{"amount":"${event.fees.lp.amount}","bps":${event.fees.lp.bps}},"cashback":{"amount":"${event.fees.cashback.amount}","bps":${event.fees.cashback.bps}},"holderRewards":{"amount":"${event.fees.holderRewards.amount}","bps":${event.fees.holderRewards.bps}},"total":"${event.fees.total}"},${reserves.json}${event.curveCompleted === undefined ? '' : ',"curveCompleted":true'}}`;
+  const json = `{"type":"trade","id":"${event.id}",${mintToSimulated.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${priceQuoteToMarketCapUsd.json},"fees":${feesListJson(event.fees)},"feeTotal":"${event.feeTotal}",${reserves.json}${event.curveCompleted === undefined ? '' : ',"curveCompleted":true'}}`;
   const fieldCount =
-    28 + (event.late === undefined ? 0 : 1) + (event.simulated === undefined ? 0 : 1) + (event.curveCompleted === undefined ? 0 : 1);
+    29 + (event.late === undefined ? 0 : 1) + (event.simulated === undefined ? 0 : 1) + (event.curveCompleted === undefined ? 0 : 1);
   const msgpack =
     mapHead(fieldCount) +
     '\xa4type\xa5trade\xa2id' +
@@ -38,28 +38,10 @@ export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
     '\xadquoteUiAmount' +
     packNumber(event.quoteUiAmount) +
     priceQuoteToMarketCapUsd.msgpack +
-    '\xa4fees\x86\xa8protocol\x82\xa6amount' +
-    packText(event.fees.protocol.amount) +
-    '\xa3bps' +
-    packNumber(event.fees.protocol.bps) +
-    '\xa7creator\x82\xa6amount' +
-    packText(event.fees.creator.amount) +
-    '\xa3bps' +
-    packNumber(event.fees.creator.bps) +
-    '\xa2lp\x82\xa6amount' +
-    packText(event.fees.lp.amount) +
-    '\xa3bps' +
-    packNumber(event.fees.lp.bps) +
-    '\xa8cashback\x82\xa6amount' +
-    packText(event.fees.cashback.amount) +
-    '\xa3bps' +
-    packNumber(event.fees.cashback.bps) +
-    '\xadholderRewards\x82\xa6amount' +
-    packText(event.fees.holderRewards.amount) +
-    '\xa3bps' +
-    packNumber(event.fees.holderRewards.bps) +
-    '\xa5total' +
-    packText(event.fees.total) +
+    '\xa4fees' +
+    feesListMsgpack(event.fees) +
+    '\xa8feeTotal' +
+    packText(event.feeTotal) +
     reserves.msgpack +
     (event.curveCompleted === undefined ? '' : '\xaecurveCompleted\xc3');
   return { json: bytesOf(json), msgpack: bytesOf(msgpack) };
@@ -229,6 +211,35 @@ function writeReserves(event: WrittenEvent): Part {
   const msgpack = '\xa8reserves' + (event.reserves === null ? nil : reservesMsgpack(event.reserves));
   reservesPart = { json, msgpack };
   return reservesPart;
+}
+
+function feesItemJson(feesItem: TradeEvent['fees'][number]): string {
+  return `{"kind":"${feesItem.kind}","amount":"${feesItem.amount}","bps":${feesItem.bps},"mint":"${feesItem.mint}"}`;
+}
+
+function feesItemMsgpack(feesItem: TradeEvent['fees'][number]): string {
+  return (
+    '\x84\xa4kind' +
+    packText(feesItem.kind) +
+    '\xa6amount' +
+    packText(feesItem.amount) +
+    '\xa3bps' +
+    packNumber(feesItem.bps) +
+    '\xa4mint' +
+    packText(feesItem.mint)
+  );
+}
+
+function feesListJson(list: TradeEvent['fees']): string {
+  let json = '[';
+  for (const item of list) json += json.length === 1 ? feesItemJson(item) : `,${feesItemJson(item)}`;
+  return `${json}]`;
+}
+
+function feesListMsgpack(list: TradeEvent['fees']): string {
+  let msgpack = arrayHead(list.length);
+  for (const item of list) msgpack += feesItemMsgpack(item);
+  return msgpack;
 }
 
 function solUsdJson(solUsd: NonNullable<PriceEvent['solUsd']>): string {

@@ -1,3 +1,4 @@
+import type { Fees } from '../wire/events.ts';
 import type { Fee, FeeKind, FeePart } from './venue.ts';
 
 const noFee: FeePart = Object.freeze({ amount: 0n, bps: 0 });
@@ -11,4 +12,13 @@ export function feeOfKind(fees: readonly Fee[], kind: FeeKind): FeePart {
 /** What was charged in the base coin. */
 export function feesInBase(fees: readonly Fee[]): bigint {
   return fees.reduce((sum, { coin, amount }) => (coin === 'base' ? sum + amount : sum), 0n);
+}
+
+/** The fees as clients get them. A buyback is a share of the protocol fee, so it is left out. */
+export function chargedFees(fees: readonly Fee[], base: string, quote: string): Fees {
+  const list: Fees = [];
+  for (const { kind, amount, bps, coin } of fees) {
+    if (kind !== 'buyback') list.push({ kind, amount: amount.toString(), bps, mint: coin === 'base' ? base : quote });
+  }
+  return list;
 }

@@ -1,4 +1,5 @@
 import type { TokenBalance, TransactionInnerInstruction, TransactionInstruction } from '../solana/inner-events.ts';
+import type { FeeKind as ChargedFeeKind } from '../wire/event-parts.ts';
 import type { VenueName } from '../wire/events.ts';
 import type { VenueQuoting } from './quoting.ts';
 import type { VenueSigning } from './signing.ts';
@@ -121,7 +122,7 @@ export interface PriceState {
 }
 
 /** `buyback` is a share of the protocol fee. Each of the others is charged in addition to the amount through the pool. */
-export type FeeKind = 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'buyback';
+export type FeeKind = ChargedFeeKind | 'buyback';
 
 export interface FeePart {
   readonly amount: bigint;

@@ -15,6 +15,10 @@ export const venueNames = [
 ] as const;
 export type VenueName = (typeof venueNames)[number];
 
+/** Kinds of fees, each charged in addition to the amount through the pool. */
+export const feeKinds = ['protocol', 'creator', 'lp', 'cashback', 'holderRewards'] as const;
+export type FeeKind = (typeof feeKinds)[number];
+
 export const commitments = ['processed', 'confirmed', 'finalized'] as const;
 export type Commitment = (typeof commitments)[number];
 
@@ -28,5 +32,28 @@ export const Signature = () => Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{64,
 export const EventId = (description: string) => Type.String({ pattern: '^[0-9A-Za-z.:+-]+$', description });
 export const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+/** Fees of one trade, of an event or of a quote. */
+export const Fees = Type.Array(
+  Type.Object(
+    {
+      kind: Type.Enum([...feeKinds], {
+        description:
+          '`cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers.',
+      }),
+      amount: Raw('Amount.'),
+      bps: Type.Integer({ minimum: 0, description: 'Rate in basis points.' }),
+      mint: Address('Mint of the coin in which it was charged.'),
+    },
+    { additionalProperties: false, title: 'fee' },
+  ),
+  { description: 'Fees of the venue, one for each kind that was charged.' },
+);
+
+/** Names of special properties of a token. */
+export const Traits = Type.Array(Type.String({ pattern: '^[a-zA-Z]+$' }), {
+  description:
+    'Special properties that the venue gave the token. pump: `mayhemMode` (the venue moves reserves and supply), `cashback` (traders get a part of the fees back), `holderReward` (the creator fee goes to the holders).',
+});
 
 export const Venue = Type.Enum([...venueNames], { description: 'Venue of the pool.' });

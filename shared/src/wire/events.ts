@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject, type TProperties } from 'typebox';
-import { Address, commitments, EventId, Nullable, Raw, Signature, Ui, Venue } from './event-parts.ts';
+import { Address, commitments, EventId, Fees, Nullable, Raw, Signature, Traits, Ui, Venue } from './event-parts.ts';
 import { candleIntervalNames } from './intervals.ts';
 import { OrderEvent } from './order-event.ts';
 
@@ -55,19 +55,6 @@ const valuation = {
   marketCapUsd: Nullable(Ui('Price times supply, in USD.')),
 } as const;
 
-const FeeAmount = (what: string) => Type.Object({ amount: Raw(what), bps: Type.Integer() }, { additionalProperties: false });
-const Fees = Type.Object(
-  {
-    protocol: FeeAmount('Protocol fee, quote coin.'),
-    creator: FeeAmount('Creator fee, quote coin.'),
-    lp: FeeAmount('Fee to liquidity providers, quote coin.'),
-    cashback: FeeAmount('Cashback credited to the trader, charged like a fee, quote coin.'),
-    holderRewards: FeeAmount('Holder rewards, quote coin.'),
-    total: Raw('What the trader paid beside the amount through the pool, quote coin.'),
-  },
-  { additionalProperties: false, description: 'Fees of the trade, in the quote coin.' },
-);
-
 function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {
   return Type.Object(properties, { additionalProperties: false, title: type, description });
 }
@@ -87,6 +74,7 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
   ...valuation,
   fees: Fees,
+  feeTotal: Raw('What the trader paid beside the amount through the pool: all fees in the quote coin, at the rate of the trade.'),
   reserves: ReservesOrNull,
   curveCompleted: Type.Optional(Type.Literal(true, { description: 'This trade completed the bonding curve.' })),
 });
@@ -130,10 +118,10 @@ const creation = {
   creator: Address('Creator, who earns the creator fee.'),
 } as const;
 const initialBuy = Nullable(InitialBuy, 'What the creating wallet bought in the same transaction.');
-const flags = Type.Object(
-  { mayhemMode: Type.Boolean(), cashback: Type.Boolean(), holderReward: Type.Boolean(), creatorFeeBps: Type.Integer() },
-  { additionalProperties: false, description: 'Flags of the venue.' },
-);
+const traits = {
+  traits: Traits,
+  creatorFeeBps: Type.Integer({ description: 'Creator fee that was set for this token; 0 if the venue decides.' }),
+} as const;
 
 export const NewTokenEvent = event('newToken', 'A token was created.', {
   type: Type.Literal('newToken'),
@@ -147,7 +135,7 @@ export const NewTokenEvent = event('newToken', 'A token was created.', {
   initialBuy,
   ...valuation,
   reserves: Reserves,
-  flags,
+  ...traits,
 });
 
 const Link = (what: string) => Nullable(Type.String(), `${what} (http, https or ipfs); null where the document has none that is one.`);
@@ -172,7 +160,7 @@ export const TokenMetadataEvent = event(
     ...common,
     ...creation,
     initialBuy,
-    flags,
+    ...traits,
     ...metadataFields,
   },
 );

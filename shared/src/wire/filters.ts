@@ -7,7 +7,10 @@ const Venue = Type.Enum([...venueNames], { title: 'venue' });
 const OneOrMore = <T extends TSchema>(schema: T, description: string) =>
   Type.Optional(Type.Union([schema, Type.Array(schema, { minItems: 1, maxItems: streamLimits.filterValues })], { description }));
 const Amount = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
-const Flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+const Traits = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ pattern: '^[a-zA-Z]{1,32}$' }), { minItems: 1, maxItems: streamLimits.filterValues, description }),
+  );
 const Part = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 64, description }));
 
 const common = {
@@ -34,9 +37,8 @@ export const NewTokenFilter = Type.Object(
     symbol: Part('Part of the symbol; upper and lower case are the same.'),
     minDevBuySol: Amount('The creating wallet bought for at least this many SOL.'),
     maxDevBuySol: Amount('The creating wallet bought for at most this many SOL; no purchase counts as 0.'),
-    mayhemMode: Flag('The mayhem flag of the venue.'),
-    cashback: Flag('The cashback flag of the venue.'),
-    holderReward: Flag('The holder reward flag of the venue.'),
+    traits: Traits('The token has each of these special properties, for example `mayhemMode`.'),
+    withoutTraits: Traits('The token has none of these special properties.'),
     ...common,
   },
   { additionalProperties: false, title: 'filter newTokens' },

@@ -142,7 +142,7 @@ export class World {
     const { wire, signature, blockhash, lastValidBlockHeight, terms } = prepared;
     const message = { signature, signedBytes: wire, blockhash, lastValidBlockHeight };
     const bounds = slippageBounds(prepared.trade, prepared.quote, prepared.slippageBps);
-    const quoteJson = JSON.stringify(quoteObject({ quote: prepared.quote, bounds, baseDecimals: 6, quoteDecimals: 9 }));
+    const quoteJson = JSON.stringify(quoteObject({ quote: prepared.quote, bounds, ...terms }));
     const inserted = await this.store.orders.insert(newOrder(Date.now(), { ...message, terms, kind, quoteJson }), {
       idempotency: null,
       spend: null,

@@ -51,7 +51,7 @@ async function unsigned(
       json: {
         transaction: base64Of(wire),
         ...termsJson(request, prepared),
-        quote: tradedQuote(prepared),
+        quote: tradedQuote(request, prepared),
         blockhash: blockhash.blockhash,
         lastValidBlockHeight: blockhash.lastValidBlockHeight,
         computeUnitLimit: built.computeUnitLimit,

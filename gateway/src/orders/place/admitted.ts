@@ -36,7 +36,7 @@ export function newOrderOf(
     accountId: owner.accountId,
     genesisHash,
     terms: termsOf(request, prepared),
-    quoteJson: JSON.stringify(tradedQuote(prepared)),
+    quoteJson: JSON.stringify(tradedQuote(request, prepared)),
     signature: message?.signature ?? null,
     signedBytes: message?.signedBytes ?? null,
     blockhash: message?.blockhash ?? null,

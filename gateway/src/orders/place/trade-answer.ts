@@ -18,8 +18,10 @@ export interface TradeOutcome {
 }
 
 /** What the prepared trade was quoted at, with the bounds that stand in its message. */
-export function tradedQuote({ quoted: { quote, market, quoteDecimals }, bounds, tipLamports }: PreparedTrade): QuoteObject {
-  return quoteObject({ quote, bounds, baseDecimals: market.decimals, quoteDecimals, tipLamports });
+export function tradedQuote({ order: { mint } }: TradeRequest, { quoted, bounds, tipLamports }: PreparedTrade): QuoteObject {
+  const { quote, market, pool, quoteDecimals } = quoted;
+  const { decimals: baseDecimals } = market;
+  return quoteObject({ quote, bounds, mint, quoteMint: pool.quoteMint, baseDecimals, quoteDecimals, tipLamports });
 }
 
 export function termsOf({ order: { side, mint }, publicKey }: TradeRequest, { quoted }: PreparedTrade): OrderTerms {
@@ -52,7 +54,7 @@ export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outc
     orderId,
     ...told,
     ...termsJson(request, prepared),
-    quote: tradedQuote(prepared),
+    quote: tradedQuote(request, prepared),
     lastValidBlockHeight,
     error: null,
     timing: rounded(timing),

@@ -39,7 +39,7 @@ function createOf(event: NewTokenEvent): DialectCreate {
     name: event.name,
     symbol: event.symbol,
     uri: event.uri,
-    is_mayhem_mode: event.flags.mayhemMode,
+    is_mayhem_mode: event.traits.includes('mayhemMode'),
     pool: event.pool,
     ...commonFields(event),
   };

@@ -112,7 +112,7 @@ function newTokenTests(filter: NewTokenFilter): Test[] {
   // A metadata event repeats the tested fields of the token's creation, so it passes if the creation passed.
   const add = (test: (event: NewTokenEvent | TokenMetadataEvent) => boolean): void =>
     void tests.push((event) => (event.type === 'newToken' || event.type === 'tokenMetadata') && test(event));
-  const { creator, name, symbol, minDevBuySol, maxDevBuySol } = filter;
+  const { creator, name, symbol, minDevBuySol, maxDevBuySol, traits, withoutTraits } = filter;
   if (creator !== undefined) {
     const matches = oneOf(creator);
     add((event) => matches(event.creator));
@@ -123,10 +123,8 @@ function newTokenTests(filter: NewTokenFilter): Test[] {
   if (maxDevBuySol !== undefined) {
     add((event) => event.initialBuy === null || (event.initialBuy.solAmount !== null && event.initialBuy.solAmount <= maxDevBuySol));
   }
-  for (const flag of ['mayhemMode', 'cashback', 'holderReward'] as const) {
-    const required = filter[flag];
-    if (required !== undefined) add((event) => event.flags[flag] === required);
-  }
+  if (traits !== undefined) add((event) => traits.every((trait) => event.traits.includes(trait)));
+  if (withoutTraits !== undefined) add((event) => !withoutTraits.some((trait) => event.traits.includes(trait)));
   return tests;
 }
 

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Fees } from '../event-parts.ts';
 import { venueNames } from '../events.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Address, closed, Ms, OrNull, Raw, Slot, Ui, Venue } from './fields.ts';
@@ -7,33 +8,6 @@ import { Address, closed, Ms, OrNull, Raw, Slot, Ui, Venue } from './fields.ts';
 export const buyLimits = { min: 0.001, max: 100 } as const;
 /** Percent. */
 export const slippageLimits = { min: 0.1, max: 50, default: 10 } as const;
-
-const FeePart = (description: string) =>
-  Type.Object(
-    { amount: Raw(description), bps: Type.Integer({ minimum: 0, description: 'Its rate in basis points.' }) },
-    { additionalProperties: false },
-  );
-
-const QuoteFees = Type.Object(
-  {
-    protocol: FeePart('Protocol fee.'),
-    creator: FeePart('Creator fee.'),
-    lp: FeePart('Fee to liquidity providers.'),
-    cashback: FeePart('Charged like a creator fee and credited to the trader, who can claim it.'),
-    holderRewards: FeePart('Charged like a creator fee and paid to the holders.'),
-    buyback: FeePart('Share of the protocol fee, not beside it, that buys coins back; its rate is of that fee.'),
-    total: Raw('All of them together, without the buyback.'),
-    decimals: Type.Integer({ description: 'Decimals of the quote coin.' }),
-    totalUi: Ui('The total in whole quote coins.'),
-    tip: Type.Optional(
-      Raw(
-        'Lamports that the transaction pays, beside all of this, to be taken by a Jito block engine or a Helius Sender; left out where it pays none.',
-      ),
-    ),
-    tipUi: Type.Optional(Ui('The same in SOL.')),
-  },
-  { ...closed, description: 'Fees in the quote coin. They are inside `inAmount` of a buy, and already off `outAmount` of a sell.' },
-);
 
 /** What a trade gives and costs; the same object in quotes and in the answers of trades. */
 export const QuoteObject = Type.Object(
@@ -54,7 +28,17 @@ export const QuoteObject = Type.Object(
       description:
         'How much worse than the price of the pool before it the trade is on average, fees apart; percent, rounded up to a hundredth.',
     }),
-    fees: QuoteFees,
+    fees: Fees,
+    feeTotal: Raw(
+      'All fees in the quote coin, at the rate of this trade. Inside `inAmount` of a buy, and already off `outAmount` of a sell.',
+    ),
+    feeTotalUi: Ui('feeTotal in whole quote coins.'),
+    tip: Type.Optional(
+      Raw(
+        'Lamports that the transaction pays in addition, to be accepted by a Jito block engine or a Helius Sender; missing if it pays none.',
+      ),
+    ),
+    tipUi: Type.Optional(Ui('The same in SOL.')),
   },
   closed,
 );

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Traits } from '../event-parts.ts';
 import { candleFields, metadataFields, Reserves, TradeEvent } from '../events.ts';
 import { candleIntervalNames } from '../intervals.ts';
 import { defineEndpoint } from './endpoint.ts';
@@ -135,17 +136,10 @@ export const TokenInfo = Type.Object(
       },
     ),
     creator: OrNull(Address('Creator by the venue, who earns the creator fee.'), 'Null where it is not known.'),
-    flags: OrNull(
-      Type.Object(
-        {
-          mayhemMode: Type.Boolean({ description: 'Reserves and supply of the coin are moved by its venue.' }),
-          cashback: Type.Boolean({ description: 'Traders get a part of the fees back.' }),
-          holderReward: Type.Boolean({ description: 'The creator fee goes to the holders.' }),
-          creatorFeeBps: Type.Integer({ minimum: 0, description: 'Creator fee that was set for this coin; 0 where the venue decides.' }),
-        },
-        closed,
-      ),
-      'Flags of the venue; null where they are not known.',
+    traits: OrNull(Traits, 'Null if they are not known.'),
+    creatorFeeBps: OrNull(
+      Type.Integer({ minimum: 0, description: 'Creator fee that was set for this token; 0 if the venue decides.' }),
+      'Null if it is not known.',
     ),
     venue: OrNull(
       Venue(

@@ -31,17 +31,12 @@ const quoteExample = {
   maxInUiAmount: 0.1,
   price: 2.880700281485475e-8,
   priceImpactPct: 0.33,
-  fees: {
-    protocol: { amount: '938272', bps: 95 },
-    creator: { amount: '296297', bps: 30 },
-    lp: { amount: '0', bps: 0 },
-    cashback: { amount: '0', bps: 0 },
-    holderRewards: { amount: '0', bps: 0 },
-    buyback: { amount: '469136', bps: 5000 },
-    total: '1234569',
-    decimals: 9,
-    totalUi: 0.001234569,
-  },
+  fees: [
+    { kind: 'protocol', amount: '938272', bps: 95, mint: 'So11111111111111111111111111111111111111112' },
+    { kind: 'creator', amount: '296297', bps: 30, mint: 'So11111111111111111111111111111111111111112' },
+  ],
+  feeTotal: '1234569',
+  feeTotalUi: 0.001234569,
 };
 
 const timing = { totalMs: 2.764, quoteMs: 0.211, buildMs: 0.458, signMs: 0.402, storeMs: 0.517, simulateMs: 0.931, sendMs: 0.212 };
