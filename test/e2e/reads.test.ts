@@ -5,17 +5,21 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { decodeMint } from '@sluice/shared/solana/mint.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
-import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { solUsdcWhirlpool, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/intervals.ts';
 import type { NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { QuoteAnswer } from '@sluice/shared/wire/rest/quote.ts';
 import { portfolioEndpoint, type Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
 import { tokenCandlesEndpoint, TokenInfo, tokenTradesEndpoint, type Candle } from '@sluice/shared/wire/rest/token.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
+import { whirlpoolQuote } from '../simnet/programs/whirlpool.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { address } from '../simnet/support/test-chain.ts';
 import { freezeChain } from '../support/frozen-chain.ts';
@@ -64,10 +68,11 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         throw new Error('Entries were lost.');
       },
     });
+    const pools = new InProcessPoolDirectory();
     const config = { ...testConfig, rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } };
-    ingest = await startIngest({ config, bus, market, log, signal: new AbortController().signal });
+    ingest = await startIngest({ config, bus, market, pools, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
-    gateway = await startTestGateway({ config, bus, market });
+    gateway = await startTestGateway({ config, bus, market, directory: pools });
     closers.push(() => gateway.close());
     gateway.keys.add(key, { scopes: ['read'] });
     await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
@@ -103,6 +108,12 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
 
   async function get(path: string, from: TestGateway = gateway): Promise<{ status: number; body: unknown }> {
     const response = await fetch(`http://${from.host}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    return { status: response.status, body: await response.json() };
+  }
+
+  async function post(path: string, json: unknown): Promise<{ status: number; body: unknown }> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const response = await fetch(`http://${gateway.host}${path}`, { method: 'POST', headers, body: JSON.stringify(json) });
     return { status: response.status, body: await response.json() };
   }
 
@@ -165,7 +176,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
 
   describe('GET /token/info/{mint}', () => {
     it('tells of every token what the chain holds and the stream told, warm for long or read just now', async () => {
-      const mints = tradedMints();
+      const mints = tradedMints().filter((mint) => mint !== wrappedSolMint);
       expect(mints.length).toBeGreaterThan(15);
       const created = new Map(ofType('newToken').map((event): [string, NewTokenEvent] => [event.mint, event]));
       const seen = { curve: 0, pool: 0, priced: 0, otherCoin: 0 };
@@ -217,6 +228,45 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       expect(seen.curve).toBeGreaterThan(5);
       expect(seen.pool).toBeGreaterThan(1);
       expect(seen.priced).toBeGreaterThan(20);
+    });
+
+    it('finds a pool whose address does not follow from the mint, and its price by the square root', async () => {
+      const told = await infoWithWindows(wrappedSolMint, gateway);
+      const pool = decodeWhirlpool(simnet.chain.account(solUsdcWhirlpool)!.data)!;
+      expect(told).toMatchObject({
+        venue: 'orca-whirlpool',
+        poolAddress: solUsdcWhirlpool,
+        quoteMint: usdcMint,
+        curve: null,
+        reserves: null,
+      });
+      const last = ofType('price').findLast(({ mint }) => mint === wrappedSolMint)!;
+      expect([told.priceUsd, told.priceSlot]).toEqual([last.priceUsd, last.slot]);
+      // The newest swaps are read whole once they are confirmed, so the account is ahead of the events.
+      expect(told.priceUsd! / usdcPerSol(pool)!).toBeCloseTo(1, 2);
+      expect(told.windows?.['24h'].sells).toBeGreaterThan(0);
+    });
+
+    it('quotes on that pool what the chain would give', async () => {
+      const { sqrtPriceX64 } = decodeWhirlpool(simnet.chain.account(solUsdcWhirlpool)!.data)!;
+      for (const [side, amount, raw] of [
+        ['sell', 2.5, 2_500_000_000n],
+        ['buy', 100, 100_000_000n],
+      ] as const) {
+        const { status, body } = await post('/quote', { side, mint: wrappedSolMint, amount });
+        expect(status, JSON.stringify(body)).toBe(200);
+        const { out, fee } = whirlpoolQuote(sqrtPriceX64, raw, side === 'sell');
+        const given = side === 'sell' ? wrappedSolMint : usdcMint;
+        expect(body).toMatchObject({
+          pool: 'orca-whirlpool',
+          poolAddress: solUsdcWhirlpool,
+          quoteMint: usdcMint,
+          quote: { inAmount: String(raw), outAmount: String(out) },
+        });
+        const { fees } = (body as QuoteAnswer).quote;
+        expect(fees.map(({ mint }) => mint)).toEqual(fees.map(() => given));
+        expect(fees.reduce((sum, { amount: charged }) => sum + BigInt(charged), 0n)).toBe(fee);
+      }
     });
 
     it('answers under both forms of the path', async () => {

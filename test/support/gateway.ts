@@ -119,6 +119,7 @@ export interface TestGatewayOptions {
   /** Replaces the keys that the test controls. */
   readonly authenticator?: Authenticator;
   readonly market?: GatewayOptions['market'];
+  readonly directory?: GatewayOptions['directory'];
   readonly metadata?: GatewayOptions['metadata'];
   /** The store of orders, beside the keys that the test controls. */
   readonly store?: GatewayOptions['store'];
@@ -144,6 +145,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...(options.endpoints === undefined ? {} : { endpoints: options.endpoints }),
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
     ...(options.market === undefined ? {} : { market: options.market }),
+    ...(options.directory && { directory: options.directory }),
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
     ...(options.store === undefined ? {} : { store: options.store }),
   });

@@ -115,13 +115,14 @@ export function whirlpoolSwapInstruction(parts: SwapParts): Instruction {
   };
 }
 
-interface Quote {
+export interface WhirlpoolQuote {
   readonly next: bigint;
   readonly out: bigint;
   readonly fee: bigint;
 }
 
-function quote(sqrtPrice: bigint, amount: bigint, sellsSol: boolean): Quote {
+/** What a swap of `amount` gives at this price, within the one range of liquidity that the pool has. */
+export function whirlpoolQuote(sqrtPrice: bigint, amount: bigint, sellsSol: boolean): WhirlpoolQuote {
   const fee = (amount * feeRateHundredthsBps + feeDenominator - 1n) / feeDenominator;
   const net = amount - fee;
   if (sellsSol) {
@@ -163,7 +164,7 @@ function swap(context: InvocationContext): void {
   if (!trader.signer) fail('MissingRequiredSignature');
   if (pool.owner !== whirlpoolProgram || context.account(4).address !== whirlpoolVaults.sol) fail('InvalidAccountData');
   const before = new BorshReader(pool.data, at.sqrtPrice).u128();
-  const { next, out, fee } = quote(before, amount, sellsSol);
+  const { next, out, fee } = whirlpoolQuote(before, amount, sellsSol);
   if (out < threshold) failCustom(amountOutBelowMinimum);
   if (sellsSol) {
     pay(context, 3, 4, amount, true, trader.address);

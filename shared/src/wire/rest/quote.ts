@@ -68,7 +68,7 @@ export const QuoteBody = Type.Object(
       Type.Enum(['auto', ...venueNames], {
         default: 'auto',
         description:
-          'Venue. `auto` is the bonding curve until it is complete, then the pool with the best quote: most out for a fixed amount in, least in for a fixed amount out. So far `pump` and `pump-amm` are quoted.',
+          'Venue. `auto` is the bonding curve until it is complete, then the pool with the best quote: most out for a fixed amount in, least in for a fixed amount out. A venue that is not quoted yet is refused.',
       }),
     ),
     publicKey: Type.Optional(Address('Wallet that sells: needed for a percentage and for `sellAll`.')),

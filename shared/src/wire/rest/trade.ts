@@ -52,7 +52,7 @@ const common = {
     Type.Enum(['auto', ...venueNames], {
       default: 'auto',
       description:
-        'Venue. `auto` is the bonding curve until it is complete, then the pool with the best quote: most out for a fixed amount in, least in for a fixed amount out. So far `pump` and `pump-amm` are traded.',
+        'Venue. `auto` is the bonding curve until it is complete, then the pool with the best quote: most out for a fixed amount in, least in for a fixed amount out. A venue that takes no orders yet is refused.',
     }),
   ),
   maxIn: RawText('Most to give.'),
