@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HouseCheck } from './house-check.ts';
 
-const timeoutMs = 3 * 60_000;
+const timeoutMs = 15 * 60_000;
 
 /** A check by a program of one of our packages. It passes if the program exits with 0. */
 function tool(name: string, packageName: string, program: string, args: readonly string[]): HouseCheck {
