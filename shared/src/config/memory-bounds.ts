@@ -33,12 +33,12 @@ export const standardMemory: MemoryBounds = {
 
 /**
  * For the simulated chain, whose market makes 8 trades and 20 events a second and forgets a coin after half an hour: with these the
- * embedded start stays under 400 MB. The log holds about four minutes, the history 20.
+ * embedded start stays under 400 MB. The log holds about four minutes, the history 13.
  */
 export const simnetMemory: MemoryBounds = {
   log: { maxEntries: 32_768, maxBytes: 8 * mebibyte },
-  history: { maxEntries: 65_536, maxBytes: 24 * mebibyte },
-  market: { mints: 500, buckets: 60_000 },
+  history: { maxEntries: 65_536, maxBytes: 16 * mebibyte },
+  market: { mints: 300, buckets: 40_000 },
   pools: 1_500,
   signatures: 20_000,
 };
