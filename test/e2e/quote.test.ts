@@ -82,8 +82,8 @@ function expectTraded(answer: QuoteAnswer, coin: QuotedCoin, amount: bigint): vo
   const [given, gotten] = side === 'buy' ? [paid, trade.baseAmount] : [trade.baseAmount, paid];
   expect([quote.inAmount, quote.outAmount, quote.feeTotal]).toEqual([given, gotten, trade.fees.total].map(String));
   const charged = feeKinds.flatMap((kind) => {
-    const { amount, bps } = trade.fees[kind];
-    return amount === 0n && bps === 0 ? [] : [{ kind, amount: String(amount), bps, mint: answer.quoteMint }];
+    const fee = trade.fees[kind];
+    return fee.amount === 0n && fee.bps === 0 ? [] : [{ kind, amount: String(fee.amount), bps: fee.bps, mint: answer.quoteMint }];
   });
   expect(quote.fees).toEqual(charged);
 }
