@@ -1,16 +1,16 @@
-/** Beyond this the wall clock has been set, or has drifted from the steady one. */
+/** A larger difference means that the wall clock was set, or has drifted from the monotonic clock. */
 const toleranceMs = 2;
 
 let originMs = performance.timeOrigin;
 
-/** The wall clock in integer microseconds since 1970, finer than `Date.now()`; `anchorClock` keeps it true. */
+/** The wall clock in integer microseconds since 1970. Finer than `Date.now()`; `anchorClock` corrects it. */
 export function nowUs(): number {
   return Math.round((originMs + performance.now()) * 1000);
 }
 
-/** Sets `nowUs` back to the wall clock where the two have come apart; called once a second. */
+/** Sets `nowUs` to the wall clock if the two differ. Call it once a second. */
 export function anchorClock(): void {
   const driftMs = Date.now() - (originMs + performance.now());
-  // Date.now() is cut to whole milliseconds.
+  // `Date.now()` is truncated to whole milliseconds.
   if (Math.abs(driftMs) > toleranceMs) originMs += driftMs;
 }

@@ -8,14 +8,14 @@ import { announce, gatewayStatusPrefix } from './presence.ts';
 import { createLimiter } from './ratelimit/create.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 
-/** How old the other processes' statuses may be in an answer. */
+/** Greatest age of the other processes' statuses in an answer. */
 const statusAgeMs = 1_000;
 
-/** What a gateway has in common with all others on the same bus. */
+/** What a gateway shares with all others on the same bus. */
 export interface Fleet {
-  /** One limit of a key over all of them. */
+  /** Limits of keys, counted over all gateways. */
   readonly limiter: CountingLimiter;
-  /** A ticket of one is good at each. */
+  /** A ticket of one gateway is valid at all of them. */
   readonly tickets: Tickets;
   readonly seal: RecordSeal;
   /** The statuses that all processes report. Empty while the bus does not answer. */
@@ -31,11 +31,11 @@ export interface FleetOptions {
   readonly bus: Bus;
   readonly seal: RecordSeal;
   readonly log: Logger;
-  /** Stays its maker's to close. */
+  /** Used in place of an own limiter. Its creator closes it. */
   readonly limiter: CountingLimiter | undefined;
 }
 
-/** Rejects with a `BusError` where Redis cannot be reached. */
+/** Connects to the other gateways. Rejects with a `BusError` if Redis cannot be reached. */
 export async function joinFleet({ config: { redisUrls }, bus, seal, log, limiter: given }: FleetOptions): Promise<Fleet> {
   const statuses = cachedStatuses(bus);
   const limiter = given ?? (await createLimiter({ redisUrls, log, gateways: () => statuses.gateways() }));
@@ -71,7 +71,7 @@ function cachedStatuses(bus: Bus): Statuses {
   let gateways = 1;
   const ask = async (): Promise<readonly BusStatus[]> => {
     const found = await bus.statuses().catch(() => null);
-    // What was known last holds while the bus does not answer.
+    // The last known number counts while the bus does not answer.
     if (found !== null) gateways = Math.max(1, found.filter(({ name }) => name.startsWith(gatewayStatusPrefix)).length);
     return found ?? [];
   };

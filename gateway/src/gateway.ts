@@ -55,32 +55,32 @@ import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from '
 export interface GatewayOptions {
   readonly config: Config;
   readonly bus: Bus;
-  /** State of the market that ingest keeps; one of this process, which stays empty, where none is given. */
+  /** State of the market that ingest writes. If omitted, an empty one in this process. */
   readonly market?: MarketReader;
-  /** Off-chain metadata of tokens. Where none is given it is fetched from the public internet. */
+  /** Off-chain metadata of tokens. If omitted, it is fetched from the public internet. */
   readonly metadata?: TokenMetadataBook;
-  /** Directory of pools. An empty one if none is given: then only pools are found whose addresses follow from the mint. */
+  /** Directory of pools. If omitted, an empty one: then only pools whose addresses follow from the mint are found. */
   readonly directory?: PoolLookup;
   readonly log: Logger;
-  /** Aborted before the start is over: what was started is ended again, and the start rejects. */
+  /** If it is aborted during the start, everything started so far is closed, and the start rejects. */
   readonly signal: AbortSignal;
-  /** Where API keys are; opened under `config.dataDir` where neither it nor an authenticator is given. */
+  /** The store with the API keys. If neither it nor an authenticator is given, it is opened in `config.dataDir`. */
   readonly store?: Store;
   readonly authenticator?: Authenticator;
-  /** Seals what gateways keep in Redis for each other; made of the store's pepper where it is not given, or of chance where there is no store. */
+  /** Key of the seals on records in Redis. If omitted, it is derived from the store's pepper, or is random if there is no store. */
   readonly sealKey?: Uint8Array;
-  /** Counts the requests of keys; closed by its creator. Made here where none is given: over all gateways where there is Redis. */
+  /** Counts the requests of keys. Its creator closes it. If omitted, one is created; with Redis it counts over all gateways. */
   readonly limiter?: CountingLimiter;
-  /** Where the custodial wallets are; those of the settings' chain where it is not given. */
+  /** Where the custodial wallets are. If omitted, the custody of the chain in the settings. */
   readonly custody?: Custody;
-  /** Pages and routes beside the gateway's own. */
+  /** Further pages and routes. */
   readonly routes?: readonly Route[];
-  /** Endpoints beside those of the interface. */
+  /** Further endpoints. */
   readonly endpoints?: readonly BoundEndpoint[];
   readonly transport?: TransportChoice;
-  /** Time for the stream. */
+  /** Clock of the stream; tests replace it. */
   readonly clock?: Clock;
-  /** Metrics and parts of what else runs in this process, for its `/metrics` and `/readyz`. */
+  /** Metrics and readiness of what else runs in this process, for `/metrics` and `/readyz`. */
   readonly beside?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
 }
 
@@ -89,7 +89,7 @@ export interface Gateway {
   /** `http://127.0.0.1:8080`, or with `https`. */
   readonly url: string;
   readonly transport: 'uws' | 'node';
-  /** What it serves. */
+  /** All endpoints that it serves. */
   readonly endpoints: readonly EndpointSpec[];
   /** Closes every connection that uses this credential (`Principal.credential`). */
   disconnect(credential: string): number;
@@ -103,8 +103,8 @@ function dashboardPage(): Route {
 }
 
 /**
- * Starts one gateway: it follows the bus, listens, and serves the stream and HTTP until `close`. Rejects with a `SettingError`
- * where it cannot listen as the settings say, or DATA_DIR holds no store that opens.
+ * Starts a gateway. It follows the bus, and serves the stream and HTTP until `close`. Rejects with a `SettingError` if it cannot listen on the
+ * configured address, or the store in DATA_DIR cannot be opened.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal } = options;
@@ -131,7 +131,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...(options.clock && { clock: options.clock }),
     log,
   });
-  const stopHearing = hearOfKeys(keys.authenticator, hub);
+  const stopFollowingKeys = followKeyChanges(keys.authenticator, hub);
   const reading = openReading({ ...options, market, directory }, hub);
   const addressOf = addressReader(config);
   const trading = openTrading({ ...options, directory, store, seal, events, hub, simulated: () => reading.health.simulated === true });
@@ -161,10 +161,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const { sharePort, drainWaitMs } = config.operations;
-  // On a shared port the listener is closed at once: who still comes had connected before, and nobody else would serve him.
+  // On a shared port the listener closes at once. Clients that still connect were in its queue, and no other process would serve them.
   const isRefusing = (): boolean => (sharePort ? phase === 'ending' : isDraining());
   const end = async (): Promise<void> => {
-    stopHearing();
+    stopFollowingKeys();
     hub.close();
     reading.close();
     await operations.close();
@@ -229,7 +229,7 @@ function running({ transport, hub, config: { host, tls }, log, endpoints, drain:
   };
 }
 
-/** What the endpoints that read stand on. */
+/** The read endpoints and what they need. */
 interface Reading {
   readonly endpoints: readonly BoundEndpoint[];
   readonly health: MarketHealth;
@@ -266,7 +266,7 @@ function openReading(
 
 interface OpenKeys {
   readonly authenticator: Authenticator;
-  /** Null where the keys are not those of a store: then there is no dashboard to make some. */
+  /** Null if the keys do not come from a store: then the dashboard cannot create keys. */
   readonly dashboard: { readonly store: Store; readonly nonces: Nonces } | null;
   readonly sealKey: Uint8Array;
   close(): Promise<void>;
@@ -296,7 +296,7 @@ async function openKeys({ config, store, authenticator, sealKey: given, log }: G
   }
 }
 
-/** The seal of records in Redis, and of the events on it that belong to one key; inside one process these need none. */
+/** The seal of records in Redis, and of events that belong to one key. Inside one process events need no seal. */
 function openSeal(key: Uint8Array, { redisUrls }: Config): { readonly seal: RecordSeal; readonly events: PrivateEvents } {
   const seal = new RecordSeal(key);
   return { seal, events: redisUrls === null ? unsealedEvents : sealedEvents(seal) };
@@ -313,8 +313,8 @@ function addressReader({ trustedProxies }: Config): (request: Pick<HttpRequest, 
   return ({ remoteAddress, headers }) => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
 }
 
-/** Open connections follow what becomes of their keys. Returns the way to stop. */
-function hearOfKeys(authenticator: Authenticator, hub: Hub): () => void {
+/** Applies changes of keys to open connections. Returns a function that stops it. */
+function followKeyChanges(authenticator: Authenticator, hub: Hub): () => void {
   const stops = [
     authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason)),
     authenticator.onReplanned((principal) => hub.applyPlan(principal)),

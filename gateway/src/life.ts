@@ -4,7 +4,7 @@ import type { OpenRequests } from './http/open-requests.ts';
 import type { Hub } from './stream/hub.ts';
 import type { Transport } from './transport/transport.ts';
 
-/** From the signal to the end. Service managers kill a process that takes longer than 30 seconds. */
+/** Longest time from the signal to the end of the process. Service managers kill a process after 30 seconds. */
 export const endWithinMs = 29_000;
 /** For handing off the connections: 5 % of them a second. */
 const handOffWithinMs = 20_000;
@@ -14,7 +14,7 @@ const reconnectWithinMs = 1_000;
 const answersWithinMs = 3_000;
 const lingerMs = 300;
 
-/** `running`: accepts new connections. `draining`: accepts no new one. `ending`: begins nothing any more. */
+/** `running`: accepts new connections. `draining`: accepts no new ones. `ending`: starts nothing any more. */
 export type LifePhase = 'running' | 'draining' | 'ending';
 
 export interface LifeParts {
@@ -43,7 +43,7 @@ export async function drain({ hub, transport, requests, waitMs, enter, log }: Li
   log.info({ connections, tookMs: Math.round(performance.now() - startedMs) }, 'gateway_drained');
 }
 
-/** What is being opened; where that fails, what was opened before it is closed. */
+/** Resolves like `opening`. If it rejects, closes what was opened before it, and rejects with the same error. */
 export async function orClose<Opened>(opening: Promise<Opened>, ...before: readonly { close(): unknown }[]): Promise<Opened> {
   try {
     return await opening;

@@ -14,7 +14,7 @@ import { startGateway } from './gateway.ts';
 import { endWithinMs } from './life.ts';
 import { openStore } from './store/store.ts';
 
-const requires = { REDIS_URL: 'a gateway process of its own needs the bus that ingest writes' };
+const requires = { REDIS_URL: 'a gateway process of its own needs the bus that ingest writes to' };
 
 /** A gateway as a process of its own; SIGTERM and SIGINT drain it. */
 async function main(config: Config): Promise<void> {
@@ -36,7 +36,7 @@ async function main(config: Config): Promise<void> {
     if (!ending.signal.aborted) await once(ending.signal, 'abort');
     await gateway.close();
   } catch (error) {
-    // The signal to end came during the start.
+    // An error after the signal to end is expected, because the signal aborts the start.
     if (!ending.signal.aborted) throw error;
   } finally {
     await directory?.close();
@@ -46,7 +46,7 @@ async function main(config: Config): Promise<void> {
   }
 }
 
-/** The first signal ends it in good order; a second one, or too long a wait for something that does not answer, at once. */
+/** The first signal drains the process. It ends at once after a second signal, or if draining takes too long. */
 function endOnSignals(ending: AbortController, log: Logger): void {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {

@@ -15,12 +15,12 @@ import { orderMetrics, type OrderReport } from './orders/order-report.ts';
 const makers = metricsOf('sluice_gateway');
 const { counter, gauge, histogram } = makers;
 
-/** What the reading endpoints counted. */
+/** The counters of the read endpoints. */
 export interface ReadCounters {
   readonly tokens: TokenBook;
   readonly accounts: RpcAccountReader['counters'];
   readonly markets: Markets['counters'];
-  /** By endpoint. */
+  /** One entry for each RPC endpoint. */
   readonly rpc: () => readonly EndpointHealth[];
 }
 
@@ -44,13 +44,17 @@ export interface GatewayMetricsParts {
 export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
   return [
     gauge('info', 'Always 1; the version of the program.', 1, { version }),
-    gauge('draining', 'A restart is due: it takes nobody new.', of.draining ? 1 : 0),
+    gauge('draining', 'The gateway is draining and accepts no new connections.', of.draining ? 1 : 0),
     ...Object.entries(of.parts).map(([part, fault]) =>
       gauge('part_ok', 'What `/readyz` says of a part.', fault === null ? 1 : 0, { part }),
     ),
     gauge('gateways', 'Gateways on the same bus, this one among them.', of.gateways),
-    gauge('lag_slots', 'Slots that ingest is behind the newest that this gateway hears of; -1 where it hears of none.', of.lag.slots ?? -1),
-    gauge('lag_seconds', 'Time since ingest heard of a new slot; -1 if none reports one.', of.lag.ms === null ? -1 : of.lag.ms / 1e3),
+    gauge('lag_slots', 'Slots by which ingest is behind the newest slot that this gateway knows; -1 if it knows none.', of.lag.slots ?? -1),
+    gauge(
+      'lag_seconds',
+      'Time since ingest received a new slot; -1 if no ingest process reports one.',
+      of.lag.ms === null ? -1 : of.lag.ms / 1e3,
+    ),
     gauge('requests_open', 'Requests over HTTP that wait for their answer.', of.requests),
     ...streamMetrics(of.hub),
     ...limitMetrics(of.limiter),
@@ -104,7 +108,7 @@ function limitMetrics({ away, counters: { taken, refused, local, outages, overru
     gauge('limits_local', 'Limits are counted by this gateway alone: Redis does not answer.', away ? 1 : 0),
     counter('limit_admitted_total', 'Requests of keys admitted by their limits.', taken),
     counter('limit_refused_total', 'Requests of keys refused by their limits.', refused),
-    counter('limit_local_total', 'Looks at limits that were counted locally.', local),
+    counter('limit_local_total', 'Checks of limits that were counted locally.', local),
     counter('limit_outages_total', 'Times that Redis stopped answering for limits.', outages),
     counter('limit_overruled_total', 'Requests that Redis admitted beyond what this gateway admits of a key by itself.', overruled),
   ];
@@ -116,15 +120,15 @@ function readMetrics({ tokens, accounts, markets, rpc }: ReadCounters): Metric[]
     gauge('tokens', 'Tokens in memory that were requested.', tokens.size),
     counter('token_loads_total', 'Tokens that were cold and read.', counters.loads),
     counter('token_refreshes_total', 'Tokens that were read again.', counters.refreshes),
-    counter('token_shared_total', 'Questions for a token that was being read already.', counters.shared),
-    counter('token_refused_total', 'Questions refused, as too many tokens were being read.', counters.refused),
-    counter('token_negative_hits_total', 'Questions for an address known to be no token.', counters.negativeHits),
-    counter('token_evicted_total', 'Tokens that had to make room.', counters.evicted),
+    counter('token_shared_total', 'Requests for a token that was being read already.', counters.shared),
+    counter('token_refused_total', 'Requests refused because too many tokens were being read.', counters.refused),
+    counter('token_negative_hits_total', 'Requests for an address that is known not to be a token.', counters.negativeHits),
+    counter('token_evicted_total', 'Tokens evicted to make room for others.', counters.evicted),
     counter('chain_calls_total', 'Reads of accounts sent to nodes.', accounts.calls),
     counter('chain_failures_total', 'Reads of accounts without a usable answer.', accounts.failures),
-    counter('chain_shared_total', 'Reads of accounts that took the answer of one under way.', accounts.shared),
-    counter('chain_refused_total', 'Reads of accounts refused, as too many waited.', accounts.refused),
-    counter('chain_alone_total', 'Reads of accounts that one endpoint alone answered.', accounts.alone),
+    counter('chain_shared_total', 'Reads of accounts that shared a running call.', accounts.shared),
+    counter('chain_refused_total', 'Reads of accounts refused because too many waited.', accounts.refused),
+    counter('chain_alone_total', 'Reads of accounts that only one endpoint answered.', accounts.alone),
     counter(
       'chain_contradicted_total',
       'Reads of accounts that the endpoints answered differently, without a majority.',
@@ -133,14 +137,14 @@ function readMetrics({ tokens, accounts, markets, rpc }: ReadCounters): Metric[]
     ...rpcMetrics(makers, rpc()),
     counter('quote_market_hits_total', 'Markets for quotes that were read a moment ago.', markets.hits),
     counter('quote_market_reads_total', 'Markets for quotes that were read.', markets.reads),
-    counter('quote_market_shared_total', 'Questions for a market that was being read already.', markets.shared),
+    counter('quote_market_shared_total', 'Requests for a market that was being read already.', markets.shared),
     counter('quote_market_malformed_total', 'Markets whose accounts could not be understood.', markets.malformed),
   ];
 }
 
 function storeMetrics(store: StoreHealth): Metric[] {
   return [
-    counter('store_calls_total', 'Questions to the store, and changes of it.', store.calls),
-    counter('store_failures_total', 'Of those, without an answer.', store.failures),
+    counter('store_calls_total', 'Reads and changes of the store.', store.calls),
+    counter('store_failures_total', 'Reads and changes that the store did not answer.', store.failures),
   ];
 }

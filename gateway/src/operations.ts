@@ -33,12 +33,12 @@ export interface OperationsParts {
   readonly requests: OpenRequests;
   readonly transport: () => Transport | null;
   readonly isDraining: () => boolean;
-  /** Metrics and parts of what else runs in this process. */
+  /** Metrics and readiness of what else runs in this process. */
   readonly beside: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
   readonly log: Logger;
 }
 
-/** `/livez`, `/readyz`, `/metrics` and `/status`, at the gateway's port and, where the settings name one, at a second. */
+/** `/livez`, `/readyz`, `/metrics` and `/status`, on the gateway's port, and on a second port if one is configured. */
 export interface Operations {
   readonly endpoints: readonly BoundEndpoint[];
   /** Opens the second port. Rejects with a `SettingError`. */
@@ -97,8 +97,11 @@ export function createOperations(of: OperationsParts): Operations {
     start: async () => {
       const { metrics: place, sharePort } = config.operations;
       if (place === null) return;
-      // Who sees no other port than this has to see there that a restart is due.
-      const withLife = (): Parts => ({ gateway: isDraining() ? 'It takes nobody new: a restart is due.' : null, ...parts() });
+      // A balancer may see only this port, so it must show here that the gateway drains.
+      const withLife = (): Parts => ({
+        gateway: isDraining() ? 'The gateway is draining and accepts no new connections.' : null,
+        ...parts(),
+      });
       second = await serveOperations({ ...place, waitForPort: sharePort, metrics, parts: withLife, log });
     },
     close: async () => {

@@ -7,7 +7,7 @@ const everyMs = 1_000;
 /** A gateway that has not reported for this long counts as ended, milliseconds. */
 const ttlMs = 3_500;
 
-/** Prefix of the names of these reports. */
+/** Prefix of the names of these statuses. */
 export const gatewayStatusPrefix = 'gateway:';
 
 export interface PresenceOptions {

@@ -5,17 +5,17 @@ import type { MarketHealth } from './reads/market-health.ts';
 import type { StoreHealth } from './store/sql/metered.ts';
 import type { Hub } from './stream/hub.ts';
 
-/** Slots last 200 to 400 ms; if ingest has seen none for so long, the stream has stopped. */
+/** Slots last 200 to 400 ms. If ingest has received none for this long, the stream has stopped. */
 const maxSlotAgeMs = 10_000;
 
 export interface ReadinessParts {
   readonly hub: Pick<Hub, 'ready' | 'linkUp'>;
   readonly health: Pick<MarketHealth, 'fault' | 'slotAgeMs'>;
-  /** Null: keys are not those of a store. */
+  /** Null if the keys do not come from a store. */
   readonly store: StoreHealth | null;
   readonly limiter: Pick<CountingLimiter, 'away'>;
   readonly rpc: readonly EndpointHealth[];
-  /** Why no order would be taken. */
+  /** Why no order would be accepted; null if orders would be. */
   readonly trading: PartFault;
 }
 
@@ -25,7 +25,7 @@ export function gatewayParts({ hub, health, store, limiter, rpc, trading }: Read
     bus: hub.ready ? null : hub.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',
     ingest: ingestFault(health, Date.now()),
     store: store === null ? null : store.fault(),
-    limits: limiter.away ? 'Redis does not count requests: each gateway counts its share, and none is admitted that can spend.' : null,
+    limits: limiter.away ? 'Redis does not count requests. Each gateway counts its share, and refuses requests that can spend.' : null,
     chain: rpc.length > 0 && rpc.every(({ resting }) => resting) ? 'No RPC endpoint gives a usable answer.' : null,
     trading,
   };
@@ -34,12 +34,12 @@ export function gatewayParts({ hub, health, store, limiter, rpc, trading }: Read
 function ingestFault(health: ReadinessParts['health'], nowMs: number): PartFault {
   switch (health.fault(nowMs)) {
     case 'bus_down':
-      return 'Nobody can tell, as the link to the bus is down.';
+      return 'Unknown, because the link to the bus is down.';
     case 'no_ingest':
       return 'No ingest process leads.';
     case 'ingest_blind':
       return 'No RPC endpoint of ingest is up.';
     case null:
-      return (health.slotAgeMs(nowMs) ?? 0) > maxSlotAgeMs ? 'Ingest has not heard of a new slot.' : null;
+      return (health.slotAgeMs(nowMs) ?? 0) > maxSlotAgeMs ? 'Ingest has received no new slot.' : null;
   }
 }

@@ -18,7 +18,7 @@ export interface StatusParts {
   readonly transport: Transport | null;
   readonly startedAtMs: number;
   readonly draining: boolean;
-  /** Addresses of the bus; null where it is in this process. Only their presence is shown. */
+  /** Addresses of the bus; null if it is in this process. The status shows only whether there are any. */
   readonly bus: readonly string[] | null;
   readonly statuses: readonly BusStatus[];
   readonly lag: Lag;
@@ -32,9 +32,9 @@ export interface StatusParts {
 
 /** How far the stream is behind the chain, if known. */
 export interface Lag {
-  /** Slots that ingest is behind the newest that this gateway has heard of itself; null where it hears of none. */
+  /** Slots by which ingest is behind the newest slot that this gateway knows itself; null if it knows none. */
   readonly slots: number | null;
-  /** Time since ingest heard of a new slot. */
+  /** Time since ingest received a new slot; null if no ingest process reports one. */
   readonly ms: number | null;
 }
 
@@ -43,7 +43,7 @@ export function lagOf(health: Pick<MarketHealth, 'slot' | 'slotAgeMs'>, ownSlot:
   return { slots, ms: health.slotAgeMs(nowMs) };
 }
 
-/** The body of `/status`. Says nothing of keys, clients or addresses. */
+/** The body of `/status`. It contains no keys, clients or addresses. */
 export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
   const { hub, transport, startedAtMs, draining, bus, statuses, lag, parts, rpc, orders } = of;
   const { stats, fanout, dialect, history } = hub;

@@ -3,7 +3,7 @@ import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { StreamClient } from '../support/stream-client.ts';
 import { tokensOf, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
-import type { Judge, ToldOrder } from './truth.ts';
+import type { Judge, PublishedOrder } from './truth.ts';
 import type { LiarsWorld } from './world.ts';
 
 interface Refused {
@@ -68,7 +68,7 @@ export class Load {
   }
 
   /** Waits for the ends of all orders. */
-  async stored(withinMs: number): Promise<readonly ToldOrder[]> {
+  async stored(withinMs: number): Promise<readonly PublishedOrder[]> {
     for (const endMs = performance.now() + withinMs; ; await delay(askAgainMs)) {
       const all = await this.#allOrders();
       if (all.every(({ status }) => isOver.has(status))) return all;
@@ -78,11 +78,11 @@ export class Load {
     }
   }
 
-  async #allOrders(): Promise<readonly ToldOrder[]> {
-    const all: ToldOrder[] = [];
+  async #allOrders(): Promise<readonly PublishedOrder[]> {
+    const all: PublishedOrder[] = [];
     for (let before = ''; ;) {
       const { body } = await this.ask(`/trade/orders?limit=200${before}`);
-      const { orders, next } = body as { readonly orders: readonly ToldOrder[]; readonly next: string | null };
+      const { orders, next } = body as { readonly orders: readonly PublishedOrder[]; readonly next: string | null };
       all.push(...orders);
       if (next === null) return all;
       before = `&before=${next}`;
@@ -98,7 +98,7 @@ export class Load {
       for (const { data } of stream.messages.splice(0)) {
         if (data === undefined) continue;
         this.counts.frames++;
-        if (ofOrders && data['orderId'] !== undefined) this.#judge.told(data as unknown as ToldOrder);
+        if (ofOrders && data['orderId'] !== undefined) this.#judge.told(data as unknown as PublishedOrder);
       }
     });
     stream.socket.on('close', (code) => {
@@ -174,7 +174,7 @@ export class Load {
   async #endOf(orderId: string): Promise<string> {
     for (const endMs = performance.now() + patienceMs; ; await delay(askAgainMs)) {
       const { status, body } = await this.ask(`/trade/orders/${orderId}`);
-      const order = body as ToldOrder;
+      const order = body as PublishedOrder;
       if (status === 200) this.#judge.told(order);
       if (status === 200 && isConfirmed.has(order.status)) return 'confirmed';
       if (status === 200 && isOver.has(order.status)) return order.status;

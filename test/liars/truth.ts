@@ -10,7 +10,7 @@ import { effectOf } from '../support/trading-world.ts';
 import type { LiarsWorld } from './world.ts';
 
 /** An order as its client was told of it, by an answer or on the stream. */
-export type ToldOrder = Pick<OrderObject, 'orderId' | 'status' | 'signature' | 'fill' | 'lastValidBlockHeight' | 'error'>;
+export type PublishedOrder = Pick<OrderObject, 'orderId' | 'status' | 'signature' | 'fill' | 'lastValidBlockHeight' | 'error'>;
 
 interface Curves {
   readonly atMs: number;
@@ -29,7 +29,7 @@ export class Judge {
   readonly faults: string[] = [];
   /** Name of the lie that the endpoint tells now; each fault names it. */
   lie = 'no lie';
-  readonly orders = new Map<string, ToldOrder>();
+  readonly orders = new Map<string, PublishedOrder>();
   #curves: Curves[] = [];
   readonly #world: LiarsWorld;
   readonly #stop: () => void;
@@ -96,7 +96,7 @@ export class Judge {
   }
 
   /** What is said of an order now must be true now: the chain is in this process, and never behind what is said of it. */
-  told(order: ToldOrder): void {
+  told(order: PublishedOrder): void {
     const { orderId, status, signature, lastValidBlockHeight } = order;
     this.orders.set(orderId, order);
     const { chain } = this.#world;
@@ -145,7 +145,7 @@ export class Judge {
   }
 
   /** After the end: every order has ended truly, and every message that any endpoint was handed is one order's. */
-  end(stored: readonly ToldOrder[]): void {
+  end(stored: readonly PublishedOrder[]): void {
     this.#stop();
     const { chain, endpoints, wallets } = this.#world;
     for (const order of stored) this.told(order);

@@ -65,7 +65,7 @@ describe('the chain of the nodes', () => {
   it('is unknown while none reports a valid hash, which is logged once; the question is repeated', async () => {
     const { identity, nodes, logged } = await watched(unhealthy, { result: 'ours' });
     await asked(nodes, 2);
-    expect(identity.standing).toEqual({ kind: 'unknown' });
+    expect(identity.status).toEqual({ kind: 'unknown' });
     expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 1 });
     expect(logged).toEqual(['chain_unknown']);
     nodes[0]!.onCall = says({ result: ours });
@@ -75,7 +75,7 @@ describe('the chain of the nodes', () => {
   it('is unknown while they contradict each other, which is logged once', async () => {
     const { identity, nodes, logged } = await watched({ result: ours }, { result: other });
     await asked(nodes, 3);
-    expect(identity.standing).toEqual({ kind: 'contradicted' });
+    expect(identity.status).toEqual({ kind: 'contradicted' });
     expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 1 });
     expect(logged).toEqual(['chain_contradicted']);
     nodes[1]!.onCall = says({ result: ours });
@@ -94,10 +94,10 @@ describe('the chain of the nodes', () => {
     const { identity, nodes, logged } = await watched({ result: ours });
     expect(await identity.known).toBe(ours);
     nodes[0]!.onCall = says({ result: other });
-    await until('the contradiction', () => identity.standing.kind === 'contradicted', 15_000);
+    await until('the contradiction', () => identity.status.kind === 'contradicted', 15_000);
     expect(chainForOrder(identity)).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE' });
     nodes[0]!.onCall = says({ result: ours });
-    await until('the agreement', () => identity.standing.kind === 'known');
+    await until('the agreement', () => identity.status.kind === 'known');
     expect(logged).toEqual(['chain_known', 'chain_contradicted']);
   }, 30_000);
 

@@ -1,4 +1,4 @@
-import { firstSend, perhapsStored } from '@sluice/gateway/orders/place/first-send.ts';
+import { firstSend, unansweredInsert } from '@sluice/gateway/orders/place/first-send.ts';
 import type { FirstRound } from '@sluice/gateway/orders/send/first-round.ts';
 import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
@@ -44,7 +44,7 @@ test('a request does not wait for slow nodes beyond a second: the order is sent 
 });
 
 test('of an insert that nobody answered the order may be there: it is named', () => {
-  const told = perhapsStored(new StoreAwayError('gone'), order);
+  const told = unansweredInsert(new StoreAwayError('gone'), order);
   expect(told).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', details: { orderId: order.id, signature: order.signature } });
-  expect(() => perhapsStored(new TypeError('a bug'), order)).toThrow('a bug');
+  expect(() => unansweredInsert(new TypeError('a bug'), order)).toThrow('a bug');
 });

@@ -1,4 +1,4 @@
-import { isUnderWay, judge, mayBegin, mayFollow, type Evidence, type OrderStanding } from '@sluice/gateway/orders/model/life.ts';
+import { isUnsent, judge, mayBegin, mayFollow, type Evidence, type OrderProgress } from '@sluice/gateway/orders/model/life.ts';
 import { endStates, orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/gateway/orders/model/order.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ const anyEvidence: fc.Arbitrary<Evidence> = fc.oneof(
 );
 
 /** Initial states of orders, also of those that were stored but not sent. */
-const anyBeginning: fc.Arbitrary<OrderStanding> = fc
+const anyBeginning: fc.Arbitrary<OrderProgress> = fc
   .record({ kind: fc.constantFrom(...orderKinds), state: fc.constantFrom(...orderStates), isSigned: fc.boolean() })
   .map(({ kind, state, isSigned }) => ({
     kind,
@@ -27,7 +27,7 @@ const anyBeginning: fc.Arbitrary<OrderStanding> = fc
     signature: isSigned && kind !== 'paper' ? signature : null,
     fill: null,
   }))
-  .filter((order) => isUnderWay(order.state) || (mayBegin(order) && !endStates.has(order.state)));
+  .filter((order) => isUnsent(order.state) || (mayBegin(order) && !endStates.has(order.state)));
 
 /** How far a state has progressed; `unknown` has no place. */
 const rank: Readonly<Record<OrderState, number | null>> = {
@@ -42,7 +42,7 @@ const rank: Readonly<Record<OrderState, number | null>> = {
   expired: 5,
 };
 
-function apply(order: OrderStanding, evidence: Evidence): OrderStanding {
+function apply(order: OrderProgress, evidence: Evidence): OrderProgress {
   const verdict = judge(order, evidence);
   if (verdict.kind !== 'change') return order;
   const { state = order.state, fill = order.fill } = verdict.change;
@@ -50,7 +50,7 @@ function apply(order: OrderStanding, evidence: Evidence): OrderStanding {
 }
 
 /** Every standing on the way, the first too. */
-function course(beginning: OrderStanding, evidences: readonly Evidence[]): readonly OrderStanding[] {
+function course(beginning: OrderProgress, evidences: readonly Evidence[]): readonly OrderProgress[] {
   const standings = [beginning];
   for (const evidence of evidences) standings.push(apply(standings.at(-1)!, evidence));
   return standings;
@@ -64,7 +64,7 @@ const landed = (commitment: (typeof commitments)[number], more: Partial<Extract<
   fill: null,
   ...more,
 });
-const at = (state: OrderState, kind: OrderKind = 'lightning'): OrderStanding => ({
+const at = (state: OrderState, kind: OrderKind = 'lightning'): OrderProgress => ({
   kind,
   state,
   signature,
@@ -117,8 +117,8 @@ describe('the life of an order, for any findings in any order', () => {
         const standings = course(beginning, evidences);
         for (const [i, evidence] of evidences.entries()) {
           const [before, after] = [standings[i]!, standings[i + 1]!];
-          if (!isUnderWay(after.state) && after.state !== 'failed') expect(after.signature).not.toBeNull();
-          if (evidence.kind === 'refused' && !isUnderWay(before.state)) expect(after).toEqual(before);
+          if (!isUnsent(after.state) && after.state !== 'failed') expect(after.signature).not.toBeNull();
+          if (evidence.kind === 'refused' && !isUnsent(before.state)) expect(after).toEqual(before);
         }
       }),
       { numRuns: 3_000 },
@@ -129,11 +129,11 @@ describe('the life of an order, for any findings in any order', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
         const last = course(beginning, evidences).at(-1)!;
-        if (isUnderWay(last.state)) expect(apply(last, { kind: 'refused', error }).state).toBe('failed');
+        if (isUnsent(last.state)) expect(apply(last, { kind: 'refused', error }).state).toBe('failed');
         if (endStates.has(last.state) || last.signature === null) return;
         expect(apply(last, landed('finalized')).state).toBe('finalized');
         expect(apply(last, landed('finalized', { error })).state).toBe('failed');
-        expect(apply(last, { kind: 'expired' }).state).toBe(isUnderWay(last.state) ? 'failed' : 'expired');
+        expect(apply(last, { kind: 'expired' }).state).toBe(isUnsent(last.state) ? 'failed' : 'expired');
       }),
       { numRuns: 3_000 },
     );
@@ -185,7 +185,7 @@ describe('the life of an order', () => {
     expect(judge({ ...at('finalized'), fill: orderFill }, landed('finalized', { fill: orderFill }))).toEqual({ kind: 'nothing' });
   });
 
-  it.each<[string, OrderStanding, Evidence]>([
+  it.each<[string, OrderProgress, Evidence]>([
     ['landing without a message', { ...at('accepted'), signature: null }, landed('processed')],
     ['being too old without a message', { ...at('accepted'), signature: null }, { kind: 'expired' }],
     ['a block that is gone before it was sent', at('simulated'), { kind: 'gone' }],

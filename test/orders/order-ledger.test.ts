@@ -1,5 +1,5 @@
 import { createOrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
-import type { OpenOrder, StoredOrder, ToldOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/orders/model/order.ts';
 import type { OrderTable } from '@sluice/gateway/store/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Evidence } from '@sluice/gateway/orders/model/life.ts';
@@ -27,10 +27,10 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
 
   /** One for each process, with what all of them published, and their contradictions with the store. */
   const ledgers = () => {
-    const told: ToldOrder[] = [];
+    const told: PublishedOrder[] = [];
     const contradicted: unknown[] = [];
     const log = { error: (data: object) => void contradicted.push(data) };
-    const made = stores.map(({ orders }) => createOrderLedger({ orders, publisher: { tell: (order) => void told.push(order) }, log }));
+    const made = stores.map(({ orders }) => createOrderLedger({ orders, publisher: { publish: (order) => void told.push(order) }, log }));
     return { told, contradicted, made, one: made[0]!, other: made[1]! };
   };
   const anyhow = { idempotency: null, spend: null, followedBy: 'gateway' };
@@ -78,7 +78,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
           return { kind: 'stale', order: { ...order, version: version + 1 } };
         }),
     };
-    const ledger = createOrderLedger({ orders: restless, publisher: { tell: () => undefined }, log: { error: () => undefined } });
+    const ledger = createOrderLedger({ orders: restless, publisher: { publish: () => undefined }, log: { error: () => undefined } });
     await expect(ledger.apply(order, { kind: 'silence' })).rejects.toThrow(order.id);
     expect(tries).toEqual(Array.from({ length: 16 }, (_, i) => i + 1));
   });

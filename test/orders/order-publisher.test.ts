@@ -48,7 +48,7 @@ describe('the publisher of orders', () => {
     const bus = new MoodyBus();
     const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     bus.takes = 3;
-    for (const version of upTo(1_000)) publisher.tell(changeOf(version));
+    for (const version of upTo(1_000)) publisher.publish(changeOf(version));
     await until('the bus to refuse twice', () => publisher.counts.failures >= 2);
     bus.takes = null;
     await publisher.flushed();
@@ -63,9 +63,9 @@ describe('the publisher of orders', () => {
     const bus = new MoodyBus();
     bus.takes = 0;
     const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
-    publisher.tell(changeOf(1));
+    publisher.publish(changeOf(1));
     await until('the bus to refuse', () => bus.calls > 0);
-    for (let version = 2; version <= maxQueuedOrders + 11; version++) publisher.tell(changeOf(version));
+    for (let version = 2; version <= maxQueuedOrders + 11; version++) publisher.publish(changeOf(version));
     bus.takes = null;
     await publisher.flushed();
     expect(publisher.counts).toMatchObject({ published: maxQueuedOrders + 1, dropped: 10 });
@@ -77,10 +77,10 @@ describe('the publisher of orders', () => {
     const bus = new MoodyBus();
     const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     const error = { message: '', detailsJson: '{}' };
-    publisher.tell(changeOf(1));
-    publisher.tell(changeOf(2, { state: 'failed', error: { ...error, code: 'NO_SUCH_CODE' } }));
-    publisher.tell(changeOf(3, { state: 'failed', error: { ...error, code: 'INTERNAL', message: 'x'.repeat(600 * 1024) } }));
-    publisher.tell(changeOf(4));
+    publisher.publish(changeOf(1));
+    publisher.publish(changeOf(2, { state: 'failed', error: { ...error, code: 'NO_SUCH_CODE' } }));
+    publisher.publish(changeOf(3, { state: 'failed', error: { ...error, code: 'INTERNAL', message: 'x'.repeat(600 * 1024) } }));
+    publisher.publish(changeOf(4));
     await publisher.flushed();
     expect(versions(bus)).toEqual([1, 4]);
     expect(publisher.counts).toMatchObject({ published: 2, refused: 2, dropped: 0 });
@@ -91,10 +91,10 @@ describe('the publisher of orders', () => {
     const bus = new MoodyBus();
     bus.takes = 0;
     const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
-    publisher.tell(changeOf(1));
+    publisher.publish(changeOf(1));
     await until('the bus to refuse', () => bus.calls > 0);
     await publisher.close();
-    publisher.tell(changeOf(2));
+    publisher.publish(changeOf(2));
     await publisher.flushed();
     expect(publisher.counts).toMatchObject({ published: 0, dropped: 1 });
     expect(bus.events).toEqual([]);

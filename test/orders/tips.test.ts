@@ -35,7 +35,7 @@ describe('messages with tips', () => {
         const { pool } = isCurve ? openCurve(one) : openPool(one);
         const request = { ...around, pool, order: orderOf(one, pool), closeBaseAccount: close && one.exact === 'baseIn' };
         const plain = builder.build(request);
-        const { message, laneTips: paid } = builder.build({ ...request, wantedTips: laneTips(both) });
+        const { message, laneTips: paid } = builder.build({ ...request, requestedTips: laneTips(both) });
         expect(message.length).toBeLessThanOrEqual(maxMessageBytes);
         seen[paid.length === 2 ? 'both' : 'one']++;
         expect([...tippedLanes(assembleTransaction(message, [noSignature]))]).toEqual(paid.length === 2 ? ['sender', 'jito'] : ['sender']);
@@ -68,11 +68,11 @@ describe('messages with tips', () => {
     });
     const request = { ...around, order, closeBaseAccount: false };
     const [first, second] = laneTips(both);
-    const full = createMessageBuilder().build({ ...request, pool: wide(room), wantedTips: [first!, second!] });
-    const single = createMessageBuilder().build({ ...request, pool: wide(room), wantedTips: [first!] });
+    const full = createMessageBuilder().build({ ...request, pool: wide(room), requestedTips: [first!, second!] });
+    const single = createMessageBuilder().build({ ...request, pool: wide(room), requestedTips: [first!] });
     expect(full.laneTips.map(({ lamports }) => lamports)).toEqual([1_000_000n]);
     expect(Buffer.from(full.message).equals(single.message)).toBe(true);
-    expect(createMessageBuilder().build({ ...request, pool: wide(room + 1), wantedTips: [first!, second!] }).laneTips).toEqual([]);
+    expect(createMessageBuilder().build({ ...request, pool: wide(room + 1), requestedTips: [first!, second!] }).laneTips).toEqual([]);
   });
 
   test('tip accounts are used in turn, all of them by several wallets', () => {
@@ -83,7 +83,13 @@ describe('messages with tips', () => {
       const mine = { ...one!, user: wallet('tips', `${i % 20}`).publicKey };
       const { pool } = openCurve(mine);
       for (let turn = 0; turn < 8; turn++) {
-        const built = builder.build({ ...around, pool, order: orderOf(mine, pool), closeBaseAccount: false, wantedTips: laneTips(both) });
+        const built = builder.build({
+          ...around,
+          pool,
+          order: orderOf(mine, pool),
+          closeBaseAccount: false,
+          requestedTips: laneTips(both),
+        });
         for (const { to } of built.laneTips) paid.add(to);
       }
     }

@@ -9,32 +9,32 @@ export interface ChainAccount {
 export interface AccountsRead {
   /** Slot of the answer. */
   readonly slot: number;
-  /** The newest slot of the answers that report the same: an endpoint may date its own too early. */
+  /** The newest slot of all answers that report the same accounts, because an endpoint may report too old a slot with its answer. */
   readonly lastSlot: number;
-  /** When it was asked for, Unix milliseconds: it is no older. */
+  /** When it was requested, Unix milliseconds. The accounts are no older. */
   readonly askedAtMs: number;
-  /** In the order of the addresses; null where there is no such account. */
+  /** In the order of the addresses; null if the account does not exist. */
   readonly accounts: readonly (ChainAccount | null)[];
   /**
-   * Null where two endpoints report the same accounts. Otherwise the number of the endpoint that alone reports them: there is only one, the
-   * others gave no usable answer, or the accounts change so fast that no two answers are of the same moment. What is decided on such a
-   * read must be checked against another endpoint.
+   * Null if two endpoints report the same accounts. Otherwise the index of the endpoint that alone reports them: because it is the only one, the
+   * others gave no usable answer, or the accounts change so fast that no two answers show the same moment. A decision on such a read must be
+   * checked with another endpoint.
    */
   readonly aloneBy: number | null;
   /**
-   * Another endpoint that answers usually was asked and has not answered in time: it may contradict `aloneBy`. Not so of one whose last call
-   * failed; false where `aloneBy` is null.
+   * Another endpoint was asked and has not answered in time, so it may contradict `aloneBy`. Endpoints whose last call failed do not count.
+   * False if `aloneBy` is null.
    */
   readonly othersAreLate: boolean;
-  /** What other endpoints report, where they report something else; empty where `aloneBy` is null. */
+  /** The answers of other endpoints that report something else. Empty if `aloneBy` is null. */
   readonly disputed: readonly Pick<AccountsRead, 'slot' | 'accounts'>[];
 }
 
 /**
- * Reads accounts from the chain. Calls of the same moment share one `getMultipleAccounts` (at most 100 addresses each), and an
- * address that is being asked for is not asked for again. Rejects with an `RpcError`.
+ * Reads accounts from the chain. Concurrent calls share one `getMultipleAccounts` (at most 100 addresses each), and an address that is being read
+ * is not requested again. Rejects with an `RpcError`.
  */
 export interface AccountReader {
-  /** All `addresses` from one answer, thus of one slot; at most 100. */
+  /** Reads at most 100 addresses. All accounts come from one answer, and thus from one slot. */
   read(addresses: readonly string[]): Promise<AccountsRead>;
 }

@@ -15,25 +15,25 @@ import {
   type ChosenAnswer,
 } from './voted-accounts.ts';
 
-/** Accounts of one `getMultipleAccounts`, as nodes limit it. */
+/** Most accounts in one `getMultipleAccounts`: the limit of nodes. */
 const maxAccountsACall = 100;
-/** Calls under way at a time; what comes meanwhile gathers for the next ones. */
+/** Most calls at a time. Further reads are collected for the next calls. */
 const maxConcurrentCalls = 8;
-/** Calls that wait for their turn; a read that fits into none of them is refused. */
+/** Most calls that wait. A read that fits into none of them is refused. */
 const maxWaitingCalls = 128;
 /** Time for one call, over all endpoints. */
 const callWithinMs = 4_000;
-/** One more endpoint is asked where nothing was answered for so long. */
+/** One more endpoint is asked after this long without an answer. */
 const hedgeAfterMs = 60;
-/** How long after the first answer another one may come that confirms or contradicts it, where nothing else is set. */
+/** Default of `answersWithinMs`, measured from the first answer. */
 const usualOthersWithinMs = 600;
 
 export interface AccountReaderOptions {
-  /** Newest slot that the chain can have reached; an answer from beyond it is a lie, and another endpoint is asked. */
+  /** Newest slot that the chain can have reached. An answer of a later slot is false, and another endpoint is asked. */
   readonly newestSlot: () => number;
-  /** Oldest slot that is of use; where an endpoint is behind it another one is asked, and an older answer of all is none. */
+  /** Oldest usable slot. If an endpoint's answer is older, another endpoint is asked. If all answers are older, the read fails. */
   readonly oldestSlot?: () => number;
-  /** How long after the question another answer may come that confirms or contradicts the first one. */
+  /** How long to wait, from the request, for another answer that confirms or contradicts the first one. */
   readonly answersWithinMs?: number;
   readonly signal: AbortSignal;
 }
@@ -43,12 +43,12 @@ export interface RpcAccountReader extends AccountReader {
 }
 
 const noReads = {
-  /** Questions for accounts, those without a usable answer of any endpoint, and reads that shared one, or were refused. */
+  /** Calls for accounts, calls without a usable answer, reads that shared a call, and reads that were refused. */
   calls: 0,
   failures: 0,
   shared: 0,
   refused: 0,
-  /** Questions answered by one endpoint alone, and those whose answers differed without a majority. */
+  /** Calls answered by one endpoint alone, and calls whose answers differed without a majority. */
   alone: 0,
   contradicted: 0,
 };
@@ -65,9 +65,9 @@ interface CallAnswer extends ChosenAnswer {
 }
 
 /**
- * Reads accounts over JSON-RPC. All reads of one turn share a call as far as they fit; nothing waits longer than that while
- * fewer than `maxConcurrentCalls` are under way. A read whose addresses are all being asked for takes that call's answer. Of several endpoints
- * (one `Rpc` each) a majority is asked at once, and more where they differ; the answers are voted on.
+ * Reads accounts over JSON-RPC. All reads of one turn of the event loop share a call, as far as they fit. They wait longer only if
+ * `maxConcurrentCalls` calls are running. A read whose addresses are all in a running call uses that call's answer. With several endpoints (one
+ * `Rpc` each), a majority is asked at once, and more if their answers differ. The answers are voted on.
  */
 export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRpc>)[], options: AccountReaderOptions): RpcAccountReader {
   const counters = { ...noReads };
@@ -144,7 +144,7 @@ export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRp
   };
 }
 
-/** Asks for accounts, at most 100, of as many endpoints as it takes. Rejects with an `RpcError`. */
+/** Requests at most 100 accounts, from as many endpoints as are needed to agree. Rejects with an `RpcError`. */
 function createAsking(
   endpoints: readonly (Rpc & Partial<WatchedRpc>)[],
   { newestSlot, oldestSlot = () => 0, answersWithinMs, signal }: AccountReaderOptions,
@@ -153,13 +153,13 @@ function createAsking(
   /** Endpoints whose last call ended without a usable answer. */
   const failing = new Set<number>();
 
-  /** Those that failed last come last. */
+  /** Endpoints that rest after failures come last. */
   function byHealth(): readonly number[] {
     const rests = (index: number): number => (endpoints[index]!.health?.()[0]?.resting === true ? 1 : 0);
     return endpoints.map((_, index) => index).toSorted((a, b) => rests(a) - rests(b));
   }
 
-  /** Null where the answer is not of the documented form or of now. */
+  /** Null if the answer is not of the documented form, or too old. */
   async function askOne(endpoint: number, addresses: readonly string[], deadline: Deadline): Promise<AccountsAnswer | null> {
     const params = [addresses, { encoding: 'base64', commitment: 'processed', dataSlice: { offset: 0, length: maxAccountBytes } }];
     const answer = await endpoints[endpoint]!.call('getMultipleAccounts', params, deadline);
@@ -167,7 +167,7 @@ function createAsking(
     return read === null || read.slot < oldestSlot() ? null : { endpoint, ...read };
   }
 
-  /** Null where it gives no usable answer. */
+  /** Resolves with null or an error if the endpoint gives no usable answer. */
   async function askSafely(endpoint: number, addresses: readonly string[], deadline: Deadline): Promise<AccountsAnswer | RpcError | null> {
     try {
       const answer = await askOne(endpoint, addresses, deadline);
@@ -211,14 +211,14 @@ function createAsking(
       deadline.end();
     }
     if (deadline.passed) throw new RpcError('unreachable', 0, `No answer within ${callWithinMs} ms.`);
-    throw fault ?? new RpcError('malformed', 0, 'No endpoint answered with accounts of the documented form and of now.');
+    throw fault ?? new RpcError('malformed', 0, 'No endpoint gave a recent answer of the documented form.');
   };
 }
 
 function newCall(addresses: ReadonlySet<string>): Call {
   let settle: Call['settle'] = () => undefined;
   const done = new Promise<CallAnswer>((resolve) => (settle = resolve));
-  // Each reader learns of a failure by itself; without one it is no unhandled rejection.
+  // Every reader handles the failure itself. Without readers it must not be an unhandled rejection.
   done.catch(() => undefined);
   return { addresses: new Map([...addresses].map((address, index) => [address, index])), done, settle };
 }
@@ -234,24 +234,24 @@ function sizeTogether(of: ReadonlyMap<string, number>, more: ReadonlySet<string>
   return size;
 }
 
-/** Slot of an answer's context; null where it has none, or one that the chain cannot have reached. */
+/** Slot in the context of an answer. Null if it has none, or one that the chain cannot have reached. */
 export function readContextSlot(answer: unknown, newestSlot: number): number | null {
   const slot = isRecord(answer) && isRecord(answer['context']) ? answer['context']['slot'] : null;
   return typeof slot === 'number' && Number.isSafeInteger(slot) && slot >= 0 && slot <= newestSlot ? slot : null;
 }
 
-/** One account in the form of the RPC with `encoding: base64`; null where it is not of that form. */
+/** Reads one account in the RPC's form with `encoding: base64`. Null if it is not of that form. */
 export function readChainAccount(account: unknown): ChainAccount | null {
   if (!isRecord(account)) return null;
   const { owner, lamports, data, executable } = account;
   if (typeof owner !== 'string' || !isAddress(owner) || typeof executable !== 'boolean') return null;
-  // Balances beyond 2^53 lamports (nine million SOL) come rounded: JSON has only doubles.
+  // Balances beyond 2^53 lamports (nine million SOL) are rounded, because JSON numbers are doubles.
   if (typeof lamports !== 'number' || !Number.isInteger(lamports) || lamports < 0) return null;
   if (!Array.isArray(data) || typeof data[0] !== 'string' || data[1] !== 'base64') return null;
   return { owner, lamports: BigInt(lamports), data: Buffer.from(data[0], 'base64'), executable };
 }
 
-/** Null where anything in the answer is not of the documented form: a part of it is then not believed either. */
+/** Null if anything in the answer is not of the documented form. Then no part of it is used. */
 function readAccounts(answer: unknown, count: number, newestSlot: number): Omit<AccountsAnswer, 'endpoint'> | null {
   const slot = readContextSlot(answer, newestSlot);
   const value = isRecord(answer) ? answer['value'] : null;

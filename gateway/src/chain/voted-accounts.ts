@@ -8,7 +8,7 @@ export interface AccountsAnswer {
   readonly accounts: readonly (ChainAccount | null)[];
 }
 
-/** The answer that counts, and those that it can be held against. */
+/** The answer that counts, and the answers to compare it with. */
 export interface ChosenAnswer {
   readonly answer: AccountsAnswer;
   readonly others: readonly AccountsAnswer[];
@@ -24,8 +24,8 @@ export function haveSameAccounts({ accounts: some }: AccountsAnswer, { accounts:
 }
 
 /**
- * The slot of the accounts at these places. Where others report the same, a slot that most of them have reached: no endpoint can date accounts
- * ahead. Where nobody else reports all of them, the answer's own.
+ * The slot of the accounts at these places. If others report the same accounts, it is a slot that a majority of them has reached, so that no
+ * single endpoint can report a slot too far ahead. Otherwise it is the slot of the answer.
  */
 export function reportedSlot(answer: AccountsAnswer, others: readonly AccountsAnswer[], places: readonly number[]): number {
   if (places.length === 0 || reportedAlone(answer, others, places)) return answer.slot;
@@ -34,20 +34,21 @@ export function reportedSlot(answer: AccountsAnswer, others: readonly AccountsAn
   );
 }
 
-/** The newest slot of this answer and of those that report any of these places the same: one of two endpoints may date its answer too early. */
+/** The newest slot of this answer and of those that report at least one of these accounts alike, because an endpoint may report too old a slot. */
 export function lastReportedSlot(answer: AccountsAnswer, others: readonly AccountsAnswer[], places: readonly number[]): number {
   const same = others.filter((other) => places.some((at) => !reportedAlone(answer, [other], [at])));
   return Math.max(answer.slot, ...same.map(({ slot }) => slot));
 }
 
-/** Whether nobody else reports the accounts at these places as this answer does. */
+/** Whether no other answers confirm all accounts at these places. */
 export function reportedAlone({ accounts }: AccountsAnswer, others: readonly AccountsAnswer[], places: readonly number[]): boolean {
   return !places.every((at) => others.some((other) => isSameAccount(accounts[at] ?? null, other.accounts[at] ?? null)));
 }
 
 /**
- * Null where there is none. Where no majority agrees on all accounts (some change with every slot), the answer counts of which most accounts are
- * confirmed by others, of two the newer; all accounts come from one answer, for those of one pool belong together.
+ * Chooses the answer that counts; null if there is none. If no majority agrees on all accounts, because some change with every slot, it is the
+ * answer with the most accounts that others confirm, and of equal ones the newest. All accounts come from one answer, because the accounts of
+ * a pool must fit together.
  */
 export function chooseAnswer(verdict: Verdict<AccountsAnswer>): ChosenAnswer | null {
   if (verdict.kind !== 'agreed' && verdict.kind !== 'contradicted') return null;

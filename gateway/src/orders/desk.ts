@@ -4,7 +4,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import type { OrderSigner } from './model/order-signer.ts';
-import type { ToldOrder } from './model/order.ts';
+import type { PublishedOrder } from './model/order.ts';
 import type { Halt } from '../store/halt.ts';
 import type { Store } from '../store/store.ts';
 import type { LogFollower } from '../stream/delivery/delivery.ts';
@@ -32,7 +32,7 @@ import { createHotState } from './state/hot-state.ts';
 import { OwnOrders } from './state/own-orders.ts';
 import { warmNewTokens } from './state/warm-ahead.ts';
 
-/** Calls wait this long for the first blockhash of a desk. */
+/** Longest wait of a call for the first blockhash of a desk. */
 const readyWithinMs = 1_500;
 const readyLookEveryMs = 10;
 
@@ -48,9 +48,9 @@ export interface DeskParts {
   readonly signer: OrderSigner;
   readonly wallets: WalletAccess;
   readonly sendFirst: SendFirst;
-  readonly publisher: Pick<OrderPublisher, 'tell'>;
+  readonly publisher: Pick<OrderPublisher, 'publish'>;
   readonly stats: OrderStats;
-  /** Takes up the orders of other gateways at once, because none of them holds the trading role any more. */
+  /** The desk takes up the orders of other gateways at once, because no other gateway holds the trading role any more. */
   readonly succeeds: boolean;
   readonly log: Logger;
 }
@@ -58,9 +58,9 @@ export interface DeskParts {
 /** What a gateway runs while it holds the trading role: it follows accounts and open orders, and places orders. */
 export interface TradingDesk {
   readonly placeOrder: PlaceOrder;
-  /** By the `id` of their specs. */
+  /** By the `id` of the endpoint. */
   readonly endpoints: ReadonlyMap<string, OrderEndpoint>;
-  /** Sees all entries of the log. */
+  /** Must receive all entries of the log. */
   readonly followers: readonly LogFollower[];
   /** Resolves when a recent blockhash is known, or soon after if none is. */
   readonly ready: Promise<void>;
@@ -83,27 +83,27 @@ export function openDesk(of: DeskParts): TradingDesk {
   const simulator = createSimulator({ nodes, newestSlot, isAway: (endpoint) => state.isAway(endpoint), log, signal });
   const builder = createMessageBuilder();
   const ownOrders = new OwnOrders();
-  const tell = (order: ToldOrder, landedSlot: number | null = null): void => {
+  const onChange = (order: PublishedOrder, landedSlot: number | null = null): void => {
     ownOrders.noteChange(order, landedSlot, state);
     stats.changed(order);
-    publisher.tell(order);
+    publisher.publish(order);
   };
   const { orders } = store;
-  const ledger = createOrderLedger({ orders, publisher: { tell }, log });
+  const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, log });
   const follower = new ThreadedFollower({
     store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl },
     httpUrls: rpc.httpUrls,
     broadcast,
     gatewayId,
     succeeds,
-    onChange: tell,
+    onChange,
     newestSlot,
     blockHeight: () => state.blockHeight()?.height ?? null,
     log,
   });
   const quoting = { venues, chain, state, ownOrders, builder, simulator, endpoints: nodes.length };
   const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
-  // On paper nothing is sent, by no lane.
+  // Paper orders are not sent, so they pay no tips.
   const tips = mode === 'live' ? laneTips(broadcast) : [];
   const placeOrder = createPlaceOrder({ ...parts, laneTips: tips, signer, wallets, maxDayLamports: limits.maxDayLamports });
   const endpoints = [

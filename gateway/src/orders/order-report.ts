@@ -16,19 +16,19 @@ const { counter, gauge, histogram } = metricsOf('sluice_gateway');
 const modes = { off: 0, paper: 1, live: 2 } as const;
 const openStates = orderStates.filter((state) => !endStates.has(state));
 
-/** What a gateway that trades tells of its orders. */
+/** What a trading gateway reports about its orders. */
 export interface OrderReport {
   readonly stats: OrderStats;
   readonly mode: keyof typeof modes;
-  /** Trading is halted by its switch, or nobody can tell. */
+  /** The operator has halted trading, or it is unknown whether trading is halted. */
   readonly halted: boolean;
   readonly role: RoleReport;
-  /** Orders that are followed. */
+  /** Orders that are followed now. */
   readonly open: number;
-  /** Of first rounds; those of later ones are in `follow`. */
+  /** Counters of first sends. Those of repeated sends are in `follow`. */
   readonly lanes: FollowReport['lanes'];
   readonly follow: FollowReport;
-  /** What is kept at hand of the chain. */
+  /** The chain state in memory. */
   readonly state: Pick<HotStateCounts, 'links'>;
   readonly simulator: Simulator['counters'];
   readonly signer: { readonly fault: string | null; readonly ready: boolean; readonly counts: Readonly<SignerCounts> };
@@ -61,7 +61,7 @@ export function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<
   };
 }
 
-/** For `/metrics`. Labels are the steps of an order and the lanes of the settings. */
+/** For `/metrics`. Labels are states and steps of an order, lanes and endpoints; all of them are bounded. */
 export function orderMetrics({ stats, mode, halted, role, follow, state, lanes, simulator, signer }: OrderReport): Metric[] {
   const { counters: follower, openByState } = follow;
   const ofLanes = (name: keyof LaneCounters, help: string): Metric[] =>
@@ -71,7 +71,7 @@ export function orderMetrics({ stats, mode, halted, role, follow, state, lanes, 
     });
   return [
     gauge('trading_mode', 'TRADING: 0 off, 1 paper, 2 live.', modes[mode]),
-    gauge('trading_halted', 'Trading is halted by its switch, or nobody can tell.', halted ? 1 : 0),
+    gauge('trading_halted', 'The operator has halted trading, or it is unknown whether trading is halted.', halted ? 1 : 0),
     gauge('trading_role', 'This gateway holds the trading role.', role.holder === 'self' ? 1 : 0),
     gauge('trading_role_known', 'It is known which gateway holds the trading role.', role.holder === null ? 0 : 1),
     counter('orders_handed_out_total', 'Calls handed to the gateway that holds the trading role.', role.handedOver.out),
@@ -94,21 +94,21 @@ export function orderMetrics({ stats, mode, halted, role, follow, state, lanes, 
         },
       ),
     ),
-    counter('orders_taken_over_total', 'Orders taken over from a gateway that is gone.', follower.takenOver),
-    counter('orders_forgotten_total', 'Orders of our own that were found in the store and not at hand.', follower.forgotten),
-    counter('orders_contradictions_total', 'Evidence that cannot be true beside what is stored.', follower.contradictions),
+    counter('orders_taken_over_total', 'Orders taken over from a gateway that ended.', follower.takenOver),
+    counter('orders_forgotten_total', 'Orders of this gateway that were found in the store and were not followed.', follower.forgotten),
+    counter('orders_contradictions_total', 'Evidence that contradicts a stored order.', follower.contradictions),
     counter(
       'orders_store_failures_total',
-      'Changes of orders that the store did not take, and that were tried again.',
+      'Changes of orders that the store did not accept, and that were tried again.',
       follower.storeFailures,
     ),
-    counter('orders_unfollowed_total', 'Orders for which there was no room among those that are followed.', follower.refused),
-    counter('orders_status_unanswered_total', 'Questions for statuses that a node did not answer.', follower.unanswered),
+    counter('orders_unfollowed_total', 'Orders that were not followed because too many were followed already.', follower.refused),
+    counter('orders_status_unanswered_total', 'Requests for statuses that a node did not answer.', follower.unanswered),
     ...state.links.flatMap((link, index) => linkMetrics(link, String(index + 1))),
     counter('orders_stored_total', 'Orders stored.', stats.stored),
     counter('orders_finalized_total', 'Orders that ended filled.', stats.ended.finalized),
     counter('orders_failed_total', 'Orders that ended failed.', stats.ended.failed),
-    counter('orders_expired_total', 'Orders that can land no more.', stats.ended.expired),
+    counter('orders_expired_total', 'Orders that ended expired: they cannot land any more.', stats.ended.expired),
     counter('orders_executed_total', 'Orders that were sent, and whose steps were measured.', stats.stepsUs.total.count),
     ...orderSteps.map((step) =>
       histogram('orders_step_seconds', 'Time of a step of an order that was sent.', stats.stepsUs[step].distribution(), { step }),
@@ -125,20 +125,20 @@ export function orderMetrics({ stats, mode, halted, role, follow, state, lanes, 
     counter('orders_simulation_asked_total', 'Nodes asked for a simulation.', simulator.asked),
     counter('orders_simulation_hedged_total', 'Times that a second node was asked as well.', simulator.hedged),
     counter('orders_simulation_behind_total', 'Nodes that had not reached the slot.', simulator.behind),
-    counter('orders_simulation_malformed_total', 'Answers of an unknown form.', simulator.malformed),
+    counter('orders_simulation_malformed_total', 'Answers in an unknown form.', simulator.malformed),
     gauge('orders_signer_ready', 'The signing process is ready.', signer.ready ? 1 : 0),
     counter('orders_signer_signed_total', 'Messages signed.', signer.counts.signed),
     counter('orders_signer_refused_total', 'Messages that the signing process refused.', signer.counts.refused),
-    counter('orders_signer_unavailable_total', 'Messages without an answer of the signing process.', signer.counts.unavailable),
+    counter('orders_signer_unavailable_total', 'Messages that the signing process did not answer.', signer.counts.unavailable),
     ...ofLanes('first', 'Messages sent by a lane for the first time.'),
-    ...ofLanes('again', 'Messages sent by a lane once more.'),
-    ...ofLanes('accepted', 'Messages that a lane took.'),
+    ...ofLanes('again', 'Messages sent by a lane again.'),
+    ...ofLanes('accepted', 'Messages that a lane accepted.'),
     ...ofLanes('refused', 'Messages that a lane refused.'),
-    ...ofLanes('unanswered', 'Messages to which a lane gave no answer.'),
-    ...ofLanes('malformed', 'Answers of a lane of an unknown form.'),
-    ...ofLanes('untipped', 'Messages that a lane was passed over for, as they carry no tip for it.'),
-    ...ofLanes('withheld', 'Sends left out because trading was halted.'),
-    ...ofLanes('overflowed', 'Messages that a lane had no room for.'),
+    ...ofLanes('unanswered', 'Messages that a lane did not answer.'),
+    ...ofLanes('malformed', 'Answers of a lane in an unknown form.'),
+    ...ofLanes('untipped', 'Messages not sent by a lane because they carry no tip for it.'),
+    ...ofLanes('withheld', 'Sends omitted because trading was halted.'),
+    ...ofLanes('overflowed', 'Messages not sent by a lane because too many waited for it.'),
   ];
 }
 
@@ -146,16 +146,18 @@ function linkMetrics({ state, slot, connects, malformed, forks, drops }: HotStat
   return [
     gauge(
       'chain_link_up',
-      'The link to an endpoint that keeps the state for trading tells slots.',
+      'The PubSub link to an endpoint, for trading, is up and reports slots.',
       state === 'down' || slot === null ? 0 : 1,
       {
         endpoint,
       },
     ),
-    gauge('chain_link_slot', 'Newest slot that it told; 0 before the first.', slot ?? 0, { endpoint }),
-    counter('chain_link_connects_total', 'Connections to it that were begun.', connects, { endpoint }),
-    counter('chain_link_malformed_total', 'Changes of accounts that it told in an unknown form.', malformed, { endpoint }),
-    counter('chain_link_dropped_total', 'Times that it was dropped for frames that no honest node sends.', drops, { endpoint }),
-    counter('chain_link_forks_total', 'Forks that it went through.', forks, { endpoint }),
+    gauge('chain_link_slot', 'Newest slot that the link reported; 0 before the first.', slot ?? 0, { endpoint }),
+    counter('chain_link_connects_total', 'Connections to the endpoint that were begun.', connects, { endpoint }),
+    counter('chain_link_malformed_total', 'Account changes that the endpoint reported in an unknown form.', malformed, { endpoint }),
+    counter('chain_link_dropped_total', 'Times that the endpoint was dropped because of frames that no honest node sends.', drops, {
+      endpoint,
+    }),
+    counter('chain_link_forks_total', 'Forks that the endpoint went through.', forks, { endpoint }),
   ];
 }

@@ -37,30 +37,30 @@ import type { SendFirst } from './place/first-send.ts';
 import { firstRound } from './send/first-round.ts';
 import { createLanes } from './send/lanes.ts';
 
-/** How long a start waits for the open orders to be taken up: nodes that don't answer, or a store, keep nobody from reading. */
+/** How long `start` waits until the open orders are taken up. After that it resolves anyway, because the gateway can serve reads without them. */
 const takeUpWithinMs = 3_000;
 
 /** Where the custodial wallets are. */
 export interface Custody {
   readonly keystore: string;
-  /** Null: there is no passphrase, and nothing is signed. */
+  /** Null if there is no passphrase; then nothing is signed. */
   readonly passphraseFile: string | null;
 }
 
 export interface TradingOptions {
   readonly config: Config;
-  /** That of the settings' chain where it is not given. */
+  /** If omitted, the custody of the chain in the settings. */
   readonly custody?: Custody;
-  /** Null: there is none, and no orders. */
+  /** Null if there is no store; then there are no orders. */
   readonly store: Store | null;
   readonly bus: Bus;
-  /** Seals what gateways hand each other. */
+  /** Seals the calls that gateways hand over to each other. */
   readonly seal: RecordSeal;
-  /** How orders' events go over the bus. */
+  /** Makes the bus entries of order events. */
   readonly events: PrivateEvents;
   readonly hub: Pick<Hub, 'follow'>;
   readonly directory: PoolLookup;
-  /** Whether the chain is a simulated one, as far as it is known. */
+  /** Whether the chain is simulated; false while that is unknown. */
   readonly simulated: () => boolean;
   readonly log: Logger;
 }
@@ -70,18 +70,21 @@ export interface Trading {
   /** Places an order of a custodial wallet, without HTTP. Refuses if another gateway holds the trading role. */
   readonly placeOrder: PlaceOrder;
   readonly endpoints: readonly BoundEndpoint[];
-  /** Claims the trading role. The holder takes up the open orders of the store as soon as nodes and store answer. Resolves soon. */
+  /**
+   * Claims the trading role. The holder takes up the open orders of the store as soon as nodes and store answer. Resolves within seconds,
+   * whether or not they answer.
+   */
   start(): Promise<void>;
-  /** Null: it does not trade. */
+  /** Null if this gateway does not trade. */
   report(): OrderReport | null;
-  /** Why no order would be accepted now; null if orders would be, or if this gateway is not to trade. */
+  /** Why no order would be accepted now. Null if orders would be accepted, or if trading is off. */
   fault(): string | null;
   /** Newest slot that the endpoints agree on; 0 before the first, and if this gateway does not hold the trading role. */
   slot(): number;
   close(): Promise<void>;
 }
 
-/** The trading half of a gateway that has a chain and a store; without either there is nothing to trade on. */
+/** Opens the trading half of a gateway. Without RPC endpoints or without a store, it refuses all orders. */
 export function openTrading(options: TradingOptions): Trading {
   const { config, store, custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) } } = options;
   return config.rpc === null || store === null ? noTrading() : createTrading({ ...options, rpc: config.rpc, custody, store });
@@ -130,14 +133,14 @@ const notHere: Refusal = {
   retryAfterSeconds: 1,
 };
 
-/** What a gateway has open whether or not it holds the trading role: a successor signs and sends at once. */
+/** Opens what every gateway needs, whether or not it holds the trading role, so that a successor can sign and send at once. */
 function openParts({ config, rpc, custody, store, bus, events, simulated, log }: TradingParts, signal: AbortSignal) {
   const { trading: mode, signerLimits: limits, signerSocket, signerDir, broadcast } = config;
   const nodes = createSendNodes(rpc.httpUrls);
   const gatewayId = takeGatewayId(store.dataDir);
   const halt = createHalt(store, log);
   const signer = mode === 'live' ? createSigner({ store, ...custody, signerSocket, signerDir, limits, halt, log }) : noSigner();
-  const lanes = createLanes({ nodes, ...broadcast, mayLeave: () => !halt.halted, signal });
+  const lanes = createLanes({ nodes, ...broadcast, maySend: () => !halt.halted, signal });
   const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
   return {
     gatewayId,
@@ -187,7 +190,10 @@ function createTrading(options: TradingParts): Trading {
     onChange: () => void followRole(),
     log,
   });
-  /** The desk is open from the moment that this gateway holds the role until another one does: while Redis is away, it goes on following. */
+  /**
+   * Opens the desk when this gateway holds the role, and closes it when another gateway does. While Redis does not answer, the desk stays open
+   * and follows its orders.
+   */
   function followRole(): TradingDesk | null {
     if (isEnding || role.report.holder === 'other') closeDesk();
     else if (role.held && desk === null) {
@@ -208,7 +214,7 @@ function createTrading(options: TradingParts): Trading {
       await desk.ready;
       return desk.placeOrder(owner, request, idempotency);
     },
-    // What cannot spend needs no role, only a desk.
+    // Endpoints that cannot spend need a desk, but not the role.
     endpoints: bindSpecs((spec, call) =>
       role.held || (desk !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
     ),

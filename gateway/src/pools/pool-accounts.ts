@@ -2,7 +2,7 @@ import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
 import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
 import type { ChainAccount } from '../chain/account-reader.ts';
 
-/** Where a pool of a mint may be, and the accounts that may hold its reserves. */
+/** The possible address of a pool of a mint, and the accounts that may hold its reserves. */
 export interface PoolPlace extends DerivedPool {
   readonly venue: Venue;
 }
@@ -21,7 +21,7 @@ export interface PoolFacts {
   readonly reserves: PoolReserves | null;
 }
 
-/** The pools of a mint among some places, each believed only if its account's owner, kind and mints are right. */
+/** The pools of a mint among these places. A pool counts only if the owner, kind and mints of its account are right. */
 export function poolsAt(
   mint: string,
   places: readonly PoolPlace[],
@@ -47,7 +47,7 @@ function vaultReserves(pool: string, account: PoolAccount, accounts: ReadonlyMap
     const decoded = found === null ? null : decodeTokenAccount(found.owner, found.data);
     return decoded !== null && decoded.owner === pool && decoded.mint === mint ? decoded.amount : null;
   };
-  // A price of its own does not follow from what the vaults hold.
+  // If the account states a price, the price does not follow from the balances of the vaults.
   if (account.price !== null) return null;
   const base = balance(account.baseVault, account.baseMint);
   const quote = balance(account.quoteVault, account.quoteMint);

@@ -17,18 +17,18 @@ import {
   type MarketPlan,
 } from './token-market.ts';
 
-/** Plans of markets that are kept, 1.3 KB each; the oldest go. */
+/** Most market plans in memory, 1.3 KB each. Beyond that the oldest is dropped. */
 const maxPlans = 4_096;
-/** How long the pools that the directory has of a mint are used before it is asked again. */
+/** How long the directory's pools of a mint are used before it is asked again. */
 const hintsTtlMs = 5_000;
-/** Reads of one market in a row: one to learn its quote coin, two for accounts that a pool's own account names, one in case these moved. */
+/** Most reads in a row of one market: one to learn its quote coin, two for accounts that the pool's account names, one in case these changed. */
 const maxReads = 4;
-/** Pools of the directory that are read for one mint beside the derived ones: the deepest. With them, one read stays below 100 accounts. */
+/** Most pools of the directory that are read for one mint, the deepest first, in addition to the derived ones. One read stays below 100 accounts. */
 const maxOtherPlaces = 8;
 
 export type DecidedMarket = Exclude<AssembledMarket, { kind: 'more' | 'further' }>;
 
-/** The programs' settings, as they were read with some market. */
+/** The settings accounts of the programs, read with some market. */
 export interface SettingsRead {
   readonly slot: number;
   readonly askedAtMs: number;
@@ -38,7 +38,7 @@ export interface SettingsRead {
 
 /** The market of a coin, from one answer of the endpoints. */
 export interface PoolsRead {
-  /** Where its pools are, as far as this read showed. */
+  /** The pools and accounts of the market that this read showed. */
   readonly plan: MarketPlan;
   readonly read: AccountsRead;
   readonly result: DecidedMarket;
@@ -84,14 +84,14 @@ export class PoolReader {
     this.settings = [...new Set(options.venues.flatMap(({ quoting }) => quoting?.settings ?? []))];
   }
 
-  /** The accounts to read for a market, as far as is known without the directory. Throws TypeError if the mint is no address. */
+  /** The accounts to read for a market, without asking the directory. Throws TypeError if the mint is no address. */
   planOf(mint: string): MarketPlan {
-    return this.#plans.get(mint)?.plan ?? this.#keep(planMarket(mint, [...quoteCoins.keys()], this.#options.venues));
+    return this.#plans.get(mint)?.plan ?? this.#store(planMarket(mint, [...quoteCoins.keys()], this.#options.venues));
   }
 
   /**
-   * Asks the directory for the pools of a mint whose addresses do not follow from it. Null if that is not necessary: no venue has such pools,
-   * or it was asked a moment ago. Never rejects. Throws TypeError if the mint is no address.
+   * Asks the directory for the pools of a mint whose addresses do not follow from the mint. Null if that is not necessary: no venue has such
+   * pools, or the directory was asked a moment ago. Never rejects. Throws TypeError if the mint is no address.
    */
   lookUp(mint: string): Promise<void> | null {
     const { venues } = this.#options;
@@ -104,7 +104,7 @@ export class PoolReader {
     const { directory, venues, log } = this.#options;
     try {
       const known = await directory.poolsOf(mint);
-      this.#keep(withHints(this.planOf(mint), known, venues), performance.now());
+      this.#store(withHints(this.planOf(mint), known, venues), performance.now());
     } catch (error) {
       // The derived pools are known without it.
       log.debug({ err: error, mint }, 'pools_not_looked_up');
@@ -126,11 +126,11 @@ export class PoolReader {
         assembleMarket(plan, (address) => of.get(address) ?? used.accounts.get(address) ?? null);
       const assembled = assemble(accounts);
       if (assembled.kind === 'more' && left > 1) {
-        plan = this.#keep(planWithQuoteCoin(plan, assembled.quoteMint, this.#options.venues));
+        plan = this.#store(planWithQuoteCoin(plan, assembled.quoteMint, this.#options.venues));
         continue;
       }
       if (assembled.kind === 'further' && left > 1) {
-        plan = this.#keep(assembled.plan);
+        plan = this.#store(assembled.plan);
         continue;
       }
       // An endpoint that names another quote coin contradicts the one that counts, so nothing more is read for it.
@@ -149,8 +149,8 @@ export class PoolReader {
   }
 
   /**
-   * Pools of a mint that the directory has beside the derived ones, with the vaults that their accounts name. No curves: a curve's account
-   * names no mint, so only a derived address shows whose it is. Never rejects.
+   * Pools of a mint that the directory has in addition to the derived ones, with the vaults that their accounts name. Without curves, because a
+   * curve's account names no mint, so only a derived address shows which mint it belongs to. Never rejects.
    */
   async otherPlaces(mint: string, derived: readonly PoolPlace[]): Promise<readonly PoolPlace[]> {
     const { directory, reader, venues, log } = this.#options;
@@ -175,10 +175,10 @@ export class PoolReader {
     const first = result.kind === 'market' ? result.market.pools[0]?.pool : undefined;
     const isDerived = plan.pools.some(({ addresses, hinted }) => !hinted && addresses[0] === first?.address);
     const quoteMint = isDerived ? first?.quoteMint : undefined;
-    return quoteMint === undefined || plan.quoteMints.length === 1 ? plan : this.#keep(narrowPlan(plan, quoteMint));
+    return quoteMint === undefined || plan.quoteMints.length === 1 ? plan : this.#store(narrowPlan(plan, quoteMint));
   }
 
-  #keep(plan: MarketPlan, hintedAtMs = this.#plans.get(plan.mint)?.hintedAtMs ?? Number.NEGATIVE_INFINITY): MarketPlan {
+  #store(plan: MarketPlan, hintedAtMs = this.#plans.get(plan.mint)?.hintedAtMs ?? Number.NEGATIVE_INFINITY): MarketPlan {
     this.#plans.delete(plan.mint);
     this.#plans.set(plan.mint, { plan, hintedAtMs });
     if (this.#plans.size > maxPlans) {

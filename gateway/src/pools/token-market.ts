@@ -9,10 +9,10 @@ import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 /** Pools of the directory in one market: the deepest. With six tick arrays for each, one read stays below 100 accounts. */
 const maxHints = 4;
 
-/** Why the amounts of a coin cannot be told from its pool's. */
+/** Why a coin cannot be quoted from its pool. */
 export type Unquotable = 'transfer_fee' | 'not_transferable';
 
-/** A pool of a coin, and what its quote coin is. */
+/** A pool of a coin, with the properties of its quote coin. */
 export interface TradedPool {
   readonly venue: Venue;
   readonly pool: QuotedPool;
@@ -20,7 +20,7 @@ export interface TradedPool {
   readonly quoteTokenProgram: string;
 }
 
-/** A coin's pools on the venues that quote, of one moment. */
+/** A coin's pools on the venues that are quoted, all of one moment. */
 export interface TokenMarket {
   readonly decimals: number;
   readonly tokenProgram: string;
@@ -33,9 +33,9 @@ export type AssembledMarket =
   | { readonly kind: 'market'; readonly market: TokenMarket }
   /** The address is no mint. */
   | { readonly kind: 'no_mint' }
-  /** Its pools are against a coin whose accounts were not among these: they are to be read too. */
+  /** Its pools have a quote coin whose accounts were not read. They must be read too. */
   | { readonly kind: 'more'; readonly quoteMint: string }
-  /** Pools need further accounts, which their own accounts name: they are to be read too. */
+  /** Its pools need further accounts, which their own accounts name. They must be read too. */
   | { readonly kind: 'further'; readonly plan: MarketPlan }
   | { readonly kind: 'malformed'; readonly venue: string; readonly reason: string };
 
@@ -47,17 +47,17 @@ export interface PlannedPool {
   readonly hinted: boolean;
 }
 
-/** Where the pools of one coin with some quote coins are. */
+/** The pools of a coin with some quote coins, and the accounts to read for them. */
 export interface MarketPlan {
   readonly mint: string;
   /** Quote coins of the derived pools. */
   readonly quoteMints: readonly string[];
   readonly pools: readonly PlannedPool[];
-  /** All accounts to read, settings apart. */
+  /** All accounts to read, without the settings. */
   readonly addresses: readonly string[];
 }
 
-/** Derives some twelve addresses, about a millisecond. Throws TypeError where an argument is no address. */
+/** Derives about twelve addresses, which takes about a millisecond. Throws TypeError if an argument is no address. */
 export function planMarket(mint: string, quoteMints: readonly string[], venues: readonly Venue[]): MarketPlan {
   const pools = venues.flatMap((venue) =>
     quoteMints.flatMap((quoteMint) => {
@@ -69,12 +69,12 @@ export function planMarket(mint: string, quoteMints: readonly string[], venues: 
   return planOf(mint, quoteMints, pools);
 }
 
-/** Whether the directory must name the venue's pools, because their addresses do not follow from the pair. Throws TypeError likewise. */
+/** Whether the directory must name the venue's pools, because their addresses do not follow from the pair. Throws TypeError if an argument is no address. */
 export function needsDirectory({ quoting }: Venue, mint: string, quoteMint: string): boolean {
   return quoting !== null && quoting.accountsOf(mint, quoteMint) === null;
 }
 
-/** The same plan with these pools of the directory, in place of earlier ones. What is known of further accounts remains. */
+/** Replaces the plan's pools of the directory by these. Further accounts that are known of a pool remain. */
 export function withHints({ mint, quoteMints, pools }: MarketPlan, known: readonly KnownPool[], venues: readonly Venue[]): MarketPlan {
   const hinted = known.flatMap(({ venue: name, address, quoteMint }): PlannedPool[] => {
     const venue = venues.find((one) => one.name === name);
@@ -84,7 +84,7 @@ export function withHints({ mint, quoteMints, pools }: MarketPlan, known: readon
   return planOf(mint, quoteMints, [...pools.filter((pool) => !pool.hinted), ...hinted.slice(0, maxHints)]);
 }
 
-/** The same with one of its quote coins alone, pools of the directory apart. */
+/** The plan with only one of its quote coins. Pools of the directory remain. */
 export function narrowPlan({ mint, pools }: MarketPlan, quoteMint: string): MarketPlan {
   return planOf(
     mint,
@@ -93,12 +93,12 @@ export function narrowPlan({ mint, pools }: MarketPlan, quoteMint: string): Mark
   );
 }
 
-/** Derived pools with another quote coin alone; those of the directory remain. */
+/** The plan with the derived pools of another quote coin. Pools of the directory remain. */
 export function planWithQuoteCoin({ mint, pools }: MarketPlan, quoteMint: string, venues: readonly Venue[]): MarketPlan {
   return planOf(mint, [quoteMint], [...planMarket(mint, [quoteMint], venues).pools, ...pools.filter((pool) => pool.hinted)]);
 }
 
-/** The same with other further accounts of some of its pools. */
+/** The plan with these further accounts for some of its pools. */
 function widenPlan({ mint, quoteMints, pools }: MarketPlan, further: ReadonlyMap<string, readonly string[]>): MarketPlan {
   const wider = pools.map((one): PlannedPool => {
     const [pool] = one.addresses;
@@ -118,11 +118,11 @@ type Unopened = Extract<AssembledMarket, { kind: 'more' | 'malformed' }>;
 
 interface OpenPools {
   readonly pools: readonly OpenedPlan[];
-  /** Accounts that pools need beside themselves, by the pool. */
+  /** Further accounts that pools need, by the pool's address. */
   readonly further: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Opens all pools of a plan; a pool of the directory that cannot be opened is left out. */
+/** Opens all pools of a plan. A pool of the directory that cannot be opened is omitted. */
 function openPools({ quoteMints, pools }: MarketPlan, coin: QuotedMint, accounts: AccountLookup): OpenPools | Unopened {
   const opened = new Map<string, OpenedPlan>();
   const further = new Map<string, readonly string[]>();
@@ -144,7 +144,7 @@ function openPools({ quoteMints, pools }: MarketPlan, coin: QuotedMint, accounts
   return { pools: [...opened.values()], further };
 }
 
-/** Puts a market together from accounts of one moment. Never throws. */
+/** Assembles a market from accounts of one moment. Never throws. */
 export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): AssembledMarket {
   const decoded = mintAt(accounts, plan.mint);
   if (decoded === null) return { kind: 'no_mint' };
@@ -156,7 +156,7 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
   const pools: TradedPool[] = [];
   for (const { venue, pool } of opened.pools) {
     let quoteDecimals = quoteCoins.get(pool.quoteMint)?.decimals;
-    // The usual ones are of the older program.
+    // The usual quote coins belong to the older token program.
     let quoteTokenProgram = tokenProgram;
     if (quoteDecimals === undefined) {
       const quoteCoin = mintAt(accounts, pool.quoteMint);
@@ -175,7 +175,7 @@ function mintAt(accounts: AccountLookup, address: string): Mint | null {
   return account === null ? null : decodeMint(account.owner, account.data);
 }
 
-/** A fee of this epoch or the next: what arrives is less than what was sent. */
+/** Checks the transfer fee of this epoch and of the next one, because with a fee less arrives than was sent. */
 function unquotableBy({ extensions: { transferFee, nonTransferable } }: Mint): Unquotable | null {
   if (transferFee !== null && (transferFee.older.bps > 0 || transferFee.newer.bps > 0)) return 'transfer_fee';
   return nonTransferable ? 'not_transferable' : null;

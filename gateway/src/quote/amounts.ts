@@ -1,14 +1,14 @@
-/** What a number of whole coins is in raw units; a fault says why it is none. */
+/** An amount in raw units, or the reason why the number is not a valid amount. */
 export type RawAmount = { readonly ok: true; readonly raw: bigint } | { readonly ok: false; readonly fault: string };
 
 const decimalText = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
-/** A double has 53 bits: what is beyond the last three is what reckoning leaves in it, and nobody's wish. */
+/** A double has 53 bits. A deviation in the last three is a rounding error of the client's arithmetic, and not intended. */
 const exactBits = 50n;
 
 /**
- * By the number's decimal text, the shortest that reads back as the same number. What a client's floating point has left in it, as in
- * 0.1 + 0.2 = 0.30000000000000004, is rounded off; any other decimals beyond the coin's are a fault.
+ * Converts whole coins to raw units, from the shortest decimal text of the number. Rounding errors of floating-point arithmetic, as in
+ * 0.1 + 0.2 = 0.30000000000000004, are removed. Any other decimals beyond those of the coin are a fault.
  */
 export function rawAmount(value: number, decimals: number): RawAmount {
   const match = decimalText.exec(String(value));
@@ -25,7 +25,7 @@ export function rawAmount(value: number, decimals: number): RawAmount {
   return { ok: true, raw };
 }
 
-/** The same of a decimal text, as a number's may be written; decimals beyond are cut off. Null where it is none. */
+/** Converts a decimal text to raw units. Decimals beyond those of the coin are cut off. Null if the text is not a decimal number. */
 export function rawOfText(text: string, decimals: number): bigint | null {
   const match = writtenText.exec(text);
   if (match === null) return null;
@@ -35,14 +35,14 @@ export function rawOfText(text: string, decimals: number): bigint | null {
   return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
 }
 
-/** Exponents are bounded: 10 to the power of one is reckoned out. */
+/** The exponent is bounded, because 10 to its power is computed. */
 const writtenText = /^(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 const percentText = /^(\d{1,3})(?:\.(\d{1,4}))?%$/;
 const ppmOfAll = 1_000_000n;
 const percentDecimals = 4;
 
-/** Parts in a million of "50%"; null where the text is no percentage above 0 and up to 100. */
+/** Parts per million of a text such as "50%". Null if it is not a percentage above 0 and up to 100. */
 export function partsPerMillion(text: string): bigint | null {
   const match = percentText.exec(text);
   if (match === null) return null;
@@ -51,7 +51,7 @@ export function partsPerMillion(text: string): bigint | null {
   return ppm > 0n && ppm <= ppmOfAll ? ppm : null;
 }
 
-/** Rounded down: never more than there is. */
+/** This part of an amount, rounded down. */
 export function partOf(amount: bigint, ppm: bigint): bigint {
   return (amount * ppm) / ppmOfAll;
 }

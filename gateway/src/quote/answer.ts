@@ -6,17 +6,17 @@ import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 
 export interface QuoteTerms {
   readonly quote: Quote;
-  /** Least to get and most to give. */
+  /** The least that the trader receives, and the most that it gives. Raw amounts. */
   readonly bounds: { readonly minOut: bigint; readonly maxIn: bigint };
   readonly mint: string;
   readonly quoteMint: string;
   readonly baseDecimals: number;
   readonly quoteDecimals: number;
-  /** Lamports; 0 where there is none. */
+  /** Lamports; 0 if there is no tip. */
   readonly tipLamports?: bigint;
 }
 
-/** A quote as clients read it. */
+/** A quote in the form that clients receive. */
 export function quoteObject(terms: QuoteTerms): QuoteObject {
   const { quote, mint, quoteMint, baseDecimals, quoteDecimals, tipLamports = 0n } = terms;
   const { minOut, maxIn } = terms.bounds;

@@ -1,10 +1,10 @@
 import type { DecidedMarket, PoolReader, SettingsRead } from '../pools/pool-reader.ts';
 
-/** A market answers for this long after it was asked for: about a slot. */
+/** A market is used for this long after it was requested: about a slot. */
 export const marketTtlMs = 400;
-/** The programs' settings and fee tables, likewise. */
+/** Likewise for the settings and fee tables of the programs. */
 export const settingsTtlMs = 30_000;
-/** Markets that are kept, 5 KB each: as many as are read while one of them is good for an answer. The oldest go. */
+/** Most markets in memory, 5 KB each. That many can be read within `marketTtlMs`. Beyond that the oldest is dropped. */
 export const maxMarkets = 1_024;
 
 interface AsOf {
@@ -26,21 +26,21 @@ export interface PolledMarket extends MarketRead {
 }
 
 export interface Markets {
-  /** At once if it was read a moment ago. The same market is asked for once at a time. Rejects with an `RpcError`. */
+  /** Returns at once if the market was read within `marketTtlMs`. Concurrent calls for a market share one read. Rejects with an `RpcError`. */
   read(mint: string): PolledMarket | Promise<PolledMarket>;
-  /** Finds the coin's pools, before `readNow`, if that takes more than this turn. Otherwise null. */
+  /** Looks up the coin's pools in the directory. Call it before `readNow`. Null if no lookup is needed. */
   lookUp(mint: string): Promise<void> | null;
-  /** Asks in any case, after `lookUp` in this turn: what else is read in it is of the same slot. */
+  /** Reads the market from the endpoints. Other reads in the same turn of the event loop share the request, and thus have the same slot. */
   readNow(mint: string): Promise<PolledMarket>;
   readonly counters: { readonly hits: number; readonly reads: number; readonly shared: number; readonly malformed: number };
 }
 
-/** Keeps the markets of coins for a moment after they were read. */
+/** Reads the markets of coins, and caches each for a moment. */
 export function createMarkets(pools: PoolReader, nowMs: () => number = Date.now): Markets {
   const counters = { hits: 0, reads: 0, shared: 0, malformed: 0 };
   /** Oldest read first. */
   const recent = new Map<string, PolledMarket>();
-  /** No more than requests are under way; the reader ends each of them in time. */
+  /** Bounded by the number of running requests; the reader ends each read in time. */
   const running = new Map<string, Promise<PolledMarket>>();
   let settings: SettingsRead | null = null;
 
@@ -53,7 +53,7 @@ export function createMarkets(pools: PoolReader, nowMs: () => number = Date.now)
     const known = settings !== null && isFresh(settings, settingsTtlMs) ? settings : null;
     const { read, result, disputed, settings: used } = await pools.readMarket(mint, { settings: known, onRead: () => counters.reads++ });
     const { slot, askedAtMs, othersAreLate } = read;
-    // A node that lacks one of them is asked again the next time, and so is one that others contradict, or may contradict.
+    // Settings are reused only if all accounts exist and no endpoint contradicts them, or may still do so.
     const isAgreed = used.accounts.size === pools.settings.length && disputed.length === 0 && !othersAreLate;
     if (isAgreed && (settings === null || used.askedAtMs > settings.askedAtMs)) settings = used;
     if (result.kind === 'malformed') counters.malformed++;

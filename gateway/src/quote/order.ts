@@ -5,15 +5,15 @@ import type { VenueName } from '@sluice/shared/wire/events.ts';
 import { partsPerMillion, rawAmount } from './amounts.ts';
 
 /**
- * How much: `ui` whole coins, of a buy the quote coin and of a sell the token; `coins` likewise, of the coin that is named, as a
- * decimal text whose decimals beyond the coin's are cut off; or parts in a million of what a wallet holds.
+ * How much to trade. `ui`: whole coins, of the quote coin for a buy and of the token for a sell. `coins`: whole coins of the named coin, as a
+ * decimal text; decimals beyond those of the coin are cut off. `part`: parts per million of the wallet's balance.
  */
 export type OrderAmount =
   | { readonly kind: 'ui'; readonly value: number }
   | { readonly kind: 'coins'; readonly of: 'base' | 'sol'; readonly text: string }
   | { readonly kind: 'part'; readonly ppm: bigint; readonly publicKey: string };
 
-/** What a client wants quoted, as far as it can be checked without the chain. */
+/** A requested quote, after all checks that need no chain. */
 export interface QuoteOrder {
   readonly side: 'buy' | 'sell';
   readonly mint: string;
@@ -31,7 +31,7 @@ const allPpm = 1_000_000n;
 /** Slippage has hundredths of a percent. */
 const slippageDecimals = 2;
 
-/** Reads a body that is of the schema: what one field means for another. Names every wrong field at once. */
+/** Reads a body that matches the schema, and checks how its fields depend on each other. Reports all wrong fields at once. */
 export function readOrder(body: QuoteBody, venues: readonly Venue[]): ReadOrder {
   const fields: Record<string, string> = {};
   const amount = readAmount(body, fields);

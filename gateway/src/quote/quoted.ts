@@ -8,10 +8,10 @@ import type { MarketRead } from './markets.ts';
 import type { QuoteOrder } from './order.ts';
 import type { TokenMarket, TradedPool, Unquotable } from '../pools/token-market.ts';
 
-/** Tokens of a wallet in its associated token account. */
+/** Raw tokens in the associated token account of a wallet. */
 export type Balance = bigint;
 
-/** Why there is no quote, as clients are told. */
+/** Why there is no quote, in the form that clients receive. */
 export interface QuoteRefusal {
   readonly error: ErrorCode;
   readonly message?: string;
@@ -26,11 +26,12 @@ export interface QuotedOrder extends TradedPool {
 }
 
 const unquotableTexts: Readonly<Record<Unquotable, string>> = {
-  transfer_fee: 'the coin or its quote coin withholds a fee from every transfer: amounts of its pool are not those that arrive',
+  transfer_fee:
+    'the coin or its quote coin withholds a fee from every transfer: the amounts in its pool differ from the amounts that arrive',
   not_transferable: 'the coin or its quote coin cannot be transferred',
 };
 
-/** Where and how an order is traded on the market as it was read. `balance` counts for parts of what a wallet holds alone. */
+/** Quotes an order on a market. `balance` is only used for orders over a part of the wallet's balance. */
 export function quoteOn(order: QuoteOrder, { result }: Pick<MarketRead, 'result'>, balance: Balance): QuotedOrder | QuoteRefusal {
   if (result.kind === 'no_mint') return { error: 'INVALID_MINT' };
   if (result.kind === 'malformed') {
@@ -73,7 +74,7 @@ function gainOf({ trade, quote }: QuotedOrder, otherTrade: QuotedTrade): bigint 
   return trade.amount === otherTrade.amount ? quote.traderQuote : -trade.amount;
 }
 
-/** Of lamports, or of raw units of the coin that is given. */
+/** The refusal for a missing balance. `have` and `need` are lamports, or raw units of the coin that the trader gives. */
 export function tooLittle(unit: 'tokens' | 'lamports', have: bigint, need: bigint, decimals: number): QuoteRefusal {
   return { error: 'INSUFFICIENT_BALANCE', details: { unit, have: String(have), need: String(need), decimals } };
 }
@@ -99,9 +100,10 @@ function openPools({ pool }: QuoteOrder, { pools }: TokenMarket): readonly Trade
   }
   if (pools.length === 0)
     return { error: 'NOT_FOUND', message: 'No venue that is quoted trades this coin.', details: { reason: 'no_pool' } };
-  if (pool !== 'auto' && named.length > 0) return wrongFields({ pool: 'the curve is complete: trades go on where the coin moved to' });
+  if (pool !== 'auto' && named.length > 0)
+    return wrongFields({ pool: 'the curve is complete: the coin is traded in the pool that it moved to' });
   if (pool === 'auto') {
-    const message = 'The curve is complete, and the pool that the coin moves to is not there yet.';
+    const message = 'The curve is complete, and the pool that the coin moves to does not exist yet.';
     return { error: 'NOT_FOUND', message, details: { reason: 'migrating' } };
   }
   return { error: 'NOT_FOUND', message: `The coin has no pool on ${pool}.`, details: { reason: 'no_pool' } };
@@ -124,7 +126,7 @@ function tradeOf(
   return raw.ok ? { exact, amount: raw.raw } : wrongFields({ amount: raw.fault });
 }
 
-/** Tokens are exact on both sides. SOL is what a buy spends; of a sell it is at least received. */
+/** An amount of tokens is exact for buys and sells. An amount of SOL is what a buy spends, or the least that a sell receives. */
 function tradeOfCoins(
   side: 'buy' | 'sell',
   { of, text }: Extract<QuoteOrder['amount'], { kind: 'coins' }>,
@@ -145,11 +147,11 @@ function refusal(fault: QuoteFault): QuoteRefusal {
     case 'complete':
       return { error: 'NOT_FOUND', message: 'The curve has no tokens left.', details: { reason: 'migrating' } };
     case 'disabled':
-      return wrongFields({ side: 'the venue lets nobody trade on this side now' });
+      return wrongFields({ side: 'the venue does not allow trades on this side now' });
     case 'too_small':
-      return wrongFields({ amount: 'is so small that nothing would be left of it' });
+      return wrongFields({ amount: 'is too small: the trade would give nothing' });
     case 'unknown_fee':
-      return wrongFields({ pool: 'the fee of the pool changes from trade to trade, and what it is now cannot be computed' });
+      return wrongFields({ pool: 'the fee of the pool changes with each trade, and the current fee cannot be computed' });
     case 'too_large':
       return wrongFields({ amount: 'is more than the pool can trade' });
   }

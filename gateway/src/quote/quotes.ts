@@ -15,9 +15,12 @@ import { quoteOn, wrongFields, type Balance, type QuotedOrder, type QuoteRefusal
 
 type Answer = EndpointAnswer<typeof quoteEndpoint>;
 
-/** Answers of endpoints count that come so long after the question; then the client is answered. */
+/** Answers of endpoints count for this long after the request. Then the client gets its answer. */
 export const answersWithinMs = 800;
-/** Reads in a row until two endpoints agree; none begins later than this after the request: of slow endpoints it would take longer than a second. */
+/**
+ * Most reads in a row until two endpoints agree. No read begins later than `againWithinMs` after the request, because with slow endpoints the
+ * answer would take longer than a second.
+ */
 const maxReads = 2;
 const againWithinMs = 400;
 const noBalance = 0n;
@@ -29,7 +32,7 @@ export interface QuoteOptions {
   readonly nowMs?: () => number;
 }
 
-/** `POST /quote`. It answers at once where the market was read a moment ago. */
+/** `POST /quote`. Answers at once if the market was read a moment ago. */
 export function quoteEndpoints(options: QuoteOptions): readonly BoundEndpoint[] {
   return [bindEndpoint(quoteEndpoint, ({ body }) => quoteOrder(body, options))];
 }
@@ -44,14 +47,14 @@ function quoteOrder(body: QuoteBody, { markets, reader, venues, nowMs = Date.now
     if (nowMs() - askedAtMs > againWithinMs) return Promise.resolve(notAgreed);
     return readNow(order, { markets, reader, nowMs }, reads, askedAtMs + againWithinMs).catch(unavailable);
   };
-  // What the wallet holds may have come out of the pool a moment ago: both are of one call.
+  // The wallet may have bought from the pool a moment ago, so balance and pool are read in one call.
   if (amount.kind === 'part') return again(maxReads);
   const market = markets.read(mint);
   if (!(market instanceof Promise)) return answerTo(order, market, noBalance, nowMs()) ?? again(maxReads - 1);
   return market.then((known) => answerTo(order, known, noBalance, nowMs()) ?? again(maxReads - 1), unavailable);
 }
 
-/** Reads until two endpoints agree, where there are several. Rejects with an `RpcError`. */
+/** Reads until two endpoints agree, if there are several. Rejects with an `RpcError`. */
 async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, 'venues'>>, left: number, untilMs: number): Promise<Answer> {
   const { markets, reader, nowMs } = options;
   const { amount, mint } = order;
@@ -72,13 +75,16 @@ const notAgreed: Answer = {
   retryAfterSeconds: 1,
 };
 
-/** Anything but a failure of the chain's nodes is a fault of ours. */
+/** The answer for an error of the nodes. Rethrows any other error, which is a bug. */
 function unavailable(error: unknown): Answer {
   if (!(error instanceof RpcError)) throw error;
   return { error: 'UPSTREAM_UNAVAILABLE', message: 'No node of the chain answers.', retryAfterSeconds: 1 };
 }
 
-/** Both token programs are asked for: which one the mint is of comes with the same call. Null where endpoints contradict each other, or may. */
+/**
+ * Reads the accounts of both token programs, because the program of the mint is read in the same call. Null if endpoints contradict each other,
+ * or may still do so.
+ */
 async function balanceOf(reader: AccountReader, publicKey: string, mint: string): Promise<Balance | null> {
   const { accounts, disputed, othersAreLate } = await reader.read(
     [tokenProgram, token2022Program].map((program) => associatedTokenAddress(publicKey, mint, program)),
@@ -88,7 +94,7 @@ async function balanceOf(reader: AccountReader, publicKey: string, mint: string)
   return held.find((account) => account?.mint === mint && account.owner === publicKey)?.amount ?? 0n;
 }
 
-/** Null where several endpoints answer, and no two of them give the same quote, or one alone has answered yet. */
+/** Null if no two of several endpoints give the same quote, or if only one has answered yet. */
 function answerTo(order: QuoteOrder, read: PolledMarket, balance: Balance, nowMs: number): Answer | null {
   if (read.othersAreLate && read.disputed.length === 0) return null;
   const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result }, balance) }));
@@ -100,7 +106,7 @@ function answerTo(order: QuoteOrder, read: PolledMarket, balance: Balance, nowMs
   return 'error' in counts.outcome ? counts.outcome : quoteAnswer(order, { ...read, slot: counts.slot }, counts.outcome, nowMs);
 }
 
-/** Within what others may trade between two answers. */
+/** Whether two quotes are equal, apart from what other trades may change between two answers. */
 function isSameQuote(one: QuotedOrder | QuoteRefusal, other: QuotedOrder | QuoteRefusal): boolean {
   if ('error' in one || 'error' in other) return 'error' in one && 'error' in other && one.error === other.error;
   return one.pool.address === other.pool.address && isAsQuoted(one.quote, other.quote);

@@ -18,7 +18,7 @@ import { Supervisor, type SignerStart, type StartFault, type SupervisorOptions }
 
 /** The most requests that wait for the signing process. A further one is refused. */
 const maxInFlight = 256;
-/** Every request is answered within this time. A process that does not answer for so long is killed. Milliseconds. */
+/** Every request is answered within this time, milliseconds. A process that takes longer is killed. */
 const answerWithinMs = 5_000;
 /** The longest message that is sent to the signing process. The policy's own limit is lower. */
 const maxHandedBytes = 2_048;
@@ -53,7 +53,7 @@ export interface SigningProcess extends OrderSigner {
   readonly counts: Readonly<SignerCounts>;
   /** The result of the first start. If the keystore does not exist yet, no process is needed, and the result is good. Never rejects. */
   readonly started: Promise<SignerStart>;
-  /** Of the current process. Null: none is ready, or it belongs to another user. */
+  /** Process id of the current process. Null: none is ready, or it belongs to another user. */
   readonly pid: number | null;
   readonly isReady: boolean;
   /** Why nothing can be signed. Null: signing works, or is not configured. */
@@ -62,7 +62,7 @@ export interface SigningProcess extends OrderSigner {
 
 const unavailable: SignRefusal = { ok: false, reason: 'unavailable' };
 type Granted = Extract<SignAnswer, { readonly op: 'signed' | 'allowed' }>;
-/** What was granted, and by which process. */
+/** An answer that grants a request, and the process that gave it. */
 interface Grant {
   readonly granted: Granted;
   readonly session: SignerSession;
@@ -116,7 +116,7 @@ export function createSigner(options: SignerOptions): SigningProcess {
   };
   const close = async (): Promise<void> => {
     await supervisor.close();
-    await heads.settled();
+    await heads.idle();
     place?.lock.release();
   };
   let closing: Promise<void> | null = null;
@@ -240,8 +240,8 @@ async function audited(session: SignerSession, id: number, place: AuditPlace | n
 
 /** Refuses requests that the process could not read. */
 function formFault({ orderId, message }: SignRequest): SignRefusal | null {
-  if (!orderIdForm.test(orderId)) return { ok: false, reason: 'refused', rule: 'malformed', message: 'no order id' };
-  if (message.length > maxHandedBytes) return { ok: false, reason: 'refused', rule: 'malformed', message: 'longer than any message' };
+  if (!orderIdForm.test(orderId)) return { ok: false, reason: 'refused', rule: 'malformed', message: 'The order id is not valid.' };
+  if (message.length > maxHandedBytes) return { ok: false, reason: 'refused', rule: 'malformed', message: 'The message is too long.' };
   return null;
 }
 
@@ -258,7 +258,7 @@ function sourceOf(options: SignerOptions): Source | StartFault {
   try {
     const { dataDir } = store;
     const place = takeAuditPlace(signerFolder({ dataDir, signerDir }), keystore);
-    if (place === null) return { ok: false, reason: 'no_slot', what: 'as many signing processes as there may be run on DATA_DIR' };
+    if (place === null) return { ok: false, reason: 'no_slot', what: 'DATA_DIR has the highest number of signing processes already' };
     const terms = startTerms({ place, keystore, passphraseFile, dataDir, limits, segmentBytes: options.segmentBytes });
     return { link: () => startSigner(terms), place };
   } catch (error) {
@@ -276,7 +276,7 @@ function headNotes({ store, log }: SignerOptions) {
         log.warn({ reason: reasonOf(error) }, 'audit_head_not_noted');
       });
     },
-    settled: () => last,
+    idle: () => last,
   };
 }
 

@@ -34,7 +34,7 @@ const headMs = 1_000;
 /** How often the process checks whether the policy file was replaced, milliseconds. */
 const policyMs = 500;
 
-function tell(message: FromSigner): void {
+function send(message: FromSigner): void {
   process.stdout.write(encodeFrame(message));
 }
 
@@ -81,18 +81,18 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, ledger: Ledger, 
     const commands = queue;
     queue = [];
     const answers = orFault(() => answerAll(commands, parts));
-    for (const answer of answers) tell(answer);
+    for (const answer of answers) send(answer);
     const last = answers.findLast(({ op }) => op === 'signed');
     if (last !== undefined) disk.note(last.id);
   };
   return {
     addWallet: ({ publicKey, sealedSeed }: Extract<ToSigner, { op: 'wallet' }>): void => {
       const keypair = wallets.size < maxWallets ? openWallet(keystoreKey, terms.keystore, { publicKey, sealedSeed }) : null;
-      if (keypair === null) tell({ op: 'damaged_wallet', publicKey });
+      if (keypair === null) send({ op: 'damaged_wallet', publicKey });
       else wallets.set(publicKey, keypair);
     },
     take: (command: SignCommand): void => {
-      if (queue.length >= maxQueued) return tell({ op: 'busy', id: command.id });
+      if (queue.length >= maxQueued) return send({ op: 'busy', id: command.id });
       queue.push(command);
     },
     work,
@@ -104,9 +104,9 @@ interface Disk {
   /** Sends `noted` once the lines up to those of this command are on the disk. */
   note(id: number): void;
   /** Reports the length of the log once all of it is on the disk, so that a log that is cut later is detected. */
-  tellHead(): void;
+  reportHead(): void;
   /** Resolves when no flush is running. */
-  settled(): Promise<void>;
+  idle(): Promise<void>;
 }
 
 /** Runs one flush after the other while the process signs. Each covers everything written before it began. */
@@ -122,9 +122,9 @@ function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
       await audit.flush().catch((error: unknown) => {
         throw new Fault('audit_unwritable', reasonOf(error));
       });
-      if (id > noted) tell({ op: 'noted', id });
+      if (id > noted) send({ op: 'noted', id });
       noted = id;
-      if (reportsHead) tell({ op: 'head', head });
+      if (reportsHead) send({ op: 'head', head });
       if (reportsHead) reportedLines = head.lines;
     }
     running = null;
@@ -139,12 +139,12 @@ function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
       newest = id;
       begin();
     },
-    tellHead: () => {
+    reportHead: () => {
       if (audit.head.lines === reportedLines) return;
       headRequested = true;
       begin();
     },
-    settled: async () => {
+    idle: async () => {
       await running;
     },
   };
@@ -170,9 +170,9 @@ function serve(terms: StartTerms): Promise<void> {
       const ledger = orFault(() => openLedger(terms, auditKey(keystoreKey, terms.keystore), heads));
       const disk = createDisk(ledger.audit, reject);
       signing = { desk: createDesk(terms, keystoreKey, ledger, disk), disk };
-      tell({ op: 'ready', logId: ledger.audit.logId });
-      disk.tellHead();
-      setInterval(() => disk.tellHead(), headMs).unref();
+      send({ op: 'ready', logId: ledger.audit.logId });
+      disk.reportHead();
+      setInterval(() => disk.reportHead(), headMs).unref();
       setInterval(() => guarded(() => orFault(() => ledger.renewPolicy())), policyMs).unref();
     };
     const take = (command: ToSigner): void => {
@@ -190,8 +190,8 @@ function serve(terms: StartTerms): Promise<void> {
     });
     process.stdin.once('error', reject);
     process.stdin.once('end', () => {
-      signing?.disk.tellHead();
-      resolve(signing?.disk.settled());
+      signing?.disk.reportHead();
+      resolve(signing?.disk.idle());
     });
   });
 }
@@ -212,6 +212,6 @@ try {
   // Stop reading commands, so that nothing more is signed.
   process.stdin.destroy();
   if (!(error instanceof Fault)) throw error;
-  tell({ op: 'fault', fault: error.fault, what: error.message });
+  send({ op: 'fault', fault: error.fault, what: error.message });
   process.exitCode = 1;
 }

@@ -30,7 +30,7 @@ const microLamports = 1_000_000n;
  */
 const madeRent = (program: string): bigint => rentOf([program === token2022Program ? 200 : 165]);
 
-const takers = ['jito', 'sender'] as const;
+const tipReceivers = ['jito', 'sender'] as const;
 /** 0.05 SOL. Without this limit, an attacker who makes this process sign could pay a whole wallet to a block producer as fees. */
 const mostPriorityFee = 50_000_000n;
 
@@ -45,14 +45,14 @@ const closeAccountTag = 9;
 const syncNativeTag = 17;
 
 /**
- * Judges a message by its bytes alone. It allows exactly one trade of this wallet on a known venue. Beside it, it allows only compute
+ * Judges a message by its bytes alone. It allows exactly one trade of this wallet on a known venue. In addition it allows only compute
  * budget instructions, creating and closing the wallet's own token accounts, wrapping SOL into them, growing the pool's account, and
  * one tip for each receiver of tips. It refuses everything else.
  */
 export function judge(message: Uint8Array, wallet: string): Verdict {
-  if (message.length > maxMessageBytes) return refused('malformed', 'longer than any message with one signature');
-  if (message[0] !== v0Prefix) return refused('malformed', 'no v0 message');
-  if (message[1] !== 1) return refused('signers', 'others than the wallet sign');
+  if (message.length > maxMessageBytes) return refused('malformed', 'The message is longer than any message with one signature.');
+  if (message[0] !== v0Prefix) return refused('malformed', 'The message is not a version 0 message.');
+  if (message[1] !== 1) return refused('signers', 'The message needs other signatures than that of the wallet.');
   const decoded = decodeTransaction(assembleTransaction(message, [noSignature]));
   if (decoded.kind === 'malformed') return refused('malformed', decoded.reason);
   const fault = frameFault(decoded, wallet);
@@ -60,7 +60,8 @@ export function judge(message: Uint8Array, wallet: string): Verdict {
   const instructions = decoded.instructions.map((one) => named(one, decoded.accountKeys));
   const trades = instructions.filter((one) => isVenue(one.programId) && !isGrowth(one));
   const [instruction] = trades;
-  if (instruction === undefined || trades.length > 1) return refused('trade', `${trades.length} trades where there is to be one`);
+  if (instruction === undefined || trades.length > 1)
+    return refused('trade', `The message has ${trades.length} trades. It must have exactly one.`);
   const trade = readTrade(instruction, wallet);
   if ('ok' in trade) return trade;
   return judgeAround(instructions, instruction, trade, wallet);
@@ -68,9 +69,10 @@ export function judge(message: Uint8Array, wallet: string): Verdict {
 
 /** Checks who signs and pays, and that the message itself names all accounts. */
 function frameFault({ accountKeys, addressTableLookups }: DecodedTransaction, wallet: string): Refusal | null {
-  if (addressTableLookups.length > 0) return refused('lookup_tables', 'accounts that the message itself does not name');
-  if (accountKeys[0] !== wallet) return refused('signers', 'another wallet signs and pays');
-  return new Set(accountKeys).size < accountKeys.length ? refused('malformed', 'an account is named twice') : null;
+  if (addressTableLookups.length > 0)
+    return refused('lookup_tables', 'The message uses address lookup tables. It must list all its accounts itself.');
+  if (accountKeys[0] !== wallet) return refused('signers', 'Another wallet signs and pays.');
+  return new Set(accountKeys).size < accountKeys.length ? refused('malformed', 'The message lists an account twice.') : null;
 }
 
 function named(instruction: DecodedTransaction['instructions'][number], keys: readonly string[]): NamedInstruction {
@@ -82,7 +84,7 @@ function named(instruction: DecodedTransaction['instructions'][number], keys: re
   };
 }
 
-/** The sums of the instructions beside the trade. */
+/** The sums of all instructions except the trade. */
 interface Around {
   unitLimit: bigint | null;
   unitPrice: bigint | null;
@@ -103,7 +105,7 @@ function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedI
   const limit = around.unitLimit ?? maxComputeUnits;
   const units = limit < maxComputeUnits ? limit : maxComputeUnits;
   const priorityFee = (units * (around.unitPrice ?? 0n) + microLamports - 1n) / microLamports;
-  if (priorityFee > mostPriorityFee) return refused('compute_budget', 'a larger priority fee than any trade is worth');
+  if (priorityFee > mostPriorityFee) return refused('compute_budget', 'The priority fee is higher than the signing process allows.');
   const tips = [...around.tips.values()].reduce((sum, lamports) => sum + lamports, 0n);
   const traded = trade.side === 'buy' && trade.quoteMint === wrappedSolMint ? trade.maxIn : 0n;
   const lamports = signatureFee + priorityFee + trade.createdRent + around.madeRent + around.grown + tips + traded;
@@ -124,13 +126,14 @@ function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string
     case trade.programId:
       return growthFault(instruction, trade, wallet, around);
     default:
-      return refused('program', `the program ${instruction.programId} has no place in a trade`);
+      return refused('program', `The program ${instruction.programId} is not allowed in a message with a trade.`);
   }
 }
 
 function growthFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
   const rent = growthRentOf(instruction, trade, wallet);
-  if (rent === null || around.grown > 0n) return refused('trade', "another account than the trade's pool grows");
+  if (rent === null || around.grown > 0n)
+    return refused('trade', "An instruction grows an account that is not the trade's pool, or grows the pool twice.");
   around.grown = rent;
   return null;
 }
@@ -145,24 +148,28 @@ function computeBudgetFault({ accounts, data }: NamedInstruction, around: Around
     around.unitPrice = view.getBigUint64(1, true);
     return null;
   }
-  return refused('compute_budget', 'a compute budget that is neither one limit of units nor one price for them');
+  return refused(
+    'compute_budget',
+    'A compute budget instruction does not set the unit limit or the unit price, or sets one of them twice.',
+  );
 }
 
 function transferFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const [from, to = ''] = accounts;
   if (data.length !== 12 || view.getUint32(0, true) !== transferTag || accounts.length !== 2 || from !== wallet) {
-    return refused('transfer', "an instruction of the system that is no transfer of the wallet's");
+    return refused('transfer', 'An instruction of the system program is not a transfer from the wallet.');
   }
   const lamports = view.getBigUint64(4, true);
-  const tipped = takers.find((taker) => tipAccounts[taker].has(to));
+  const tipped = tipReceivers.find((receiver) => tipAccounts[receiver].has(to));
   if (tipped !== undefined && !around.tips.has(tipped)) {
-    if (lamports > mostTip) return refused('transfer', 'a larger tip than any trade is worth');
+    if (lamports > mostTip) return refused('transfer', 'The tip is higher than the signing process allows.');
     around.tips.set(tipped, lamports);
     return null;
   }
   const wraps = to === trade.quoteAccount && trade.quoteMint === wrappedSolMint && trade.side === 'buy' && around.wrapped === null;
-  if (!wraps || lamports > trade.maxIn) return refused('transfer', 'SOL to somebody whom the trade does not name');
+  if (!wraps || lamports > trade.maxIn)
+    return refused('transfer', 'SOL is sent to an account that does not belong to the trade, or more of it than the trade may cost.');
   around.wrapped = lamports;
   return null;
 }
@@ -180,22 +187,26 @@ function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wal
   const creates = data.length === 0 || (data.length === 1 && (data[0] === createTag || data[0] === createIdempotentTag));
   const right = payer === wallet && owner === wallet && mint === own?.mint && program === own?.program && system === systemProgram;
   if (own === null || !creates || !right || accounts.length !== 6) {
-    return refused('token_account', "a token account is made that is not the wallet's own of the trade's coins");
+    return refused('token_account', "A new token account is not the wallet's own account for a coin of the trade.");
   }
   around.made++;
   around.madeRent += madeRent(own.program);
-  return around.made > mostAccountsMade ? refused('token_account', 'more token accounts are made than a trade has') : null;
+  return around.made > mostAccountsMade ? refused('token_account', 'More token accounts are created than a trade has.') : null;
 }
 
 function tokenFault({ programId, accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
   const [account, destination, owner] = accounts;
   const own = ownAccount(account, trade);
   if (own === null || own.program !== programId || data.length !== 1) {
-    return refused('token_account', "an instruction on a token account that is not the wallet's own of the trade's coins");
+    return refused('token_account', "An instruction uses a token account that is not the wallet's own account for a coin of the trade.");
   }
   if (data[0] === syncNativeTag && accounts.length === 1 && own.mint === wrappedSolMint) return null;
   const closes = data[0] === closeAccountTag && accounts.length === 3 && destination === wallet && owner === wallet;
-  if (!closes) return refused('token_account', 'a token account is neither closed to the wallet itself nor brought up to its SOL');
+  if (!closes)
+    return refused(
+      'token_account',
+      'An instruction on a token account neither closes it to the wallet nor updates its balance of wrapped SOL.',
+    );
   around.closed++;
-  return around.closed > mostAccountsClosed ? refused('token_account', 'more token accounts are closed than a trade has') : null;
+  return around.closed > mostAccountsClosed ? refused('token_account', 'More token accounts are closed than a trade has.') : null;
 }

@@ -88,7 +88,7 @@ export function readToSigner(content: unknown): ToSigner {
         runningAtNs: BigInt(digits(fields, 'runningAtNs')),
       };
     default:
-      throw new FrameError('no command of the signing process');
+      throw new FrameError('not a command of the signing process');
   }
 }
 
@@ -100,7 +100,7 @@ export function readFromSigner(content: unknown): FromSigner {
       return { op: 'ready', logId: text(fields, 'logId') };
     case 'fault': {
       const fault = signerFaults.find((name) => name === fields['fault']);
-      if (fault === undefined) throw new FrameError('no fault of a signing process');
+      if (fault === undefined) throw new FrameError('not a fault of a signing process');
       return { op: 'fault', fault, what: text(fields, 'what') };
     }
     case 'head':
@@ -116,12 +116,12 @@ export function readFromSigner(content: unknown): FromSigner {
     case 'damaged_wallet':
       return { op: 'damaged_wallet', publicKey: text(fields, 'publicKey') };
     default:
-      throw new FrameError('no answer of a signing process');
+      throw new FrameError('not an answer of a signing process');
   }
 }
 
 function fieldsOf(value: unknown): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new FrameError('no object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new FrameError('not an object');
   return value as Fields;
 }
 
@@ -131,14 +131,14 @@ function readHead(fields: Fields): LogHead {
 
 function text(fields: Fields, name: string): string {
   const value = fields[name];
-  if (typeof value !== 'string' || value.length > maxFieldBytes) throw new FrameError(`no text: ${name}`);
+  if (typeof value !== 'string' || value.length > maxFieldBytes) throw new FrameError(`not a text: ${name}`);
   return value;
 }
 
 /** Order ids are written to the audit log, so only letters, digits, - and _ are allowed. */
 function orderId(fields: Fields): string {
   const value = text(fields, 'orderId');
-  if (value.length > maxOrderIdLength || !/^[\w-]+$/.test(value)) throw new FrameError('no order id');
+  if (value.length > maxOrderIdLength || !/^[\w-]+$/.test(value)) throw new FrameError('not an order id');
   return value;
 }
 
@@ -157,6 +157,6 @@ function integer(fields: Fields, name: string): number {
 function bytes(fields: Fields, name: string): Uint8Array {
   const value = text(fields, name);
   const decoded = Buffer.from(value, 'base64');
-  if (decoded.toString('base64') !== value) throw new FrameError(`no base64: ${name}`);
+  if (decoded.toString('base64') !== value) throw new FrameError(`not base64: ${name}`);
   return new Uint8Array(decoded);
 }

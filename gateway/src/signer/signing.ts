@@ -58,7 +58,7 @@ export function answerAll(commands: readonly SignCommand[], parts: SigningParts)
   audit.write();
   // Another process that wrote its line before ours may sign without having seen ours, so its line must be counted here.
   if (siblings.read()) {
-    takeBack(decisions, parts);
+    refuseExceeding(decisions, parts);
     audit.write();
   }
   return decisions.map(({ command, verdict }) => answer(command, verdict, parts.wallets));
@@ -92,7 +92,7 @@ function decide(command: SignCommand, parts: SigningParts, isHalted: boolean): D
 }
 
 /** If another process signed at the same moment, and a limit is now exceeded, refuses our commands, the last one first, until it is not. */
-function takeBack(decisions: readonly Decision[], parts: SigningParts): void {
+function refuseExceeding(decisions: readonly Decision[], parts: SigningParts): void {
   for (const decision of decisions.toReversed()) {
     const { command, verdict, line, atMs } = decision;
     if (!verdict.ok || line === null) continue;
@@ -116,12 +116,12 @@ function sol(lamports: bigint): number {
 
 function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: SigningParts, atMs: number, isHalted: boolean): Verdict {
   const { wallets, maxHaltAgeMs } = parts;
-  if (isHalted) return refused('halted', 'trading is halted on this machine');
+  if (isHalted) return refused('halted', 'Trading is halted on this machine.');
   const nowNs = parts.nowNs();
   // A reading with a time in the future is not genuine.
   const fresh = runningAtNs <= nowNs && nowNs - runningAtNs <= BigInt(maxHaltAgeMs) * 1_000_000n;
-  if (!fresh) return refused('stale', 'nothing says that trading goes on');
-  if (!wallets.has(publicKey)) return refused('unknown_wallet', 'no such wallet is unlocked');
+  if (!fresh) return refused('stale', 'There is no recent reading that trading is not halted.');
+  if (!wallets.has(publicKey)) return refused('unknown_wallet', 'There is no such wallet among the unlocked ones.');
   const verdict = judge(message, publicKey);
   if (!verdict.ok) return verdict;
   return (
@@ -140,7 +140,9 @@ function listFault({ mint, venue }: Allowed, policy: Policy | null): Refusal | n
 
 function orderFault({ lamports }: Allowed, { limits, policy }: SigningParts): Refusal | null {
   const most = least(limits.maxOrderLamports, policy()?.maxOrderLamports);
-  return lamports > most ? refused('order_limit', `It would take up to ${sol(lamports)} SOL; one order may take ${sol(most)}.`) : null;
+  return lamports > most
+    ? refused('order_limit', `The order could cost up to ${sol(lamports)} SOL. The limit for one order is ${sol(most)} SOL.`)
+    : null;
 }
 
 /** `more`: spend that the sums do not contain yet. */
@@ -152,16 +154,19 @@ function spendFault({ mint, lamports }: Allowed, more: bigint, wallet: string, p
   const beyond = (rule: Rule, what: string, most: bigint, already: bigint): Refusal =>
     refused(
       rule,
-      `It would take up to ${sol(lamports)} SOL; ${what} ${sol(most)} SOL may be taken, of which ${sol(already)} are signed for.`,
+      `The order could cost up to ${sol(lamports)} SOL. The limit ${what} is ${sol(most)} SOL, of which ${sol(already)} SOL are signed for.`,
     );
-  if (spent.day + more > maxDay) return beyond('day_limit', 'of this wallet, on one day (UTC),', maxDay, spent.day);
+  if (spent.day + more > maxDay) return beyond('day_limit', 'of this wallet for one day (UTC)', maxDay, spent.day);
   if (maxHour !== null && spent.hour + more > maxHour)
-    return beyond('hour_limit', 'of this wallet, in one hour (UTC),', maxHour, spent.hour);
+    return beyond('hour_limit', 'of this wallet for one hour (UTC)', maxHour, spent.hour);
   if (maxToken === null) return null;
   if (spent.token === null)
-    return refused('token_limit', 'More coins were traded today than can be counted, and the policy has a limit for each.');
+    return refused(
+      'token_limit',
+      'More coins were traded today than the signing process can count, and the policy has a limit for each coin.',
+    );
   return spent.token + more > maxToken
-    ? beyond('token_limit', 'of this wallet, for one coin on one day (UTC),', maxToken, spent.token)
+    ? beyond('token_limit', 'of this wallet for one coin on one day (UTC)', maxToken, spent.token)
     : null;
 }
 

@@ -40,7 +40,7 @@ export class Supervisor {
   readonly #waiting = new Set<(session: SignerSession | null) => void>();
   readonly #options: SupervisorOptions;
   readonly #done: Promise<void>;
-  #tellStarted: (outcome: SignerStart) => void = () => undefined;
+  #resolveStarted: (outcome: SignerStart) => void = () => undefined;
   #running: SignerSession | null = null;
   #ready: SignerSession | null = null;
   #closed = false;
@@ -49,7 +49,7 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    this.started = new Promise((tell) => (this.#tellStarted = tell));
+    this.started = new Promise((resolve) => (this.#resolveStarted = resolve));
     this.#done = this.#run();
   }
 
@@ -92,7 +92,7 @@ export class Supervisor {
     const { parts, log } = this.#options;
     if ('ok' in parts) {
       log.error({ reason: parts.reason, what: parts.what }, 'signer_not_started');
-      this.#tellStarted(parts);
+      this.#resolveStarted(parts);
       this.#fault = parts.reason === 'no_passphrase' ? null : `No signing process can be started (${parts.reason}).`;
       this.#closed = true;
       return;
@@ -106,7 +106,7 @@ export class Supervisor {
       pauseMs = outcome === 'failed' ? Math.min(2 * pauseMs, longestPauseMs) : firstPauseMs;
       if (!this.#closed) await this.#pause(outcome === 'idle' && this.#waiting.size === 0 ? idlePauseMs : pauseMs);
     }
-    this.#tellStarted({ ok: false, reason: 'ended', what: 'closed before it was ready' });
+    this.#resolveStarted({ ok: false, reason: 'ended', what: 'closed before it was ready' });
     this.#giveAll(null);
   }
 
@@ -115,7 +115,7 @@ export class Supervisor {
     const { clock, log } = this.#options;
     const keystore = await this.#options.keystore();
     if (keystore === null || this.#closed) {
-      this.#tellStarted({ ok: true });
+      this.#resolveStarted({ ok: true });
       this.#fault = null;
       return 'idle';
     }
@@ -132,7 +132,7 @@ export class Supervisor {
       this.#fault = `The signing process does not start (${outcome.reason}).`;
       if (!this.#closed) log.error({ reason: outcome.reason, what: outcome.what }, 'signer_not_started');
     }
-    this.#tellStarted(outcome);
+    this.#resolveStarted(outcome);
     await session.ended;
     [this.#ready, this.#running] = [null, null];
     if (outcome.ok) this.#fault = 'The signing process ended, and is being restarted.';

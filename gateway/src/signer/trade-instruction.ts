@@ -64,34 +64,36 @@ export function isGrowth({ programId, data }: NamedInstruction): boolean {
   return growth !== null && hasPrefix(data, growth.data);
 }
 
-/** Reads a venue's instruction. Refuses all but a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts. */
+/** Reads a venue's instruction. Refuses everything except a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts. */
 export function readTrade(instruction: NamedInstruction, wallet: string): Trade | Refusal {
   const { programId, accounts, data } = instruction;
   const signing = signingByProgram.get(programId);
   const form = signing?.forms.find(({ discriminator }) => hasPrefix(data, discriminator));
   if (signing === undefined || form === undefined) {
-    return refused('trade', 'an instruction of the venue that is neither a buy nor a sell');
+    return refused('trade', 'An instruction of the venue is neither a buy nor a sell.');
   }
   const [fewest, most] = form.accountCount;
-  if (accounts.length < fewest || accounts.length > most) return refused('trade', 'a trade with a wrong number of accounts');
-  if (data.length < form.dataBytes[0] || data.length > form.dataBytes[1]) return refused('trade', 'a trade with data of a wrong length');
+  if (accounts.length < fewest || accounts.length > most) return refused('trade', 'The trade has a wrong number of accounts.');
+  if (data.length < form.dataBytes[0] || data.length > form.dataBytes[1])
+    return refused('trade', 'The data of the trade has a wrong length.');
   const at = (name: keyof TradePositions): string => accounts[form.positions[name]] ?? '';
   const [baseMint, quoteMint, baseProgram, quoteProgram] = [at('baseMint'), at('quoteMint'), at('baseProgram'), at('quoteProgram')];
-  if (at('user') !== wallet) return refused('trade', 'a trade of another wallet');
+  if (at('user') !== wallet) return refused('trade', 'The trade belongs to another wallet.');
   // Selling wrapped SOL would spend SOL without counting it.
-  if (baseMint === wrappedSolMint || baseMint === quoteMint) return refused('trade', 'a trade whose coin is its quote coin, or SOL');
+  if (baseMint === wrappedSolMint || baseMint === quoteMint) return refused('trade', 'The coin of the trade is its quote coin, or SOL.');
   if (!tokenPrograms.has(baseProgram) || !tokenPrograms.has(quoteProgram))
-    return refused('trade', 'a trade under an unknown token program');
+    return refused('trade', 'A coin of the trade belongs to an unknown token program.');
   const pool = at('pool');
-  if (!signing.allowsPool(pool, baseMint, quoteMint)) return refused('trade', "a trade on another pool than the coin's own");
+  if (!signing.allowsPool(pool, baseMint, quoteMint))
+    return refused('trade', 'The venue does not allow this pool for the coins of the trade.');
   const baseAccount = tokenAddress(wallet, baseMint, baseProgram);
   const quoteAccount = tokenAddress(wallet, quoteMint, quoteProgram);
   if (at('baseAccount') !== baseAccount || at('quoteAccount') !== quoteAccount) {
-    return refused('token_account', "a trade into or out of another account than the wallet's own");
+    return refused('token_account', "The trade uses a token account that is not the wallet's own.");
   }
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const [maxIn, minOut] = [view.getBigUint64(form.maxInAt, true), view.getBigUint64(form.minOutAt, true)];
-  if (maxIn === 0n || minOut === 0n) return refused('bounds', 'a trade without a bound');
+  if (maxIn === 0n || minOut === 0n) return refused('bounds', 'The trade has no maximum to pay or no minimum to receive.');
   const createdRent = rentOf(signing.createdBytes);
   const { side } = form;
   return { programId, side, pool, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, maxIn, createdRent };

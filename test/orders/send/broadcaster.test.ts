@@ -13,9 +13,9 @@ import { cut, silent, type Tampering } from './tampered-node.ts';
 let world: World;
 let broadcaster: Broadcaster;
 let lanes: Lanes;
-let mayLeave = true;
+let maySend = true;
 afterEach(async () => {
-  mayLeave = true;
+  maySend = true;
   broadcaster.close();
   await world.close();
 });
@@ -34,7 +34,7 @@ async function begin(nodeCount = 2): Promise<void> {
     nodes: createSendNodes([node!]),
     senderUrl: sender!,
     jitoUrl: jito ?? null,
-    mayLeave: () => mayLeave,
+    maySend: () => maySend,
     signal,
   });
   broadcaster = createBroadcaster({ lanes, blockHeight: () => world.chain.blockHeight, signal });
@@ -110,7 +110,7 @@ test('while sending is not allowed, nothing is sent, first or again; then it con
   const before = message();
   await send(before);
   await until(() => sent()[0]! >= 2, 'a second round');
-  mayLeave = false;
+  maySend = false;
   const during = message();
   expect(await send(during)).toEqual({ kind: 'unanswered', by: null });
   expect(withheld()).toBe(3);
@@ -119,7 +119,7 @@ test('while sending is not allowed, nothing is sent, first or again; then it con
   await until(() => withheld() >= 3 + 3 * 4, 'three rounds of both that are left out');
   expect(sent()).toEqual(told);
   expect(broadcaster.held).toBe(2);
-  mayLeave = true;
+  maySend = true;
   await until(() => {
     world.chain.advance();
     return [before, during].every(({ signature }) => world.landed().includes(signature));

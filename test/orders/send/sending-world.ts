@@ -7,7 +7,7 @@ import { quoteObject } from '@sluice/gateway/quote/answer.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { endStates, type OrderKind, type OrderTerms, type StoredOrder, type ToldOrder } from '@sluice/gateway/orders/model/order.ts';
+import { endStates, type OrderKind, type OrderTerms, type StoredOrder, type PublishedOrder } from '@sluice/gateway/orders/model/order.ts';
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/orders/send/broadcaster.ts';
 import { Follower } from '@sluice/gateway/orders/follow/follower.ts';
 import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
@@ -59,7 +59,7 @@ export interface Gateway {
   readonly lanes: Lanes;
   readonly broadcaster: Broadcaster;
   readonly follower: Follower;
-  readonly changes: ToldOrder[];
+  readonly changes: PublishedOrder[];
   /** The first round, as the order path starts it. */
   send(message: Prepared): void;
   /** Ends without notifying anyone, like a process that was killed. */
@@ -203,10 +203,10 @@ export class World {
 }
 
 function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gateway {
-  const changes: ToldOrder[] = [];
+  const changes: PublishedOrder[] = [];
   const { signal } = new AbortController();
-  const mayLeave = (): boolean => true;
-  const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, mayLeave, signal });
+  const maySend = (): boolean => true;
+  const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, maySend, signal });
   const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, clock, signal });
   let dead = false;
   const { orders } = store;

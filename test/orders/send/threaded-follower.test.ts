@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import type { ToldOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { PublishedOrder } from '@sluice/gateway/orders/model/order.ts';
 import { beginFollower, ThreadedFollower } from '@sluice/gateway/orders/follow/threaded-follower.ts';
 import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
 import { createLanes } from '@sluice/gateway/orders/send/lanes.ts';
@@ -22,14 +22,14 @@ afterEach(async () => {
 interface Threaded {
   readonly follower: ThreadedFollower;
   readonly threads: readonly Worker[];
-  readonly changes: readonly ToldOrder[];
+  readonly changes: readonly PublishedOrder[];
 }
 
 const noPaidLanes: Config['broadcast'] = { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n };
 
 async function threaded(gatewayId: string, broadcast = noPaidLanes, httpUrls = world.nodes.map(({ url }) => url)): Promise<Threaded> {
   const threads: Worker[] = [];
-  const changes: ToldOrder[] = [];
+  const changes: PublishedOrder[] = [];
   const { dataDir, databaseUrl } = world.store;
   const follower = new ThreadedFollower({
     store: { dataDir, databaseUrl },
@@ -99,12 +99,12 @@ test(
     world = await startWorld({ nodeCount: 3 });
     const [node, sender, jito] = world.nodes;
     const broadcast = { jitoUrl: jito!.url, jitoTip: 1_000n, senderUrl: sender!.url, senderTip: 1_000_000n };
-    const prepared = world.prepare({ exact: 'quoteIn', amount: 10_000_000n }, { wantedTips: laneTips(broadcast) });
+    const prepared = world.prepare({ exact: 'quoteIn', amount: 10_000_000n }, { requestedTips: laneTips(broadcast) });
     const order = await world.insert(prepared, 'gateway');
     const lanes = createLanes({
       nodes: createSendNodes([node!.url]),
       ...broadcast,
-      mayLeave: () => true,
+      maySend: () => true,
       signal: new AbortController().signal,
     });
     expect((await firstRound(prepared.signature, prepared.wire, lanes)).kind).toBe('accepted');

@@ -1,4 +1,4 @@
-import { agree, blockhashLifetime, readBlockhash, type ToldBlockhash } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
+import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
 import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
 import { percentileOf, readFees } from '@sluice/gateway/orders/state/chain/fee-levels.ts';
 import { decodeRent, rentOf } from '@sluice/gateway/orders/state/chain/rent.ts';
@@ -12,7 +12,7 @@ const firstHeight = 439_000_000;
 
 /** A chain on which some slots have no block: height by slot, of those that have one. */
 const chain = fc.array(fc.boolean(), { minLength: 40, maxLength: 120 }).map((made) => {
-  const blocks: ToldBlockhash[] = [];
+  const blocks: ReportedBlockhash[] = [];
   for (const [i, isMade] of made.entries()) {
     if (!isMade && i > 0) continue;
     const slot = firstSlot + i;
@@ -57,13 +57,13 @@ describe('the accepted blockhash', () => {
 describe('the chain according to several endpoints', () => {
   it('does not follow one endpoint alone, and remembers slots that it has passed', () => {
     const view = new ChainView(3);
-    for (let i = 0; i < 3; i++) view.tell(i, 'pubsub', 1_000);
+    for (let i = 0; i < 3; i++) view.report(i, 'pubsub', 1_000);
     expect([view.slot, view.newestSlot]).toEqual([1_000, 1_032]);
-    view.tell(0, 'http', 9_000_000);
+    view.report(0, 'http', 9_000_000);
     expect(view.slot).toBe(1_000);
     expect(view.passedAtMs(999)).toBeLessThanOrEqual(Date.now());
     expect(view.passedAtMs(1_000)).toBe(Number.POSITIVE_INFINITY);
-    view.tell(1, 'http', 1_002);
+    view.report(1, 'http', 1_002);
     expect(view.slot).toBe(1_002);
     expect(view.passedAtMs(1_001)).toBeLessThanOrEqual(Date.now());
   });
@@ -78,7 +78,7 @@ describe('the first slot of the chain', () => {
     ]) {
       const view = new ChainView(3);
       for (const endpoint of order) {
-        view.tell(endpoint, 'pubsub', endpoint === 0 ? 900_000_000 : 1_000 + endpoint);
+        view.report(endpoint, 'pubsub', endpoint === 0 ? 900_000_000 : 1_000 + endpoint);
         expect(view.slot).toBeLessThanOrEqual(1_002);
       }
       expect(view.slot).toBe(1_002);
@@ -87,10 +87,10 @@ describe('the first slot of the chain', () => {
 
   it('is that of one alone after the HTTP calls of the others failed', () => {
     const view = new ChainView(3);
-    view.tell(2, 'http', 1_000);
-    view.tell(0, 'http', null);
+    view.report(2, 'http', 1_000);
+    view.report(0, 'http', null);
     expect(view.slot).toBe(0);
-    view.tell(1, 'http', null);
+    view.report(1, 'http', null);
     expect(view.slot).toBe(1_000);
   });
 });

@@ -83,7 +83,7 @@ async function watch(nodes: readonly Node[]): Promise<Watched> {
   let unknownMs = 0;
   blockhashes.start();
   while (nowMs() < runMs) {
-    for (let i = 0; i < nodes.length; i++) chain.tell(i, 'http', slotAt(nowMs()));
+    for (let i = 0; i < nodes.length; i++) chain.report(i, 'http', slotAt(nowMs()));
     await vi.advanceTimersByTimeAsync(100);
     const { height } = blockhashes;
     if (height === null) unknownMs += 100;

@@ -27,7 +27,7 @@ async function start(endpoints: number): Promise<void> {
     log: recordingLog(lines),
     signal: life.signal,
   });
-  watched.hold(account);
+  watched.follow(account);
   watched.start();
   await until('all subscriptions', () => nodes.every(({ subscriptions }) => [...subscriptions.values()].some(({ size }) => size === 2)));
   for (const node of nodes) node.slot = firstSlot - 1;
@@ -71,7 +71,7 @@ function tell(node: ScriptedNode, slot: number, lamports: number): void {
 /** What two endpoints answer over HTTP, one as of `slot`, and the other as of `lastSlot`. */
 function read(slot: number, lamports: number, lastSlot = slot): void {
   const accounts = [stateOf(lamports)];
-  watched.take([account], { slot, lastSlot, askedAtMs: Date.now(), accounts, aloneBy: null, othersAreLate: false, disputed: [] });
+  watched.addRead([account], { slot, lastSlot, askedAtMs: Date.now(), accounts, aloneBy: null, othersAreLate: false, disputed: [] });
 }
 
 const trusted = (): boolean[] => nodes.map((_, index) => watched.isTrusted(index));
@@ -81,7 +81,7 @@ it('no endpoint is, whose changes arrive behind the answer that has them', async
     const slot = firstSlot + 3 * round;
     read(slot, slot);
     await tellSlots(slot + 2, (node, at) => void (at === slot && tell(node, at, at)));
-    watched.look();
+    watched.check();
   }
   expect(trusted()).toEqual([true, true, true]);
 });
@@ -91,7 +91,7 @@ it('no endpoint is, for an answer that comes many changes late', async () => {
     const slot = firstSlot + 20 * round;
     await tellSlots(slot + 14, (node, at) => tell(node, at, at));
     read(slot, slot);
-    watched.look();
+    watched.check();
   }
   expect(trusted()).toEqual([true, true, true]);
 });
@@ -100,7 +100,7 @@ it('no endpoint is, for one answer that is of a moment inside a slot, while it i
   const slot = firstSlot + 3;
   await tellSlots(slot + 2, (node, at) => void (at === slot && tell(node, at, 2)), 2);
   read(slot, 3);
-  for (let looks = 0; looks < 10; looks++) watched.look();
+  for (let checks = 0; checks < 10; checks++) watched.check();
   expect(trusted()).toEqual([true, true, true]);
 });
 
@@ -109,7 +109,7 @@ it('no endpoint is, for answers of the moment before a slot changed the account'
     const slot = firstSlot + 3 * round;
     await tellSlots(slot + 2, (node, at) => void (at === slot && tell(node, at, at)));
     read(slot, round === 1 ? 1 : slot - 3);
-    watched.look();
+    watched.check();
   }
   expect(trusted()).toEqual([true, true, true]);
 });
@@ -122,7 +122,7 @@ it('no endpoint is, for answers of a moment inside a slot that it told', async (
     for (const node of nodes) tell(node, slot, 7_000 + slot);
     await tellSlots(slot + 2);
     read(slot, slot);
-    watched.look();
+    watched.check();
   }
   expect(trusted()).toEqual([true, true, true]);
 });
@@ -132,9 +132,9 @@ it('no endpoint is, for an answer that one of those who gave it dates too early'
     const slot = firstSlot + 5 * round;
     await tellSlots(slot - 1);
     read(slot - 3, slot, slot);
-    watched.look();
+    watched.check();
     await tellSlots(slot + 1, (node, at) => void (at === slot && tell(node, at, at)));
-    watched.look();
+    watched.check();
   }
   expect(trusted()).toEqual([true, true, true]);
 });
@@ -146,7 +146,7 @@ it.each([0, 1])('one is, that tells a slot`s end and then another one, by an ans
   tell(nodes[0]!, slot, 7_000);
   await tellSlots(slot + 4, (node, at) => void (at === slot + 3 && tell(node, at, at)));
   read(slot + later, slot);
-  watched.look();
+  watched.check();
   expect(trusted()).toEqual([false, true, true]);
 });
 
@@ -157,7 +157,7 @@ it('one is, that makes a change up between two of the chain', async () => {
     if (at === slot + 1 && node === nodes[0]) tell(node, at, 7_000);
   });
   read(slot + 1, slot);
-  watched.look();
+  watched.check();
   expect(trusted()).toEqual([false, true, true]);
 });
 
@@ -171,7 +171,7 @@ it('one is, that tells so much that it is not remembered what it told before', a
   for (const later of [0, 1, 2]) {
     expect(trusted()).toEqual([true, true, true]);
     read(slot + later, slot);
-    watched.look();
+    watched.check();
   }
   expect(trusted()).toEqual([false, true, true]);
 });
@@ -181,10 +181,10 @@ it('one is, that tells another end of a slot than two others, once all have told
   const tellEnd = (node: ScriptedNode, at: number): void => void (at === slot && tell(node, at, node === nodes[0] ? 7_000 : at));
   await tellSlots(slot + 2, tellEnd, 2);
   read(slot, slot);
-  watched.look();
+  watched.check();
   expect(trusted()).toEqual([true, true, true]);
   await tellSlots(slot + 2, tellEnd);
-  watched.look();
+  watched.check();
   expect(trusted()).toEqual([false, true, true]);
   expect(lines.map(({ name }) => name)).toContain('account_update_false');
 });
@@ -197,7 +197,7 @@ it('one of two is, that tells another end of a slot three times', async () => {
     const slot = firstSlot + 3 * round;
     await tellSlots(slot + 2, (node, at) => void (at === slot && tell(node, at, node === nodes[0] ? 7_000 + at : at)));
     read(slot, slot);
-    watched.look();
+    watched.check();
   }
   expect(trusted()).toEqual([false, true]);
   expect(lines.map(({ name }) => name)).toContain('account_update_false');
@@ -211,7 +211,7 @@ it('the other of two is not, for answers of the moment before a slot changed the
     const slot = firstSlot + 3 * round;
     await tellSlots(slot + 2, (node, at) => void (at === slot && tell(node, at, node === nodes[0] ? 7_000 + at : at)));
     read(slot, round === 1 ? 1 : slot - 3);
-    watched.look();
+    watched.check();
   }
   expect(trusted()).toEqual([false, true]);
 });
@@ -220,7 +220,7 @@ it('one is, that leaves a change out', async () => {
   const slot = firstSlot + 3;
   await tellSlots(slot + 2, (node, at) => void (at === slot && node !== nodes[0] && tell(node, at, 2)));
   read(slot, 2);
-  watched.look();
+  watched.check();
   expect(trusted()).toEqual([false, true, true]);
   expect(lines.map(({ name }) => name)).toContain('account_update_lost');
 });

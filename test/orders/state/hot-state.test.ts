@@ -67,7 +67,7 @@ describe('traded markets', () => {
     const { hits, reads, worstBehind } = await askFor(world, state, 1_000);
     expect(hits).toBeGreaterThan(reads);
     expect(worstBehind).toBeLessThanOrEqual(maxBehindSlots);
-    expect(state.counts()).toMatchObject({ keeper: { failures: 0 }, watched: { untold: 0 }, blockhashes: { failures: 0 } });
+    expect(state.counts()).toMatchObject({ keeper: { failures: 0 }, watched: { lostUpdates: 0 }, blockhashes: { failures: 0 } });
   });
 
   it('are read while the node reports nothing, and followed again afterwards', async () => {
@@ -138,7 +138,7 @@ describe('traded markets', () => {
     const state = world.open();
     await inMemory(state, world.curve.mint, world.pool.mint);
     world.nodes[0]!.control.drop({ share: 1, kinds: ['account'] });
-    await until('the audit', () => state.counts().watched.untold > 0);
+    await until('the audit', () => state.counts().watched.lostUpdates > 0);
     expect(world.lines.map(({ name }) => name)).toContain('account_update_lost');
     const { hits, worstBehind } = await askFor(world, state, 300);
     expect(hits).toBe(0);

@@ -4,7 +4,7 @@ import { wrongFields, type QuoteRefusal } from '../../quote/quoted.ts';
 import type { IdempotencyUse } from '../model/idempotency.ts';
 import type { OrderCall } from './order-call.ts';
 
-/** The header `Idempotency-Key` as it was sent: null where there is none; a fault says what is wrong with it. */
+/** The use of the header `Idempotency-Key`: null if the header is missing, or what is wrong with it. */
 export type ReadIdempotency = { readonly ok: true; readonly use: IdempotencyUse | null } | { readonly ok: false; readonly fault: string };
 
 const printable = /^[\x21-\x7e]+$/;

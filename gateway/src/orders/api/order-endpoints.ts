@@ -6,7 +6,7 @@ import { StoreAwayError } from '../../store/store-away.ts';
 import { orderObject } from '../ledger/order-object.ts';
 
 export interface OrderReads {
-  /** Null where the gateway has no store: then there are no orders. */
+  /** Null if the gateway has no store: then there are no orders. */
   readonly orders: Pick<OrderTable, 'byId' | 'page'> | null;
 }
 

@@ -9,9 +9,9 @@ import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { countOf, lamportsOf, linesOf } from '../nodes/answer-forms.ts';
 
 /**
- * What a landed transaction did for the order. `failed`: it landed and failed, with the runtime's error and the log.
- * `other`: it succeeded and has no trade of these terms. `unusable`: the answer is not of the documented form, is of another
- * transaction, or does not show everything; another node may.
+ * What a landed transaction did for the order. `failed`: it landed and failed, with the runtime's error and log. `other`: it succeeded, but
+ * contains no trade of these terms. `unusable`: the answer is malformed, belongs to another transaction, or is incomplete; another node may
+ * give a better one.
  */
 export type FillReading =
   | { readonly kind: 'fill'; readonly fill: OrderFill; readonly balancesAgree: boolean }
@@ -22,7 +22,7 @@ export type FillReading =
 const eventAuthorities: ReadonlyMap<string, string> = new Map(
   venues.flatMap((venue) => (venue.eventAuthority === null ? [] : [[venue.programId, venue.eventAuthority] as const])),
 );
-/** Token balances of one transaction that are looked at; one locks at most 128 accounts. */
+/** Most token balances in an answer. A transaction locks at most 128 accounts, so an honest answer has no more before and after. */
 const maxTokenBalances = 256;
 
 interface Trades {
@@ -34,7 +34,7 @@ interface Trades {
 
 interface Meta {
   readonly fee: bigint;
-  /** What the wallet had and has, lamports. */
+  /** Lamports of the wallet before and after the transaction. */
   readonly lamports: { readonly before: bigint; readonly after: bigint };
   readonly value: Readonly<Record<string, unknown>>;
 }
@@ -48,7 +48,7 @@ function isOurs(trade: VenueTrade, { publicKey, mint, poolAddress, side }: Order
   return trade.mint === null ? trade.pool === poolAddress : trade.mint === mint;
 }
 
-/** The wallet's trades of these terms, together: a router may split one into several. Null where there is none; text where they cannot be read. */
+/** The sum of the wallet's trades of these terms, because a router may split a trade. Null if there is none; a text says why they cannot be read. */
 function tradesOf(answer: unknown, view: TransactionView, terms: OrderTerms): Trades | string | null {
   let sum: Trades | null = null;
   let malformed: string | null = null;
@@ -78,7 +78,7 @@ function tradesOf(answer: unknown, view: TransactionView, terms: OrderTerms): Tr
   return malformed ?? sum;
 }
 
-/** Raw tokens of `mint` that the wallet owned; an account that is not there holds none. Null where the list is not of the documented form. */
+/** Raw tokens of `mint` that the wallet owns in this list of balances. Null if the list is not of the documented form. */
 function tokensIn(list: unknown, owner: string, mint: string): bigint | null {
   if (!Array.isArray(list) || list.length > maxTokenBalances) return null;
   let sum = 0n;
@@ -118,7 +118,7 @@ function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: 
   const base = tokenChange(meta, publicKey, mint);
   if (wrapped === null || base === null) return unusable('the token balances are not of the documented form');
   const networkFee = view.feePayer === publicKey ? meta.fee : 0n;
-  // Wrapped or not, it is the wallet's SOL; what left it and is neither the trade nor the fee is rent and tips.
+  // Wrapped SOL counts as the wallet's SOL. What the wallet lost beyond the trade and the fee is rent and tips.
   const left = meta.lamports.before - meta.lamports.after - wrapped;
   const traded = quoteMint !== wrappedSolMint ? 0n : side === 'buy' ? traderQuote : -traderQuote;
   const fill: OrderFill = {
@@ -136,15 +136,15 @@ function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: 
 }
 
 /**
- * Reads an answer of `getTransaction`, whatever its encoding, that must be of `signature`. Amounts come from the venue's own event, held
- * against the token balances; lamports from the balances. Pure; takes anything that a node may answer.
+ * Reads an answer of `getTransaction`, in any encoding, for `signature`. Amounts come from the venue's own event and are compared with the token
+ * balances; lamports come from the balances. Pure. Accepts anything that a node may answer.
  */
 export function readFill(answer: unknown, signature: string, terms: OrderTerms | null): FillReading {
   const view = readTransaction(answer, false);
   if (view.kind === 'malformed') return unusable(view.reason);
-  if (view.signature !== signature) return unusable('the answer is of another transaction');
+  if (view.signature !== signature) return unusable('the answer is for another transaction');
   const slot = countOf(view.slot);
-  if (slot === null) return unusable('the answer tells no slot');
+  if (slot === null) return unusable('the answer has no slot');
   if (view.err !== null) return { kind: 'failed', err: view.err, logs: linesOf(view.logs) ?? [], slot };
   if (terms === null) return { kind: 'other', slot };
   const trades = tradesOf(answer, view, terms);

@@ -11,37 +11,37 @@ import type { SendNode } from '../nodes/nodes.ts';
 import type { LandedReading } from './tracked-order.ts';
 import { createTurns } from '../nodes/turns.ts';
 
-/** Transactions being read at a time; the others wait in line, one a followed order at most. */
+/** Most transactions read at a time. The others wait; each followed order waits with one at most. */
 const maxRunning = 8;
 const maxWaiting = Number.MAX_SAFE_INTEGER;
 /**
- * Between the beginnings of two: a slot lands a hundred orders at once, and a node that had all these reads in line would keep the next order's
- * simulation waiting behind them.
+ * Pause between the starts of two reads. A slot may land a hundred orders at once; if a node received all these reads together, the simulation
+ * of the next order would wait behind them.
  */
 const apartMs = 2;
-/** A node may have the status of a transaction before it has the transaction. */
+/** Pause between two attempts: a node may have the status of a transaction before it has the transaction. */
 const againAfterMs = 400;
-/** Given up after so long: the order then ends without a fill, which its signature still leads to. */
+/** A read is given up after this long. The order then ends without a fill; clients can still find the transaction by its signature. */
 const giveUpAfterMs = 30_000;
-/** What one node alone shows is believed where the others have shown nothing for so long. */
+/** The reading of a single node counts if the others have shown nothing for this long. */
 const aloneAfterMs = 5_000;
-/** One more node is asked where nothing was answered for so long; after the first answer the others have so long. */
+/** One more node is asked after this long without an answer. After the first answer, the others have `othersWithinMs`. */
 const hedgeAfterMs = 300;
 const othersWithinMs = 2_500;
 
 export interface LandedOrder {
   readonly signature: string;
   readonly slot: number;
-  /** The runtime's error as the status told it; null where it succeeded. */
+  /** The runtime's error in the status; null if the transaction succeeded. */
   readonly err: unknown;
   readonly terms: OrderTerms | null;
-  /** The order's `quote` as stored, JSON; null where nothing was quoted. */
+  /** The stored `quote` of the order, as JSON; null if nothing was quoted. */
   readonly quoteJson: string | null;
   readonly isLightning: boolean;
 }
 
 export interface LandedReader {
-  /** Never rejects for anything that a node does; null once `signal` fires. */
+  /** Does not reject, whatever a node does. Resolves with null when `signal` fires. */
   read(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null>;
   readonly counters: Readonly<typeof noReads>;
 }
@@ -53,12 +53,12 @@ function orderError(err: unknown, logs: readonly string[], { terms, quoteJson }:
   const failures = [...quoted, { quoted: null, bound: null }].map((one) =>
     classifyFailure(err, logs, terms === null ? null : { ...knownOf(terms), ...one }),
   );
-  // The program may log the bound that it held the trade against.
+  // Prefers the failure whose bound the program logged: then the actual amount is known.
   const { code, message, details } = failures.find((failure) => typeof failure.details['actual'] === 'string') ?? failures[0]!;
   return { code, message, detailsJson: JSON.stringify(details) };
 }
 
-/** What was quoted with its bound, the likelier first: what comes out, or, where just that was named, what goes in. */
+/** The quoted amounts with their bounds, the likelier first: the output, or, if the output is exact, the input. */
 function quotedBounds(quoteJson: string | null, side: OrderTerms['side']): Pick<FailureTerms, 'quoted' | 'bound'>[] {
   if (quoteJson === null) return [];
   const quote = JSON.parse(quoteJson) as Pick<QuoteObject, 'inAmount' | 'outAmount' | 'minOut' | 'maxIn'>;
@@ -74,14 +74,14 @@ function quotedBounds(quoteJson: string | null, side: OrderTerms['side']): Pick<
   return minOut === outAmount && maxIn > inAmount ? [cost, out] : [out, cost];
 }
 
-/** Balances at the moment that it landed are nobody's to tell any more. */
+/** The terms without balances, because the balances at the moment of landing are not known any more. */
 function knownOf({ side, baseDecimals, quoteDecimals }: OrderTerms): FailureTerms {
   const unknown = { have: null, need: null };
   const decimals = side === 'sell' ? baseDecimals : quoteDecimals;
   return { side, quoted: null, bound: null, lamports: unknown, tokens: { ...unknown, decimals } };
 }
 
-/** Whether two nodes show the same: amounts to the last unit. Not every node has the time of a block. */
+/** Whether two readings are equal to the last unit. Block times are not compared, because not every node has them. */
 function isSameReading(one: LandedReading, other: LandedReading): boolean {
   const shown = ({ slot, fill, error }: LandedReading): string =>
     JSON.stringify(
@@ -91,7 +91,7 @@ function isSameReading(one: LandedReading, other: LandedReading): boolean {
   return shown(one) === shown(other);
 }
 
-/** Reads landed transactions from as many nodes as have to agree, until they show the same. */
+/** Reads landed transactions from several nodes, until as many as are needed agree. */
 export function createLandedReader(nodes: readonly SendNode[], clock: Clock): LandedReader {
   const counters = { ...noReads };
   const turns = createTurns(maxRunning, maxWaiting);
@@ -115,12 +115,12 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
     }
   }
 
-  /** What an answer says, if it is about the same landing as the status. */
-  function take(reading: FillReading, landed: LandedOrder): LandedReading | null {
+  /** The reading of an answer; null if it is unusable, or shows another slot or result than the status. */
+  function readingOf(reading: FillReading, landed: LandedOrder): LandedReading | null {
     const { slot } = landed;
-    const told = reading.kind === 'fill' ? reading.fill.slot : reading.kind === 'unusable' ? null : reading.slot;
-    if (told === null) counters.unusable++;
-    else if (told !== slot || (reading.kind === 'failed') !== (landed.err !== null)) counters.otherSlot++;
+    const shownSlot = reading.kind === 'fill' ? reading.fill.slot : reading.kind === 'unusable' ? null : reading.slot;
+    if (shownSlot === null) counters.unusable++;
+    else if (shownSlot !== slot || (reading.kind === 'failed') !== (landed.err !== null)) counters.otherSlot++;
     else if (reading.kind === 'failed') return { slot, fill: null, error: orderError(reading.err, reading.logs, landed) };
     else return { slot, fill: reading.kind === 'fill' ? reading.fill : null, error: null };
     return null;
@@ -128,9 +128,9 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
 
   async function askOne(node: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null> {
     const reading = await ask(node, landed, signal);
-    // A lightning order's transaction moves the wallet's tokens by its trade alone.
+    // The transaction of a lightning order changes the wallet's tokens only by its trade.
     if (reading.kind === 'fill' && !reading.balancesAgree && landed.isLightning) counters.disagreed++;
-    return take(reading, landed);
+    return readingOf(reading, landed);
   }
 
   async function askEach(landed: LandedOrder, mayBeAlone: boolean, signal: AbortSignal): Promise<LandedReading | null> {
@@ -146,12 +146,12 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
   }
 
   async function readOnce(landed: LandedOrder, mayBeAlone: boolean, signal: AbortSignal): Promise<LandedReading | null> {
-    const give = await turns.take();
+    const release = await turns.take();
     try {
       await placeInLine(signal);
       return await askEach(landed, mayBeAlone, signal);
     } finally {
-      give?.();
+      release?.();
     }
   }
 

@@ -3,28 +3,28 @@ import type { FinalizedPoint } from './signature-status.ts';
 import type { TrackedOrder } from './tracked-order.ts';
 
 /**
- * Blocks after its last one within which a node cannot have forgotten an order's message: it remembers those of its last 300 finalized
- * blocks, whatever its history holds, and a message lands in one of 150, or of the 64 more that are allowed to a caller's.
+ * For this many blocks after the last valid block of a message, a node cannot have forgotten it. A node remembers the transactions of its last
+ * 300 finalized blocks whatever its history contains, and a message lands within 150 blocks, or 64 more if a caller signed it.
  */
 const rememberedBlocks = 300 - 150 - 64;
-/** How far back a node's history goes is asked again after so long. */
+/** How often a node is asked how far back its history goes. */
 const askEveryMs = 10_000;
 
-/** What one node can still know of. One that was made anew, or keeps little, has nothing of what landed before: that then says nothing. */
+/** How far back one node's history goes. A new node, or one that retains little, lacks older transactions even if they landed. */
 export interface NodeHistory {
-  /** Asks how far back it goes, where that was not asked of late. */
-  look(nowMs: number): Promise<void>;
-  /** Whether a message that landed for this order would not be known here any more. */
+  /** Asks the node how far back it goes, unless it was asked recently. */
+  check(nowMs: number): Promise<void>;
+  /** Whether the node may have forgotten the message of this order even if it landed. */
   mayHaveForgotten(order: TrackedOrder['order'], finalized: FinalizedPoint): boolean;
 }
 
-/** `ask` calls the node, and gives null where it gave no answer. */
+/** `ask` calls the node. It resolves with null if the node gives no answer. */
 export function createNodeHistory(ask: (method: string, params: readonly unknown[]) => Promise<unknown>): NodeHistory {
   let askedAtMs = -Infinity;
-  /** Unix milliseconds from which on it has all blocks; null where that is not known. */
+  /** Unix milliseconds since when it has all blocks; null if unknown. */
   let fromMs: number | null = null;
   return {
-    async look(nowMs) {
+    async check(nowMs) {
       if (nowMs - askedAtMs < askEveryMs) return;
       askedAtMs = nowMs;
       const first = countOf(await ask('getFirstAvailableBlock', []));

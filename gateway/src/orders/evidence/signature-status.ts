@@ -4,18 +4,18 @@ import { contextOf, countOf } from '../nodes/answer-forms.ts';
 export const commitments = ['processed', 'confirmed', 'finalized'] as const;
 export type Commitment = (typeof commitments)[number];
 
-/** Where a node has a transaction. */
+/** The slot in which a node has a transaction, and its commitment. */
 export interface SignatureStatus {
   readonly slot: number;
   readonly commitment: Commitment;
-  /** The runtime's error; null where it succeeded. */
+  /** The runtime's error; null if the transaction succeeded. */
   readonly err: unknown;
 }
 
 export interface StatusesRead {
-  /** The node had seen everything up to this slot on its fork. */
+  /** The node had processed its fork up to this slot. */
   readonly contextSlot: number;
-  /** In the order asked for; null where the node knows of none. */
+  /** In the order of the request; null if the node does not know the transaction. */
   readonly statuses: readonly (SignatureStatus | null)[];
 }
 
@@ -27,7 +27,7 @@ function statusOf(value: unknown, contextSlot: number): SignatureStatus | null {
   return { slot, commitment, err: value['err'] };
 }
 
-/** Reads an answer of `getSignatureStatuses`; null where any part of it is not of the documented form. */
+/** Reads an answer of `getSignatureStatuses`. Null if any part of it is not of the documented form. */
 export function readStatuses(answer: unknown, count: number, newestSlot: number): StatusesRead | null {
   const context = contextOf(answer, newestSlot);
   if (context === null || !Array.isArray(context.value) || context.value.length !== count) return null;
@@ -40,13 +40,13 @@ export function readStatuses(answer: unknown, count: number, newestSlot: number)
   return { contextSlot: context.slot, statuses };
 }
 
-/** The newest block that a node holds for final. */
+/** The newest finalized block of a node. */
 export interface FinalizedPoint {
   readonly slot: number;
   readonly blockHeight: number;
 }
 
-/** Reads an answer of `getEpochInfo`; null where it is not of the documented form, or cannot be true. */
+/** Reads an answer of `getEpochInfo`. Null if it is not of the documented form, or cannot be true. */
 export function readFinalizedPoint(answer: unknown, newestSlot: number): FinalizedPoint | null {
   if (!isRecord(answer)) return null;
   const slot = countOf(answer['absoluteSlot']);

@@ -3,69 +3,70 @@ import type { Evidence, OrderError } from '../model/life.ts';
 import type { OrderFill, OpenOrder } from '../model/order.ts';
 import { commitments, type Commitment, type SignatureStatus } from './signature-status.ts';
 
-/** An order expires by the word of so many nodes at least; a single node must say it so many times. */
+/** An order expires if at least this many nodes report it. A single node must report it this many times. */
 const leastExpired = 2;
 /**
- * A node that said nothing for so long is silent: where it had a transaction counts no more, and it is not waited for. That by its own chain a
- * message can land no more still counts.
+ * A node that has not answered for this long is silent: its statuses do not count any more, and nothing waits for it. Its report that a message
+ * cannot land any more still counts.
  */
 const freshMs = 10_000;
-/** Where no node has answered for so long, nobody knows. */
+/** If no node has answered for this long, the evidence is silence. */
 const silentAfterMs = 5_000;
 
-/** What one node said last of one signature. */
+/** The last report of one node about one signature. */
 export interface NodeView {
   readonly status: SignatureStatus | null;
   readonly contextSlot: number;
   readonly atMs: number;
-  /** Answers in a row, history searched, that knew of nothing while by this node's own finalized chain it could land no more. */
+  /** Answers in a row, with the history searched, in which the transaction was missing and could not land any more on this node's finalized chain. */
   readonly absences: number;
-  /** It has nothing, and might have nothing of what landed either: its history does not reach back so far. */
+  /** The node has no status, but its history may not reach back far enough to have one. */
   readonly isForgotten: boolean;
 }
 
-/** Whether a node says something that it did not say before. */
-export function tellsMore(before: NodeView | null, now: NodeView): boolean {
+/** Whether a view differs from the previous one in a way that can change the evidence. */
+export function isNewView(before: NodeView | null, now: NodeView): boolean {
   if (before === null || before.absences !== now.absences || before.isForgotten !== now.isForgotten) return true;
   const [was, is] = [before.status, now.status];
   if (was === null || is === null) return was !== is;
   return was.slot !== is.slot || was.commitment !== is.commitment || (was.err === null) !== (is.err === null);
 }
 
-/** What was read out of the landed transaction. */
+/** The result that was read from the landed transaction. */
 export interface LandedReading {
   readonly slot: number;
   readonly fill: OrderFill | null;
   readonly error: OrderError | null;
 }
 
-/** An open order and what is known of its one message. */
+/** An open order and what is known about its message. */
 export interface TrackedOrder {
-  /** As stored. */
+  /** The order as it is stored. */
   order: OpenOrder;
   readonly signature: string;
-  /** Null where it was not told with the order and no node has told its height yet. */
+  /** Null if the order does not contain it, and too few nodes have reported their heights to bound it. */
   lastValidBlockHeight: number | null;
+  /** Since when it is followed, on the steady clock. */
   readonly sinceMs: number;
-  /** By the number of the node; null where it has not said anything. */
+  /** By node; null if the node has reported nothing. */
   readonly views: (NodeView | null)[];
-  /** When our own stream last showed it (`performance.now()`). The stream is no evidence: the nodes are only asked at once. */
+  /** When our own stream last showed it, on the steady clock. That is no evidence; it only makes the poller ask at once. */
   hintedAtMs: number;
   reading: LandedReading | null;
 }
 
-/** Where the nodes agree that it is, and how they agree that it ended there: the runtime's error, or null. */
+/** The slot in which the nodes agree that a transaction landed, and the runtime's error or null. */
 export interface Landing {
   readonly slot: number;
   readonly err: unknown;
 }
 
-/** What is to be done about a message. */
+/** What is known about an order, and what to do with its message. */
 export interface Finding {
   readonly evidence: Evidence | null;
-  /** `send`: nobody has it in a block. `rest`: it is in one. */
+  /** `send`: send it again, because it is in no block. `rest`: do not send it. */
   readonly broadcast: 'send' | 'rest';
-  /** The transaction is to be read: it is agreed to be confirmed there. */
+  /** The landing to read, once the nodes agree that it is confirmed; null if there is none or it was read. */
   readonly read: Landing | null;
 }
 
@@ -74,8 +75,8 @@ function isFresh(view: NodeView | null, nowMs: number): view is NodeView {
 }
 
 /**
- * What more than half of the nodes say; where the others have been silent for ten seconds, what more than half of the rest say. Null where
- * that is not known yet, or they contradict each other. `says`: null where this node has no opinion; it may still come to one while it answers.
+ * The votes of the majority of the nodes. Nodes that have been silent for ten seconds do not count. Null if there is no majority yet, or the nodes
+ * contradict each other. `says` returns the opinion of a node, or null if it has none; a node that answers may still form one.
  */
 function agreedOn<T>(
   { views, sinceMs }: TrackedOrder,
@@ -98,7 +99,7 @@ function isSameLanding(one: SignatureStatus, other: SignatureStatus): boolean {
   return one.slot === other.slot && (one.err === null) === (other.err === null);
 }
 
-/** Where the nodes agree that it is, among those that have it at this commitment or above. */
+/** The landing that the nodes agree on, among those that have it at this commitment or a higher one. */
 function agreedLanding(tracked: TrackedOrder, least: Commitment, nowMs: number): Landing | null {
   const has = (view: NodeView): SignatureStatus | null => {
     const { status } = view;
@@ -113,16 +114,16 @@ export function landedSlotOf(tracked: TrackedOrder, nowMs: number): number | nul
 }
 
 function landed(tracked: TrackedOrder, nowMs: number): Finding {
-  // One that lies about having it must not keep it from being sent.
+  // A single lying node must not stop the sending, so the nodes have to agree.
   const broadcast = agreedLanding(tracked, 'processed', nowMs) === null ? 'send' : 'rest';
   const processed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
   const landing = agreedLanding(tracked, 'confirmed', nowMs);
-  // One node's word alone is not reported: nothing of it may be true.
+  // A status that only one node reports is not published, because it may be false.
   if (landing === null) return { evidence: broadcast === 'rest' ? processed : null, broadcast, read: null };
   const { slot, err } = landing;
   const { reading } = tracked;
   if (reading === null || reading.slot !== slot || (reading.error === null) !== (err === null)) {
-    // Whether it did what it should is not told before it is known; nor does an order end before its fill was looked for.
+    // The transaction was not read yet. Until then an error is not published, and the order does not end.
     const evidence: Evidence = err === null ? { ...processed, commitment: 'confirmed' } : processed;
     return { evidence, broadcast: 'rest', read: { slot, err } };
   }
@@ -130,7 +131,7 @@ function landed(tracked: TrackedOrder, nowMs: number): Finding {
   return { evidence: { kind: 'landed', commitment, error: reading.error, fill: reading.fill }, broadcast: 'rest', read: null };
 }
 
-/** A node that has the message says the contrary; one that cannot say yet is waited for. */
+/** A node that has the transaction votes against expiry. A node without an opinion is waited for. */
 function isExpired(tracked: TrackedOrder, nowMs: number): boolean {
   const { views } = tracked;
   if (views.length === 1) return (views[0]?.absences ?? 0) >= leastExpired;
@@ -139,17 +140,17 @@ function isExpired(tracked: TrackedOrder, nowMs: number): boolean {
   return votes?.[0]?.value === true && votes.length >= leastExpired;
 }
 
-/** What is known of an order's message, from what the nodes reported. Pure. */
+/** What the reports of the nodes say about an order's message. Pure. */
 export function findEvidence(tracked: TrackedOrder, nowMs: number): Finding {
   const fresh = tracked.views.filter((view) => isFresh(view, nowMs));
   const expired = isExpired(tracked, nowMs);
-  // A sighting against the finalized chains of more nodes is a lie.
+  // A status that contradicts the finalized chains of a majority is false.
   if (!expired && fresh.some(({ status }) => status !== null)) return landed(tracked, nowMs);
   if (expired) return { evidence: { kind: 'expired' }, broadcast: 'rest', read: null };
   const { state } = tracked.order;
   const lastMs = Math.max(tracked.sinceMs, ...tracked.views.map((view) => view?.atMs ?? 0));
-  const noneCanTell = fresh.length > 0 && fresh.every(({ isForgotten }) => isForgotten);
-  const silent = nowMs - lastMs > silentAfterMs || noneCanTell;
+  const noneCanKnow = fresh.length > 0 && fresh.every(({ isForgotten }) => isForgotten);
+  const silent = nowMs - lastMs > silentAfterMs || noneCanKnow;
   const evidence = silent ? 'silence' : fresh.length === 0 ? null : state === 'processed' ? 'gone' : 'pending';
   return { evidence: evidence === null ? null : { kind: evidence }, broadcast: 'send', read: null };
 }

@@ -4,35 +4,36 @@ import type { Evidence } from '../model/life.ts';
 import type { OrderState, OpenOrder } from '../model/order.ts';
 import type { Landing, TrackedOrder } from '../evidence/tracked-order.ts';
 
-/** Open orders followed at a time; beyond it none is taken over, and `hasRoom` says no. */
+/** Most open orders followed at a time. Beyond it no order is accepted (`hasRoom`) or taken over. */
 export const maxFollowed = 10_000;
 
-/** An order that is followed, and how far its follower is with it. */
+/** An order that is followed, with the state of its follower. */
 export interface Followed extends TrackedOrder {
-  /** Its message is being sent, as far as this follower knows. */
+  /** The broadcaster sends its message repeatedly. */
   sending: boolean;
-  /** It comes from the store: its gateway may have ended before its message left. */
+  /** It comes from the store: its gateway may have ended before it sent the message. */
   readonly isTakenUp: boolean;
-  /** Landing that is being read, and since when; null where none is. */
+  /** The landing that is being read, and since when, on the steady clock; null if none is. */
   beingRead: { readonly landing: Landing; readonly sinceMs: number } | null;
+  /** A contradiction of this order was logged already. */
   contradicted: boolean;
-  /** What was known of it when it was looked at last. */
+  /** The evidence of its last check. */
   evidence: Evidence | null;
 }
 
-/** By the states that orders are in: how many, and how long the oldest has been in it, milliseconds. */
+/** For each state: how many orders are in it, and for how long the oldest has been in it. */
 export type OpenByState = ReadonlyMap<OrderState, { readonly orders: number; readonly oldestMs: number }>;
 
-/** The orders that are followed, by their ids and by their messages. */
+/** The orders that are followed, by id and by signature. */
 export class FollowedOrders {
   readonly #nodes: number;
   readonly #clock: Clock;
   readonly #byId = new PassingMap<string, Followed>();
-  /** Those that have a message. Several owners may each have an order of the same transaction: anybody may hand in what is in the chain. */
+  /** Several owners may each have an order with the same signature, because any client may submit a transaction that it saw on the chain. */
   readonly #bySignature = new PassingMap<string, Set<Followed>>();
   readonly #withMessage = new PassingMap<string, Followed>();
 
-  /** `nodes`: how many are asked. */
+  /** `nodes`: number of nodes that report statuses. */
   constructor(nodes: number, clock: Clock) {
     this.#nodes = nodes;
     this.#clock = clock;
@@ -46,7 +47,7 @@ export class FollowedOrders {
     return this.#byId.size < maxFollowed;
   }
 
-  /** Those that have a message. */
+  /** The orders that have a message. */
   get withMessage(): Pick<PassingMap<string, Followed>, 'size' | 'values'> {
     return this.#withMessage;
   }
@@ -59,8 +60,8 @@ export class FollowedOrders {
     return this.#byId.has(id);
   }
 
-  /** Whether it is this very one that is followed still. */
-  holds(followed: Followed): boolean {
+  /** Whether this object is still followed. Its id may be followed again with a new object. */
+  isFollowed(followed: Followed): boolean {
     return this.#byId.get(followed.order.id) === followed;
   }
 
@@ -68,7 +69,7 @@ export class FollowedOrders {
     return this.#bySignature.get(signature) ?? [];
   }
 
-  /** One that is open and not followed yet. */
+  /** The order must be open and not followed yet. */
   add(order: OpenOrder, isTakenUp = false): Followed {
     const followed: Followed = {
       order,
@@ -93,7 +94,7 @@ export class FollowedOrders {
     return followed;
   }
 
-  /** Whether it was the last with its message. */
+  /** Returns whether it was the last order with its signature. */
   remove(followed: Followed): boolean {
     this.#byId.delete(followed.order.id);
     this.#withMessage.delete(followed.order.id);

@@ -4,21 +4,21 @@ import { logRests } from '@sluice/shared/solana/answers/rests.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '../../store/store.ts';
 import { createHalt } from '../../store/halt.ts';
-import { toldOf } from '../model/order.ts';
+import { publishedFields } from '../model/order.ts';
 import { createBroadcaster } from '../send/broadcaster.ts';
 import { createLanes } from '../send/lanes.ts';
 import { createSendNodes } from '../nodes/nodes.ts';
 import { Follower } from './follower.ts';
 import type { FollowerSettings, FromThread, OrderChanges, ToThread } from './threaded-follower.ts';
 
-/** How often the other side is told how far it is. */
-const tellEveryMs = 1_000;
+/** How often the thread sends its report. */
+const reportEveryMs = 1_000;
 
-/** The follower as a thread, with connections of its own to the store and the nodes, until it is told to close. */
+/** Runs the follower in a thread, with its own connections to the store and the nodes, until the `close` message. */
 async function main({ store: place, httpUrls, broadcast, gatewayId, succeeds, genesisHash, level }: FollowerSettings): Promise<void> {
-  if (parentPort === null) throw new TypeError('This is a thread of a gateway.');
+  if (parentPort === null) throw new TypeError('This file runs as a thread of a gateway.');
   const port = parentPort;
-  const tell = (message: FromThread): void => port.postMessage(message);
+  const post = (message: FromThread): void => port.postMessage(message);
   const log = createLog({ level, name: 'orders' });
   const life = new AbortController();
   const store = await openStore(place, true);
@@ -27,15 +27,15 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, succeeds, ge
     const nodes = createSendNodes(httpUrls);
     logRests(httpUrls, log);
     const { signal } = life;
-    const mayLeave = (): boolean => !halt.halted;
-    const lanes = createLanes({ nodes, ...broadcast, mayLeave, signal });
+    const maySend = (): boolean => !halt.halted;
+    const lanes = createLanes({ nodes, ...broadcast, maySend, signal });
     const chain: { newestSlot: number | null; blockHeight: number | null } = { newestSlot: null, blockHeight: null };
     const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
     let changed: OrderChanges[] = [];
-    const tellChanges = (): void => {
+    const postChanges = (): void => {
       const changes = changed;
       changed = [];
-      tell({ op: 'changed', changes });
+      post({ op: 'changed', changes });
     };
     const follower = new Follower({
       nodes,
@@ -44,16 +44,16 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, succeeds, ge
       gatewayId,
       succeeds,
       newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
-      onTaken: (order) => tell({ op: 'taken', order: toldOf(order) }),
-      onGone: (id) => tell({ op: 'gone', id }),
+      onTakenUp: (order) => post({ op: 'takenUp', order: publishedFields(order) }),
+      onGone: (id) => post({ op: 'gone', id }),
       onChange: ({ id, state, fill, error, updatedAtMs, version }, landedSlot) => {
-        // What changes in one turn is told at once.
-        if (changed.push({ id, state, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(tellChanges);
+        // All changes of one turn of the event loop are sent in one message.
+        if (changed.push({ id, state, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(postChanges);
       },
       log,
     });
     const report = (): void =>
-      tell({
+      post({
         op: 'report',
         report: {
           counters: follower.counters,
@@ -71,12 +71,12 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, succeeds, ge
       });
     });
     await follower.start(genesisHash);
-    tell({ op: 'started' });
-    const timer = setInterval(report, tellEveryMs);
+    post({ op: 'started' });
+    const timer = setInterval(report, reportEveryMs);
     await closed;
     clearInterval(timer);
     await follower.close();
-    if (changed.length > 0) tellChanges();
+    if (changed.length > 0) postChanges();
     report();
   } finally {
     life.abort();

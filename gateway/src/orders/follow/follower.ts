@@ -3,36 +3,36 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { AdvanceOutcome, OrderTable } from '../../store/order-table.ts';
-import { isUnderWay, judge, type OrderError } from '../model/life.ts';
+import { isUnsent, judge, type OrderError } from '../model/life.ts';
 import { endStates, type OpenOrder } from '../model/order.ts';
 import type { Broadcaster } from '../send/broadcaster.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import { FollowedOrders, type Followed, type OpenByState } from './followed-orders.ts';
 import { noFollowerCounts, type FollowerCounters } from './follower-counters.ts';
 import { createLandedReader, type LandedReader } from '../evidence/landed-reader.ts';
-import { createMessageCare, type MessageCare } from './message-care.ts';
-import { createOrderHold } from './order-hold.ts';
-import { createSettler, type Settler } from './settler.ts';
+import { createMessageActions, type MessageActions } from './message-actions.ts';
+import { createOrderClaims } from './order-claims.ts';
+import { createChangeWriter, type ChangeWriter } from './change-writer.ts';
 import type { FinalizedPoint } from '../evidence/signature-status.ts';
 import { pollStatuses, type PolledOrders } from '../evidence/status-poller.ts';
-import { createStoredOrNull, type StoredOrNull } from './stored-or-null.ts';
-import { findEvidence, landedSlotOf, tellsMore } from '../evidence/tracked-order.ts';
+import { createTryStore, type TryStore } from './try-store.ts';
+import { findEvidence, landedSlotOf, isNewView } from '../evidence/tracked-order.ts';
 import { createWaker, type Waker } from './waker.ts';
 
-/** How often every order is looked at, whatever was told of it: some things follow from silence; of one that is confirmed, few. */
-const lookEveryMs = 1_000;
-const looksAConfirmed = 5;
-/** Orders looked at in one go. */
-const maxLooks = 64;
-/** What an order did is told with its being confirmed, where it is read so soon. */
+/** How often every order is checked even without news, because silence is evidence too. Confirmed orders are checked in every fifth round. */
+const checkEveryMs = 1_000;
+const confirmedCheckRounds = 5;
+/** Orders checked in one turn of the event loop. */
+const maxChecks = 64;
+/** The change to `confirmed` waits this long for the fill, so that both are published together. */
 const readFirstMs = 500;
 /**
- * Blocks that a message may live for beyond the finalized height, where it was not told with the order: its own 150, and as
- * many as the chain may be ahead of its finalized part.
+ * If the last valid block of a message is unknown, the message expires this many blocks after the finalized height: the 150 of every
+ * blockhash, plus the blocks by which the chain may be ahead of its finalized part.
  */
 const longestLifeBlocks = 150 + 512;
 
-/** That bound is reckoned once so many nodes have told their heights. */
+/** The bound is computed once this many nodes have reported their heights. */
 const leastHeights = 2;
 
 export interface FollowerOptions {
@@ -40,13 +40,13 @@ export interface FollowerOptions {
   readonly broadcaster: Pick<Broadcaster, 'keepSending' | 'stop'>;
   readonly orders: Pick<OrderTable, 'advanceAll' | 'byId' | 'claim' | 'openIdsOf' | 'openOf' | 'release'>;
   readonly gatewayId: string;
-  /** Takes up the orders of other gateways at its start, even if those still hold them. */
+  /** Takes up the orders of other gateways at its start, even if their claims have not expired. */
   readonly succeeds?: boolean;
-  /** After every change that was stored, with the slot that it is known to have landed in. Must not throw. */
+  /** Called after each stored change. `landedSlot`: the slot in which the nodes agree that it landed. Must not throw. */
   readonly onChange: (order: OpenOrder, landedSlot: number | null) => void;
-  /** An order was taken up from the store. Must not throw. */
-  readonly onTaken?: (order: OpenOrder) => void;
-  /** An order that was followed is not in the store any more, or somebody else has ended it. Must not throw. */
+  /** Called when an order was taken up from the store. Must not throw. */
+  readonly onTakenUp?: (order: OpenOrder) => void;
+  /** Called when a followed order is no longer in the store, or another writer has ended it. Must not throw. */
   readonly onGone?: (id: string) => void;
   /** Newest slot that the chain can have reached. */
   readonly newestSlot: () => number;
@@ -56,13 +56,13 @@ export interface FollowerOptions {
 
 const notSent: OrderError = {
   code: 'UPSTREAM_UNAVAILABLE',
-  message: 'The gateway that took the order ended before it was sent.',
+  message: 'The gateway that accepted the order ended before it sent the transaction.',
   detailsJson: '{}',
 };
 
 /**
- * Follows all open orders together to their ends: by the statuses that every node reports, and by the store over restarts. Our own stream
- * tells when to ask the nodes.
+ * Follows all open orders to their ends, by the statuses that every node reports. After a restart it continues from the store. Trades on our
+ * own stream only trigger earlier requests to the nodes.
  */
 export class Follower {
   readonly counters: FollowerCounters = { ...noFollowerCounts };
@@ -70,13 +70,13 @@ export class Follower {
   readonly #clock: Clock;
   readonly #closing = new AbortController();
   readonly #followed: FollowedOrders;
-  /** For the loops that ask nodes. */
+  /** Wakes the loops that ask nodes. */
   readonly #pollWaker: Waker;
   readonly #heights: (number | null)[];
   readonly #reader: LandedReader;
-  readonly #care: MessageCare;
-  readonly #settler: Settler;
-  readonly #storedOrNull: StoredOrNull;
+  readonly #actions: MessageActions;
+  readonly #changeWriter: ChangeWriter;
+  readonly #tryStore: TryStore;
   #loops: readonly Promise<void>[] = [];
 
   constructor(options: FollowerOptions) {
@@ -88,20 +88,20 @@ export class Follower {
     this.#pollWaker = createWaker(signal, this.#clock);
     this.#heights = nodes.map(() => null);
     this.#reader = createLandedReader(nodes, clock);
-    this.#storedOrNull = createStoredOrNull(this.counters, log);
-    this.#care = createMessageCare({
+    this.#tryStore = createTryStore(this.counters, log);
+    this.#actions = createMessageActions({
       broadcaster,
       reader: this.#reader,
-      quoteOf: async (id) => (await this.#storedOrNull(() => orders.byId(id)))?.quoteJson ?? null,
-      onRead: (followed) => this.#look(followed),
+      quoteOf: async (id) => (await this.#tryStore(() => orders.byId(id)))?.quoteJson ?? null,
+      onRead: (followed) => this.#check(followed),
       clock,
       signal,
     });
-    this.#settler = createSettler({
+    this.#changeWriter = createChangeWriter({
       orders,
       counters: this.counters,
-      storedOrNull: this.#storedOrNull,
-      holds: (followed) => this.#followed.holds(followed),
+      tryStore: this.#tryStore,
+      isFollowed: (followed) => this.#followed.isFollowed(followed),
       onStored: (followed, outcome) => this.#onStored(followed, outcome),
       clock,
       log,
@@ -127,30 +127,30 @@ export class Follower {
   }
 
   /**
-   * Takes up what this gateway held before, then what others left, of the chain that its nodes are of, and keeps following. Rejects
-   * where the store cannot be read, and may then be called again.
+   * Takes up the open orders of this gateway and those that other gateways left, if they belong to the chain with this genesis hash. Then
+   * follows them until `close`. Rejects if the store cannot be read; it may then be called again.
    */
   async start(genesisHash: string): Promise<void> {
     const { orders, gatewayId, succeeds = false, nodes, log } = this.#options;
-    const hold = createOrderHold({
+    const claims = createOrderClaims({
       orders,
       gateway: { gatewayId, genesisHash },
       succeeds,
       followed: this.#followed,
       takeUp: (order) => this.#takeUp(order),
       counters: this.counters,
-      storedOrNull: this.#storedOrNull,
+      tryStore: this.#tryStore,
       clock: this.#clock,
       log,
       signal: this.#closing.signal,
     });
-    await hold.takeUpAll();
-    this.#loops = [this.#settler.run(), hold.run(), this.#lookLoop(), ...nodes.map((node, index) => this.#poll(node, index))];
+    await claims.takeUpAll();
+    this.#loops = [this.#changeWriter.run(), claims.run(), this.#checkLoop(), ...nodes.map((node, index) => this.#poll(node, index))];
   }
 
   /**
-   * Follows an order to its end. One that is submitted is sent again and again until it is in a block. One that was not sent yet, and is
-   * no longer worked on, will not be. False where there is no room.
+   * Follows an order to its end. A submitted order is sent repeatedly until it is in a block. An order that was never sent will not be sent.
+   * Returns false if too many orders are followed.
    */
   follow(order: OpenOrder, isTakenUp = false): boolean {
     if (this.#followed.has(order.id) || endStates.has(order.state)) return true;
@@ -159,29 +159,32 @@ export class Follower {
       return false;
     }
     this.counters.followed++;
-    this.#look(this.#followed.add(order, isTakenUp));
+    this.#check(this.#followed.add(order, isTakenUp));
     this.#pollWaker.wake();
     return true;
   }
 
   #takeUp(order: OpenOrder): boolean {
     if (!this.follow(order, true)) return false;
-    this.#options.onTaken?.(order);
+    this.#options.onTakenUp?.(order);
     return true;
   }
 
-  /** Our own stream shows the transaction in a block, so the nodes are asked at once. One endpoint may have made that up. */
+  /** Our own stream shows the transaction in a block, so the nodes are asked at once. It is no evidence, because one endpoint may have invented it. */
   seen(signature: string): void {
     for (const followed of this.#followed.ofSignature(signature)) followed.hintedAtMs = this.#clock.steadyMs();
   }
 
-  /** Ends following; other gateways may take over at once, or, where the store is away, when the hold has run out. Never rejects for the store. */
+  /**
+   * Stops following. Other gateways may take over the orders at once, or, if the store does not answer, when the claim has expired. Does not
+   * reject if the store fails.
+   */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    await Promise.all([...this.#loops, this.#care.ended()]);
-    for (const { signature } of this.#followed.withMessage.values()) this.#care.drop(signature);
-    await this.#storedOrNull(() => this.#options.orders.release(this.#options.gatewayId));
+    await Promise.all([...this.#loops, this.#actions.ended()]);
+    for (const { signature } of this.#followed.withMessage.values()) this.#actions.drop(signature);
+    await this.#tryStore(() => this.#options.orders.release(this.#options.gatewayId));
   }
 
   #poll(node: SendNode, index: number): Promise<void> {
@@ -189,10 +192,10 @@ export class Follower {
       tracked: () => this.#followed.withMessage,
       wait: (ms) => this.#pollWaker.wait(ms),
       onView: (from, followed, view) => {
-        if (!this.#followed.holds(followed)) return;
+        if (!this.#followed.isFollowed(followed)) return;
         const before = followed.views[from] ?? null;
         followed.views[from] = view;
-        if (tellsMore(before, view)) this.#look(followed);
+        if (isNewView(before, view)) this.#check(followed);
       },
       onFinalized: (from, point) => this.#onFinalized(from, point),
     };
@@ -200,34 +203,34 @@ export class Follower {
     return pollStatuses({ node, index, orders, newestSlot, counters: this.counters, clock: this.#clock, signal: this.#closing.signal });
   }
 
-  /** Where a message's last block is not known, it is bounded from a height that enough nodes have reached: one alone puts it off for nobody. */
+  /** Bounds the life of messages whose last valid block is unknown, from a height that a majority has reached, so that one node cannot extend it. */
   #onFinalized(node: number, { blockHeight }: FinalizedPoint): void {
     this.#heights[node] = blockHeight;
-    const told = this.#heights.filter((height) => height !== null);
-    if (told.length < Math.min(leastHeights, this.#heights.length)) return;
-    for (const followed of this.#followed.withMessage.values()) followed.lastValidBlockHeight ??= reachedBy(told) + longestLifeBlocks;
+    const known = this.#heights.filter((height) => height !== null);
+    if (known.length < Math.min(leastHeights, this.#heights.length)) return;
+    for (const followed of this.#followed.withMessage.values()) followed.lastValidBlockHeight ??= reachedBy(known) + longestLifeBlocks;
   }
 
-  /** Finds out what is known of an order now, sees to its message, and has stored what follows. */
-  #look(followed: Followed): void {
+  /** Finds the evidence about an order, sends or reads its message if needed, and queues the change that follows. */
+  #check(followed: Followed): void {
     const { order } = followed;
-    const underWay = isUnderWay(order.state);
+    const underWay = isUnsent(order.state);
     if (underWay && (order.kind !== 'sent' || order.signature === null)) {
-      // An earlier version stored it before it was sent: nothing was, and nobody but us has the bytes of a custodial wallet's message.
+      // Its message was never sent, and only we have the message of a custodial wallet, so it cannot land.
       followed.evidence = { kind: 'refused', error: notSent };
     } else {
       const nowMs = this.#clock.steadyMs();
       const finding = findEvidence(followed, nowMs);
-      this.#care.attend(followed, finding, !underWay);
+      this.#actions.act(followed, finding, !underWay);
       followed.evidence = finding.evidence;
       if (finding.read?.err === null && followed.beingRead !== null && nowMs - followed.beingRead.sinceMs < readFirstMs) return;
     }
-    this.#consider(followed);
+    this.#writeChange(followed);
   }
 
-  #consider(followed: Followed): void {
+  #writeChange(followed: Followed): void {
     const { order, evidence } = followed;
-    if (evidence !== null && judge(order, evidence).kind !== 'nothing') this.#settler.add(followed);
+    if (evidence !== null && judge(order, evidence).kind !== 'nothing') this.#changeWriter.add(followed);
   }
 
   #onStored(followed: Followed, outcome: Exclude<AdvanceOutcome, { kind: 'no_such_order' }> | null): void {
@@ -243,24 +246,24 @@ export class Follower {
     const hasEnded = endStates.has(outcome.order.state);
     if (hasEnded && outcome.kind === 'stale') onGone?.(outcome.order.id);
     if (hasEnded) this.#remove(followed);
-    else this.#consider(followed);
+    else this.#writeChange(followed);
   }
 
   #remove(followed: Followed): void {
-    if (this.#followed.remove(followed)) this.#care.drop(followed.signature);
+    if (this.#followed.remove(followed)) this.#actions.drop(followed.signature);
   }
 
-  async #lookLoop(): Promise<void> {
+  async #checkLoop(): Promise<void> {
     const { signal } = this.#closing;
     const waker = createWaker(signal, this.#clock);
     for (let round = 1; ; round++) {
-      await waker.wait(lookEveryMs);
-      let looks = 0;
+      await waker.wait(checkEveryMs);
+      let checks = 0;
       for (const followed of this.#followed) {
         if (signal.aborted) return;
-        if (followed.order.state === 'confirmed' && round % looksAConfirmed !== 0) continue;
-        this.#look(followed);
-        if (++looks % maxLooks === 0) await turn();
+        if (followed.order.state === 'confirmed' && round % confirmedCheckRounds !== 0) continue;
+        this.#check(followed);
+        if (++checks % maxChecks === 0) await turn();
       }
       if (signal.aborted) return;
     }

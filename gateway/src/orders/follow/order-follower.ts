@@ -4,26 +4,26 @@ import type { OpenByState } from './followed-orders.ts';
 import type { FollowerCounters } from './follower-counters.ts';
 import type { LandedReader } from '../evidence/landed-reader.ts';
 
-/** What follows orders to their ends, as the rest of the gateway sees it. */
+/** Follows orders to their ends. This is the interface for the rest of the gateway. */
 export interface OrderFollower {
   /**
-   * Takes up what this gateway held before, then what others left, of the chain with this genesis hash. Tries again where the store
-   * cannot be read; resolves when it is done, or with `close`.
+   * Takes up the open orders of this gateway and those that other gateways left, if they belong to the chain with this genesis hash. Retries
+   * while the store cannot be read. Resolves when that is done, or at `close`.
    */
   start(genesisHash: string): Promise<void>;
-  /** Follows an order that is stored, and whose first round is begun. False where there is no room; then it is taken up later. */
+  /** Follows a stored order whose first round was sent. Returns false if too many orders are followed; the order is then taken up later. */
   follow(order: OpenOrder): boolean;
-  /** Our own stream shows the transaction in a block, so the nodes are asked at once. Costs a look into a map. */
+  /** Our own stream shows the transaction in a block, so the nodes are asked at once. Cheap: one lookup in a set. */
   seen(signature: string): void;
   readonly hasRoom: boolean;
   /** Orders that are followed now. */
   readonly size: number;
   readonly report: FollowReport;
-  /** Ends following; other gateways may take over at once. Never rejects for the store. */
+  /** Stops following. Other gateways may take over the orders at once. Does not reject if the store fails. */
   close(): Promise<void>;
 }
 
-/** What it tells of its work, some moments ago. */
+/** The state of a follower, at most some seconds old. */
 export interface FollowReport {
   readonly counters: Readonly<FollowerCounters>;
   readonly openByState: OpenByState;

@@ -4,7 +4,7 @@ import type { OrderTable } from '../../store/order-table.ts';
 import type { ChainIdentity } from '../nodes/chain-identity.ts';
 import type { OrderFollower } from './order-follower.ts';
 
-/** The store is asked again after so long where it did not answer. */
+/** Pause before the next attempt if the store did not answer. */
 const againMs = 500;
 
 export interface TakeUpParts {
@@ -16,8 +16,8 @@ export interface TakeUpParts {
 }
 
 /**
- * Has the orders taken up that are open on the nodes' chain, as soon as that is known and the store answers. Those of other chains are
- * left alone: nothing of them can land here, and what became of them nobody here can tell. Resolves when that is done, or with the signal.
+ * Lets the follower take up the open orders of the nodes' chain, as soon as that chain is known and the store answers. Orders of other chains
+ * stay as they are, because these nodes cannot report what became of them. Resolves when that is done, or when `signal` fires.
  */
 export async function takeUpOrders({ chain, follower, orders, log, signal }: TakeUpParts): Promise<void> {
   const genesisHash = await chain.known;

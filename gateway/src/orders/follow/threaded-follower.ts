@@ -4,77 +4,78 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
 import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
 import { programUrl } from '@sluice/shared/thread/programs.ts';
-import { endStates, toldOf, type OpenOrder, type ToldOrder } from '../model/order.ts';
+import { endStates, publishedFields, type OpenOrder, type PublishedOrder } from '../model/order.ts';
 import { maxFollowed } from './followed-orders.ts';
 import { noFollowerCounts } from './follower-counters.ts';
 import { noReads } from '../evidence/landed-reader.ts';
 import type { FollowReport, OrderFollower } from './order-follower.ts';
 
-/** How often the thread is told how far the chain is. */
-const tellChainEveryMs = 200;
-/** What is to be followed, and was seen, is told together: a thread that is woken takes a turn of the core from this one. */
-const tellWithinMs = 50;
-/** A thread that does not end by itself is ended after so long: it lets go of its orders, and of its connections. */
+/** How often the thread receives the newest slot and block height. */
+const chainEveryMs = 200;
+/** Orders and signatures for the thread are sent in batches, because waking the thread takes CPU time from this one. */
+const batchWithinMs = 50;
+/** A thread that has not ended by then is terminated. Until then it may release its orders and close its connections. */
 const endWithinMs = 10_000;
 
-/** What a thread is begun with. */
+/** The settings of a thread. */
 export interface FollowerSettings {
   readonly store: Pick<Config, 'dataDir' | 'databaseUrl'>;
   readonly httpUrls: readonly string[];
   readonly broadcast: Config['broadcast'];
   readonly gatewayId: string;
-  /** Orders of other gateways are taken up at once, even if those still hold them. */
+  /** Takes up the orders of other gateways at once, even if their claims have not expired. */
   readonly succeeds: boolean;
-  /** Of the chain whose orders are followed. */
+  /** Genesis hash of the chain whose orders are followed. */
   readonly genesisHash: string;
   readonly level: LevelWithSilent;
 }
 
 export type ToThread =
-  /** Their first rounds are begun. */
+  /** The first rounds of these orders were sent. */
   | { readonly op: 'follow'; readonly orders: readonly OpenOrder[] }
   | { readonly op: 'seen'; readonly signatures: ReadonlySet<string> }
   | { readonly op: 'chain'; readonly newestSlot: number; readonly blockHeight: number | null }
   | { readonly op: 'close' };
 
-/** All of an order that changes, and the slot that it is known to have landed in. */
-export type OrderChanges = Pick<ToldOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'> & {
+/** The fields of an order that can change, and the slot in which the nodes agree that it landed. */
+export type OrderChanges = Pick<PublishedOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'> & {
   readonly landedSlot: number | null;
 };
 
 export type FromThread =
   | { readonly op: 'started' }
-  /** Taken up from the store. */
-  | { readonly op: 'taken'; readonly order: ToldOrder }
-  /** Followed no more, by no change of this thread's. */
+  /** The thread took this order up from the store. */
+  | { readonly op: 'takenUp'; readonly order: PublishedOrder }
+  /** The thread does not follow this order any more, and has not changed it. */
   | { readonly op: 'gone'; readonly id: string }
-  /** Stored, in this order. */
+  /** Stored changes, in the order in which they were stored. */
   | { readonly op: 'changed'; readonly changes: readonly OrderChanges[] }
   | { readonly op: 'report'; readonly report: FollowReport };
 
 export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash'> {
-  /** After every change that was stored, with the slot that it is known to have landed in. Must not throw. */
-  readonly onChange: (order: ToldOrder, landedSlot: number | null) => void;
-  /** How far the chain is, as the gateway knows it. */
+  /** Called after each stored change. `landedSlot`: the slot in which the nodes agree that it landed. Must not throw. */
+  readonly onChange: (order: PublishedOrder, landedSlot: number | null) => void;
+  /** The newest slot that the gateway knows. */
   readonly newestSlot: () => number;
   readonly blockHeight: () => number | null;
   readonly log: Logger;
+  /** Starts the thread; tests replace it. */
   readonly begin?: (settings: FollowerSettings) => Worker;
 }
 
 /**
- * A `Follower` in a thread of its own: a slot ends a hundred orders at once, and what that costs delays no request. Where the thread
- * ends it is begun again, and takes its orders up from the store.
+ * A `Follower` in a thread of its own, so that a slot that ends a hundred orders does not delay requests. If the thread ends, a new one starts
+ * and takes up the orders from the store.
  */
 export class ThreadedFollower implements OrderFollower {
   readonly #options: ThreadedFollowerOptions;
-  /** What is followed, as far as the thread has told, by id. */
-  readonly #open = new PassingMap<string, ToldOrder>();
+  /** The followed orders by id, as far as the thread has reported. */
+  readonly #open = new PassingMap<string, PublishedOrder>();
   readonly #signatures = new Set<string>();
-  /** What the thread is to be told next: of each order that is followed once at most. */
-  #toFollow: OpenOrder[] = [];
-  #toSee = new Set<string>();
-  #telling: NodeJS.Timeout | null = null;
+  /** The next messages to the thread. Each followed order is in them at most once. */
+  #followSoon: OpenOrder[] = [];
+  #seenSoon = new Set<string>();
+  #flushTimer: NodeJS.Timeout | null = null;
   #thread: RestartingThread | null = null;
   #report: FollowReport = { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] };
   #isClosed = false;
@@ -113,86 +114,86 @@ export class ThreadedFollower implements OrderFollower {
     this.#thread = new RestartingThread({
       name: 'orders',
       begin: () => begin(settings),
-      onMessage: (message) => this.#take(message as FromThread),
+      onMessage: (message) => this.#receive(message as FromThread),
       onEnd: () => this.#onEnd(),
       log,
     });
-    this.#timer = setInterval(() => this.#tellChain(), tellChainEveryMs);
-    this.#tellChain();
+    this.#timer = setInterval(() => this.#postChain(), chainEveryMs);
+    this.#postChain();
     await started;
   }
 
   follow(order: OpenOrder): boolean {
     if (this.#open.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) return false;
-    const told = toldOf(order);
-    this.#note(told);
-    this.#toFollow.push({ signedBytes: order.signedBytes, ...told });
-    this.#tellSoon();
+    const fields = publishedFields(order);
+    this.#note(fields);
+    this.#followSoon.push({ signedBytes: order.signedBytes, ...fields });
+    this.#flushSoon();
     return true;
   }
 
   seen(signature: string): void {
     if (!this.#signatures.has(signature)) return;
-    this.#toSee.add(signature);
-    this.#tellSoon();
+    this.#seenSoon.add(signature);
+    this.#flushSoon();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
-    this.#tell();
-    const order: ToThread = { op: 'close' };
-    await this.#thread?.close(order, endWithinMs);
+    this.#flush();
+    const message: ToThread = { op: 'close' };
+    await this.#thread?.close(message, endWithinMs);
     this.#onStarted();
   }
 
-  /** The next thread tells anew what it takes up, which is all that was not told as well: it is in the store. */
+  /** The next thread reports what it takes up. That includes orders that were not sent to this thread yet, because they are in the store. */
   #onEnd(): void {
     this.#open.clear();
     this.#signatures.clear();
-    this.#toFollow = [];
-    this.#toSee.clear();
+    this.#followSoon = [];
+    this.#seenSoon.clear();
   }
 
-  #tellSoon(): void {
-    this.#telling ??= setTimeout(() => this.#tell(), tellWithinMs);
+  #flushSoon(): void {
+    this.#flushTimer ??= setTimeout(() => this.#flush(), batchWithinMs);
   }
 
-  #tell(): void {
-    if (this.#telling !== null) clearTimeout(this.#telling);
-    this.#telling = null;
-    if (this.#toFollow.length > 0) this.#post({ op: 'follow', orders: this.#toFollow });
-    if (this.#toSee.size > 0) this.#post({ op: 'seen', signatures: this.#toSee });
-    this.#toFollow = [];
-    this.#toSee.clear();
+  #flush(): void {
+    if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
+    this.#flushTimer = null;
+    if (this.#followSoon.length > 0) this.#post({ op: 'follow', orders: this.#followSoon });
+    if (this.#seenSoon.size > 0) this.#post({ op: 'seen', signatures: this.#seenSoon });
+    this.#followSoon = [];
+    this.#seenSoon.clear();
   }
 
   #post(message: ToThread): void {
     this.#thread?.post(message);
   }
 
-  #tellChain(): void {
+  #postChain(): void {
     const { newestSlot, blockHeight } = this.#options;
     this.#post({ op: 'chain', newestSlot: newestSlot(), blockHeight: blockHeight() });
   }
 
-  #note(order: ToldOrder): void {
+  #note(order: PublishedOrder): void {
     this.#open.set(order.id, order);
     if (order.signature !== null) this.#signatures.add(order.signature);
   }
 
   #forget(id: string): void {
     const signature = this.#open.take(id)?.signature ?? null;
-    // Another order may have the same one; what our stream tells of it the nodes' statuses tell as well.
+    // Another order may have the same signature. Then only the hint from our stream is lost; the nodes' statuses still report it.
     if (signature !== null) this.#signatures.delete(signature);
   }
 
-  #take(message: FromThread): void {
+  #receive(message: FromThread): void {
     switch (message.op) {
       case 'started':
         return this.#onStarted();
-      case 'taken':
+      case 'takenUp':
         return this.#note(message.order);
       case 'gone':
         return this.#forget(message.id);

@@ -1,10 +1,10 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 
-/** Lets loops sleep until there is something to do. */
+/** Lets loops sleep until there is work. */
 export interface Waker {
   wake(): void;
-  /** Resolves at the next `wake`, after `ms` (Infinity: not by time), or when the signal fires. */
+  /** Resolves at the next `wake`, after `ms` (`Infinity`: never by time), or when the signal fires. */
   wait(ms: number): Promise<void>;
 }
 

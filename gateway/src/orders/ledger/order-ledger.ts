@@ -5,23 +5,23 @@ import { judge, type Evidence } from '../model/life.ts';
 import type { OrderPublisher } from './order-publisher.ts';
 import type { OpenOrder } from '../model/order.ts';
 
-/** Times that a change is judged anew because somebody else changed the order meanwhile; each of them took a step that ends. */
+/** Attempts for one change. An attempt fails if another writer changed the order meanwhile, and an order has only a few states. */
 const maxAttempts = 16;
 
 export interface OrderLedgerOptions {
   readonly orders: Pick<OrderTable, 'insert' | 'advanceAll'>;
-  readonly publisher: Pick<OrderPublisher, 'tell'>;
+  readonly publisher: Pick<OrderPublisher, 'publish'>;
   readonly log: Pick<Logger, 'error'>;
 }
 
 /**
- * What a request makes and finds out of an order: stored and then told on the channel `orders`. What the chain tells, the follower
- * judges and stores, many at once. Methods reject as the table does.
+ * Stores the order changes of a request, and then publishes them on the channel `orders`. Changes that come from the chain are stored by the
+ * follower, many at once. Methods reject like those of the table.
  */
 export interface OrderLedger {
   /** Stores a new order; see `OrderTable.insert`. */
   insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
-  /** What an order became by what was found out: as it is stored now, changed or not. */
+  /** Applies evidence to an order. Returns the order as it is stored now, changed or not. */
   apply(order: OpenOrder, evidence: Evidence): Promise<OpenOrder>;
 }
 
@@ -29,7 +29,7 @@ export function createOrderLedger({ orders, publisher, log }: OrderLedgerOptions
   return {
     insert: async (order, with_) => {
       const outcome = await orders.insert(order, with_);
-      if (outcome.kind === 'stored') publisher.tell(outcome.order);
+      if (outcome.kind === 'stored') publisher.publish(outcome.order);
       return outcome;
     },
     apply: async (order, evidence) => {
@@ -44,10 +44,10 @@ export function createOrderLedger({ orders, publisher, log }: OrderLedgerOptions
         if (outcome.kind === 'no_such_order') throw new Error(`order ${id} is not in the store`);
         now = outcome.order;
         if (outcome.kind === 'stale') continue;
-        publisher.tell(now);
+        publisher.publish(now);
         return now;
       }
-      throw new Error(`order ${id} changed ${maxAttempts} times while it was to be changed`);
+      throw new Error(`order ${id} was changed by other writers in all ${maxAttempts} attempts`);
     },
   };
 }

@@ -3,9 +3,9 @@ import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import type { OrderObject, OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
-import type { OrderFill, OrderState, OrderTerms, StoredOrder, ToldOrder } from '../model/order.ts';
+import type { OrderFill, OrderState, OrderTerms, StoredOrder, PublishedOrder } from '../model/order.ts';
 
-/** An order as clients read it. */
+/** An order in the form that clients receive. */
 export function orderObject(order: StoredOrder): OrderObject {
   return {
     orderId: order.id,
@@ -16,8 +16,8 @@ export function orderObject(order: StoredOrder): OrderObject {
   };
 }
 
-/** A change of an order as the stream tells it, at `publishedUs` (Unix microseconds). */
-export function orderEvent(order: ToldOrder, publishedUs: number, simulated: boolean): OrderEvent {
+/** The stream event for a change of an order. `publishedUs`: Unix microseconds. */
+export function orderEvent(order: PublishedOrder, publishedUs: number, simulated: boolean): OrderEvent {
   const { id, version, fill, updatedAtMs } = order;
   return {
     type: 'order',
@@ -32,7 +32,7 @@ export function orderEvent(order: ToldOrder, publishedUs: number, simulated: boo
   };
 }
 
-function orderFields(order: ToldOrder): Omit<OrderObject, 'orderId' | 'genesisHash' | 'quote' | 'timing'> {
+function orderFields(order: PublishedOrder): Omit<OrderObject, 'orderId' | 'genesisHash' | 'quote' | 'timing'> {
   const { version, kind, state, terms, signature, lastValidBlockHeight, fill, createdAtMs, updatedAtMs } = order;
   return {
     version,
@@ -46,7 +46,7 @@ function orderFields(order: ToldOrder): Omit<OrderObject, 'orderId' | 'genesisHa
     publicKey: terms?.publicKey ?? null,
     signature,
     lastValidBlockHeight,
-    // Without terms nobody knows the coins' decimals.
+    // The decimals of the coins are in the terms.
     fill: fill === null || terms === null ? null : fillObject(fill, terms),
     error: errorObject(order),
     createdAtMs,
@@ -81,9 +81,10 @@ function fillObject(fill: OrderFill, { baseDecimals, quoteDecimals }: OrderTerms
   };
 }
 
-function errorObject({ id, error }: ToldOrder): OrderObject['error'] {
+function errorObject({ id, error }: PublishedOrder): OrderObject['error'] {
   if (error === null) return null;
   const { code, message, detailsJson } = error;
-  if (!Object.hasOwn(errorTable, code)) throw new Error(`order ${id} is stored with an error that this version does not know`);
+  if (!Object.hasOwn(errorTable, code))
+    throw new Error(`order ${id} is stored with the error code ${code}, which this version does not have`);
   return { code: code as ErrorCode, message, details: JSON.parse(detailsJson) as Record<string, unknown> };
 }

@@ -9,11 +9,14 @@ import { ordersTopic } from '@sluice/shared/wire/topics.ts';
 import { nowUs } from '../../clock.ts';
 import type { PrivateEvents } from '../../stream/delivery/private-events.ts';
 import { orderEvent } from './order-object.ts';
-import type { ToldOrder } from '../model/order.ts';
+import type { PublishedOrder } from '../model/order.ts';
 
-/** Changes that wait for the bus, beside the one batch that is on its way. Beyond them the oldest is dropped: the store tells the truth, and the next event its version. */
+/**
+ * Most changes that wait for the bus, in addition to the batch that is being published. Beyond that the oldest is dropped: the store still has
+ * the order, and the version in the next event shows that one is missing.
+ */
 export const maxQueuedOrders = 10_000;
-/** Changes encoded and handed to the bus at one time; in between requests get their turn. */
+/** Changes that are encoded and published in one batch. Between two batches the event loop serves requests. */
 const maxBatch = 16;
 const firstPauseMs = 50;
 const maxPauseMs = 2_000;
@@ -21,42 +24,42 @@ const maxPauseMs = 2_000;
 export interface OrderPublisherOptions {
   readonly bus: Pick<Bus, 'publisher'>;
   readonly events: Pick<PrivateEvents, 'entry'>;
-  /** Whether the chain is a simulated one, as far as it is known. */
+  /** Whether the chain is simulated; false while that is unknown. */
   readonly simulated: () => boolean;
   readonly log: Logger;
 }
 
 export interface OrderPublisherCounts {
   published: number;
-  /** Dropped because the bus did not take events for too long. */
+  /** Changes dropped because the bus accepted no events for too long. */
   dropped: number;
   /** Changes that no entry of the bus can carry. */
   refused: number;
-  /** Times that the bus did not take what it was handed. */
+  /** Times that the bus did not accept a batch. */
   failures: number;
 }
 
 export interface OrderPublisher {
   readonly counts: Readonly<OrderPublisherCounts>;
-  /** Tells a change that is stored already. Changes are told in the order of the calls; never throws, waits for nothing. */
-  tell(order: ToldOrder): void;
-  /** Resolves when everything told before was published or dropped. */
+  /** Queues a change that is stored already. Changes are published in the order of the calls. Never throws. */
+  publish(order: PublishedOrder): void;
+  /** Resolves when all changes queued so far were published or dropped. */
   flushed(): Promise<void>;
-  /** Publishes what waits, if the bus takes it at once, and ends. */
+  /** Publishes the queued changes, each batch in one attempt, and ends. */
   close(): Promise<void>;
 }
 
 /** Publishes changes of orders on the channel `orders`, each to the topic of the key that made the order. */
 export function createOrderPublisher({ bus, events, simulated, log }: OrderPublisherOptions): OrderPublisher {
   const counts: OrderPublisherCounts = { published: 0, dropped: 0, refused: 0, failures: 0 };
-  const queue: ToldOrder[] = [];
+  const queue: PublishedOrder[] = [];
   const closing = new AbortController();
   let publisher: BusPublisher | null = null;
-  /** While something waits or is on its way. */
+  /** Null while nothing is queued or being published. */
   let running: Promise<void> | null = null;
 
-  /** Of an order that cannot be told there is no entry: it would keep back all others. */
-  const entriesOf = (orders: readonly ToldOrder[]): BusEntry[] =>
+  /** Leaves out an order that cannot be encoded, because it would block all others. */
+  const entriesOf = (orders: readonly PublishedOrder[]): BusEntry[] =>
     orders.flatMap((order) => {
       try {
         const entry = events.entry(ordersTopic(order.keyId), encodeEvent(orderEvent(order, nowUs(), simulated())));
@@ -68,7 +71,7 @@ export function createOrderPublisher({ bus, events, simulated, log }: OrderPubli
         return [];
       }
     });
-  /** Hands entries to the bus until it took them, or this ends. */
+  /** Publishes entries, and retries until the bus accepts them or the publisher is closed. */
   const deliver = async (entries: readonly BusEntry[]): Promise<void> => {
     let left = entries;
     for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
@@ -101,7 +104,7 @@ export function createOrderPublisher({ bus, events, simulated, log }: OrderPubli
   };
   return {
     counts,
-    tell: (order) => {
+    publish: (order) => {
       if (closing.signal.aborted) return;
       if (queue.length === maxQueuedOrders) {
         queue.shift();

@@ -2,17 +2,17 @@ import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { endStates, type OrderState, type StoredOrder } from '../model/order.ts';
 
-/** Steps that an order takes, in their order, and all of them together. */
+/** The steps of an order, in the order in which they happen, and the total. */
 export const orderSteps = ['quote', 'build', 'simulate', 'sign', 'store', 'send', 'total'] as const;
 export type OrderStep = (typeof orderSteps)[number];
 export type EndState = Extract<OrderState, 'finalized' | 'failed' | 'expired'>;
 
-/** Ended orders that are remembered: a fill that is read later changes an order that was counted. */
+/** Ended orders that are remembered, so that a fill that is read later does not count the order twice. */
 const maxRemembered = 10_000;
 
-/** What this gateway's orders took, and what became of them. */
+/** How long the orders of this gateway took, and how they ended. */
 export class OrderStats {
-  /** Microseconds by step, of the orders that were sent. */
+  /** Microseconds of each step, for orders that were sent. */
   readonly stepsUs = Object.fromEntries(orderSteps.map((step) => [step, new LatencyHistogram()])) as Readonly<
     Record<OrderStep, LatencyHistogram>
   >;
@@ -20,7 +20,7 @@ export class OrderStats {
   stored = 0;
   readonly #remembered = new Set<string>();
 
-  /** An order was sent. A step that was not taken is not there. */
+  /** Call for each order that was sent. `timing` has no entry for a step that was skipped. */
   executed(timing: OrderTiming): void {
     for (const step of orderSteps) {
       const ms = timing[`${step}Ms`];
@@ -28,7 +28,7 @@ export class OrderStats {
     }
   }
 
-  /** An order was stored, or has changed. */
+  /** Call for each order that was inserted or changed. */
   changed({ id, state, version }: Pick<StoredOrder, 'id' | 'state' | 'version'>): void {
     if (version === 1) this.stored++;
     if (!endStates.has(state) || this.#remembered.has(id)) return;

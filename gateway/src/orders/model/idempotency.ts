@@ -1,6 +1,6 @@
-/** An `Idempotency-Key` as it was used: it stands for one body of one endpoint of one owner. */
+/** One use of an `Idempotency-Key`. An owner may use a key of an endpoint for one body only. */
 export interface IdempotencyUse {
-  /** The endpoint's `id`. */
+  /** `id` of the endpoint. */
   readonly endpoint: string;
   readonly key: string;
   /** SHA-256 of the canonical body. */

@@ -1,4 +1,4 @@
-/** Why a signing process gives no signature. `refused`: its policy or the wallet does not allow this message. */
+/** Why a signing process does not sign. `refused`: its policy or the limits of the wallet do not allow this message. */
 export type SignRefusal =
   | { readonly ok: false; readonly reason: 'refused'; readonly rule: string; readonly message: string }
   | { readonly ok: false; readonly reason: 'unknown_wallet' | 'halted' | 'unavailable' };
@@ -7,8 +7,8 @@ export interface Signature {
   readonly ok: true;
   readonly signature: Uint8Array;
   /**
-   * Resolves once the disk has what the signer's log says of it: nothing may leave before, so that no signature is out of which a loss of
-   * power left no trace. Rejects with a `StoreAwayError` where the disk fails.
+   * Resolves once the signer's audit line of this signature is on the disk. Nothing may be sent before, because a loss of power would
+   * otherwise leave a signature without an audit line. Rejects with a `StoreAwayError` if the disk fails.
    */
   readonly audited: () => Promise<void>;
 }
@@ -19,17 +19,17 @@ export type SignVerdict = { readonly ok: true } | SignRefusal;
 export interface SignRequest {
   readonly orderId: string;
   readonly publicKey: string;
-  /** The final message, every byte of it. */
+  /** The complete message to sign. */
   readonly message: Uint8Array;
 }
 
 /**
- * Signs with custodial wallets; a process of its own today, a KMS or an HSM tomorrow. It decodes the message itself and believes
- * nothing that it is told beside it. Never rejects.
+ * Signs with custodial wallets. Today this is a process of its own; it may become a KMS or an HSM. It decides from the decoded message alone,
+ * and ignores what the caller says about it. Methods never reject.
  */
 export interface OrderSigner {
   sign(request: SignRequest): Promise<SignOutcome>;
-  /** What `sign` would say now. Nothing is signed, or counted against a limit. */
+  /** The decision that `sign` would make now. Signs nothing and counts nothing against a limit. */
   judge(request: SignRequest): Promise<SignVerdict>;
   close(): Promise<void>;
 }

@@ -3,10 +3,10 @@ import { orderKinds, orderStates, type OrderKind, type OrderState } from '@sluic
 
 export { orderKinds, orderStates, type OrderKind, type OrderState };
 
-/** States that nothing follows. */
+/** States that an order never leaves. */
 export const endStates: ReadonlySet<OrderState> = new Set(['finalized', 'failed', 'expired']);
 
-/** What the caller asked for, as far as it follows an order to its end. */
+/** The parts of the request that an order retains to its end. */
 export interface OrderTerms {
   readonly side: 'buy' | 'sell';
   readonly mint: string;
@@ -19,25 +19,25 @@ export interface OrderTerms {
   readonly publicKey: string;
 }
 
-/** What a landed transaction did, read from the transaction itself. Raw amounts. */
+/** What a landed transaction did, read from the transaction itself. Amounts are raw units. */
 export interface OrderFill {
   readonly pool: VenueName;
   readonly baseAmount: bigint;
-  /** Through the pool, fees apart. */
+  /** The pool's side of the trade, without fees. */
   readonly quoteAmount: bigint;
-  /** What the wallet paid (buy) or received (sell), all fees of the venue inside. */
+  /** What the wallet paid (buy) or received (sell), including all fees of the venue. */
   readonly traderQuote: bigint;
   readonly venueFees: bigint;
-  /** Base fee and priority fee, lamports. */
+  /** Base fee and priority fee, in lamports. */
   readonly networkFee: bigint;
-  /** Rent of accounts that were made, less that of accounts closed, and tips; lamports, may be negative. */
+  /** Rent of created accounts minus rent of closed accounts, plus tips, in lamports. May be negative. */
   readonly otherLamports: bigint;
   readonly slot: number;
-  /** Unix seconds; null where not known. */
+  /** Unix seconds; null if unknown. */
   readonly blockTime: number | null;
 }
 
-/** The one message of an order. */
+/** The message of an order, signed. An order has exactly one. */
 export interface SignedMessage {
   readonly signature: string;
   readonly signedBytes: Uint8Array;
@@ -45,8 +45,8 @@ export interface SignedMessage {
   readonly lastValidBlockHeight: number;
 }
 
-/** What is told of an order whenever it changes. */
-export interface ToldOrder {
+/** The fields of an order that its events are made from. An event is published at each change. */
+export interface PublishedOrder {
   readonly id: string;
   readonly kind: OrderKind;
   readonly keyId: string;
@@ -55,43 +55,43 @@ export interface ToldOrder {
   readonly signature: string | null;
   readonly lastValidBlockHeight: number | null;
   readonly fill: OrderFill | null;
-  /** Why it failed: an error code of the table with its details as JSON; null otherwise. */
+  /** Why it failed: a code of the error table, with details as JSON. Null if it did not fail. */
   readonly error: { readonly code: string; readonly message: string; readonly detailsJson: string } | null;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** Counts up with every change: a writer that saw an older one changes nothing. */
+  /** Grows by 1 with each change. A writer that read an older version changes nothing. */
   readonly version: number;
 }
 
-/** What it takes to bring an order to its end. Where `signedBytes` stands, exactly this message may land, once, up to `lastValidBlockHeight`. */
-export interface OpenOrder extends ToldOrder {
+/** What is needed to follow an order to its end. Only `signedBytes` may land for it: once, and no later than `lastValidBlockHeight`. */
+export interface OpenOrder extends PublishedOrder {
   readonly signedBytes: Uint8Array | null;
 }
 
-/** An order as the store has it. */
+/** An order as it is stored. */
 export interface StoredOrder extends OpenOrder {
   readonly accountId: string | null;
-  /** `getGenesisHash` of the chain that it was made on; null where the version that stored it did not ask. */
+  /** `getGenesisHash` of the chain that it was made on; null if that was not known when it was stored. */
   readonly genesisHash: string | null;
-  /** The answer's `quote` object, as JSON; null where nothing was quoted (`sent`). */
+  /** The `quote` object of the answer, as JSON; null if nothing was quoted (`sent`). */
   readonly quoteJson: string | null;
   readonly blockhash: string | null;
-  /** Milliseconds by step, as the server measured them, as JSON. */
+  /** Milliseconds of each step, as the server measured them, as JSON. */
   readonly timingJson: string | null;
 }
 
-/** An order before the store gave it a version. */
+/** An order that is not stored yet. The store gives it a version. */
 export type NewOrder = Omit<StoredOrder, 'version' | 'updatedAtMs'>;
 
-/** The fields of an order that change; fields that are not named stay. The message of an order never changes. */
+/** New values for the fields of an order that can change. Omitted fields stay as they are. The message of an order never changes. */
 export interface OrderChange {
   readonly state?: OrderState;
   readonly fill?: OrderFill;
   readonly error?: NonNullable<StoredOrder['error']>;
 }
 
-/** No more of an order than is told of it: what is held for as long as it is open. */
-export function toldOf(order: ToldOrder): ToldOrder {
+/** Copies only the fields of `PublishedOrder`, so that an open order stays small in memory. */
+export function publishedFields(order: PublishedOrder): PublishedOrder {
   const { id, kind, keyId, state, terms, signature, lastValidBlockHeight, fill, error, createdAtMs, updatedAtMs, version } = order;
   return { id, kind, keyId, state, terms, signature, lastValidBlockHeight, fill, error, createdAtMs, updatedAtMs, version };
 }

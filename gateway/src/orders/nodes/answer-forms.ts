@@ -1,12 +1,12 @@
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 
-/** Checks of what nodes answer. Null stands for anything that is not of the documented form. */
+/** Readers for answers of nodes. They return null for anything that is not of the documented form. */
 
 export function countOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-/** Lamports; beyond 2^53 (nine million SOL) JSON's doubles have rounded them. */
+/** Lamports. Values beyond 2^53 (nine million SOL) are rounded, because JSON numbers are doubles. */
 export function lamportsOf(value: unknown): bigint | null {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? BigInt(value) : null;
 }
@@ -15,7 +15,7 @@ export function linesOf(value: unknown): readonly string[] | null {
   return Array.isArray(value) && value.every((line) => typeof line === 'string') ? value : null;
 }
 
-/** `context.slot` and `value` of an answer; null where the slot is none, or one that the chain cannot have reached. */
+/** `context.slot` and `value` of an answer. Null if the slot is not a number, or one that the chain cannot have reached. */
 export function contextOf(answer: unknown, newestSlot: number): { readonly slot: number; readonly value: unknown } | null {
   if (!isRecord(answer) || !isRecord(answer['context'])) return null;
   const slot = countOf(answer['context']['slot']);

@@ -5,16 +5,16 @@ import { countVotes } from '@sluice/shared/solana/quorum/votes.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { SendNode } from './nodes.ts';
 
-/** How often nodes are asked while it is not known of which chain they are, and how often after that. */
+/** How often nodes are asked while their chain is unknown, and how often after that. */
 const firstLookEveryMs = 500;
 const lookEveryMs = 10_000;
 
-/** Of which chain the nodes are, by `getGenesisHash`. `contradicted`: they are of several, or of another than before. */
-export type ChainStanding = { readonly kind: 'known'; readonly genesisHash: string } | { readonly kind: 'unknown' | 'contradicted' };
+/** The chain of the nodes, by `getGenesisHash`. `contradicted`: the nodes belong to several chains, or to another chain than before. */
+export type ChainStatus = { readonly kind: 'known'; readonly genesisHash: string } | { readonly kind: 'unknown' | 'contradicted' };
 
 export interface ChainIdentity {
-  readonly standing: ChainStanding;
-  /** The genesis hash as soon as it is known; null where it ended before. */
+  readonly status: ChainStatus;
+  /** Resolves with the genesis hash as soon as it is known, or with null if `signal` fires before. */
   readonly known: Promise<string | null>;
 }
 
@@ -25,13 +25,13 @@ export interface ChainIdentityOptions {
 }
 
 /**
- * Asks every node of which chain it is, and goes on asking: behind an address another chain may be begun. What more than half of those that
- * answer say counts, and for as long as the process lives it must not change; a node that never answers keeps nobody waiting for longer.
+ * Asks every node repeatedly which chain it belongs to, because another chain may be started behind the same address. The majority of the nodes
+ * that answer decides; a node that never answers does not delay the decision. The chain must not change while the process runs.
  */
 export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions): ChainIdentity {
-  /** What each node told last; null where it has not. */
-  const told: (string | null)[] = nodes.map(() => null);
-  let standing: ChainStanding = { kind: 'unknown' };
+  /** The last answer of each node; null if it has not answered. */
+  const answers: (string | null)[] = nodes.map(() => null);
+  let status: ChainStatus = { kind: 'unknown' };
   let own: string | null = null;
   let isMissed = false;
   let disputed = false;
@@ -39,24 +39,24 @@ export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions)
   const known = new Promise<string | null>((resolve) => (give = resolve));
   signal.addEventListener('abort', () => give(null), { once: true });
 
-  const judge = (): { readonly standing: ChainStanding; readonly isDisputed: boolean } => {
-    const votes = told.flatMap((value, endpoint) => (value === null ? [] : [{ endpoint, value }]));
+  const judge = (): { readonly status: ChainStatus; readonly isDisputed: boolean } => {
+    const votes = answers.flatMap((value, endpoint) => (value === null ? [] : [{ endpoint, value }]));
     const verdict = countVotes(votes, { endpoints: nodes.length, waiting: 0 }, (one, other) => one === other);
-    if (verdict.kind === 'contradicted') return { standing: { kind: 'contradicted' }, isDisputed: true };
-    if (verdict.kind !== 'agreed') return { standing: { kind: 'unknown' }, isDisputed: false };
+    if (verdict.kind === 'contradicted') return { status: { kind: 'contradicted' }, isDisputed: true };
+    if (verdict.kind !== 'agreed') return { status: { kind: 'unknown' }, isDisputed: false };
     const genesisHash = verdict.votes[0]!.value;
-    // Orders bear the hash of the chain that they were made on: another one is none that this process may go on with.
-    if (own !== null && own !== genesisHash) return { standing: { kind: 'contradicted' }, isDisputed: true };
-    return { standing: { kind: 'known', genesisHash }, isDisputed: verdict.outvoted.length > 0 };
+    // Orders contain the genesis hash of their chain, so this process must not continue on another chain.
+    if (own !== null && own !== genesisHash) return { status: { kind: 'contradicted' }, isDisputed: true };
+    return { status: { kind: 'known', genesisHash }, isDisputed: verdict.outvoted.length > 0 };
   };
   const look = async (): Promise<void> => {
-    await Promise.all(nodes.map(async ({ rpc }, index) => (told[index] = (await askGenesis(rpc, signal)) ?? told[index]!)));
+    await Promise.all(nodes.map(async ({ rpc }, index) => (answers[index] = (await askGenesis(rpc, signal)) ?? answers[index]!)));
     if (signal.aborted) return;
-    const { standing: now, isDisputed } = judge();
+    const { status: now, isDisputed } = judge();
     const wasDisputed = disputed;
-    [standing, disputed] = [now, isDisputed];
+    [status, disputed] = [now, isDisputed];
     if (isDisputed && !wasDisputed) {
-      log.error({ own, told: nodes.map(({ name }, index) => ({ name, genesisHash: told[index] })) }, 'chain_contradicted');
+      log.error({ own, answers: nodes.map(({ name }, index) => ({ name, genesisHash: answers[index] })) }, 'chain_contradicted');
     }
     if (now.kind === 'unknown' && !isMissed) {
       isMissed = true;
@@ -70,36 +70,36 @@ export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions)
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {
       await look();
-      await pause(standing.kind === 'known' ? lookEveryMs : firstLookEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await pause(status.kind === 'known' ? lookEveryMs : firstLookEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   };
   void watch();
   return {
-    get standing() {
-      return standing;
+    get status() {
+      return status;
     },
     known,
   };
 }
 
-/** Null where the node does not answer, or with something else: what it told before stands. */
+/** Null if the node gives no usable answer. Its last answer then still counts. */
 async function askGenesis(rpc: SendNode['rpc'], signal: AbortSignal): Promise<string | null> {
   try {
     const answer = await rpc.call('getGenesisHash', [], signal);
     return typeof answer === 'string' && isAddress(answer) ? answer : null;
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    // It is asked again, and while nobody tells, orders are refused.
+    // The node is asked again. While no node answers, orders are refused.
     return null;
   }
 }
 
-/** The chain that an order may be made on now, or why on none. */
-export function chainForOrder({ standing }: Pick<ChainIdentity, 'standing'>) {
-  if (standing.kind === 'known') return standing;
+/** The chain on which an order may be made now, or the refusal. */
+export function chainForOrder({ status }: Pick<ChainIdentity, 'status'>) {
+  if (status.kind === 'known') return status;
   const message =
-    standing.kind === 'unknown'
-      ? 'No node has told yet of which chain it is.'
-      : 'The nodes of this server are not of one and the same chain.';
+    status.kind === 'unknown'
+      ? 'No node has reported yet which chain it belongs to.'
+      : 'The nodes of this server do not all belong to the same chain.';
   return { error: 'UPSTREAM_UNAVAILABLE', message, retryAfterSeconds: 1 } as const;
 }

@@ -1,8 +1,8 @@
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 
-/** One RPC endpoint, asked by itself: what one says is held against what the others say. */
+/** One RPC endpoint. Each endpoint is asked separately, so that answers can be compared. */
 export interface SendNode {
-  /** `rpc 1`, `rpc 2` …: for logs and counters; addresses may hold keys. */
+  /** `rpc 1`, `rpc 2` …: for logs and counters. Addresses are not shown, because they may contain API keys. */
   readonly name: string;
   readonly rpc: Rpc;
 }

@@ -1,8 +1,8 @@
-/** At most so many at a time; further ones wait in the order in which they came. */
+/** A semaphore with a bounded queue: at most `maxRunning` at a time; the others wait in order of arrival. */
 export interface Turns {
-  /** Resolves to what gives the turn back (once); null where too many wait. */
+  /** Resolves with a function that gives the turn back; call it once. Resolves with null if too many wait already. */
   take(): Promise<(() => void) | null>;
-  /** Whether nobody would have to wait. */
+  /** Whether `take` would resolve without waiting. */
   readonly free: boolean;
 }
 
@@ -10,13 +10,13 @@ export function createTurns(maxRunning: number, maxWaiting: number): Turns {
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  function giver(): () => void {
+  function releaser(): () => void {
     let held = true;
     return () => {
       if (!held) return;
       held = false;
       const next = waiting.shift();
-      // The turn goes from hand to hand: whoever comes in between finds none free.
+      // Passes the turn on directly, so that a newcomer cannot get it first.
       if (next === undefined) running--;
       else next();
     };
@@ -29,11 +29,11 @@ export function createTurns(maxRunning: number, maxWaiting: number): Turns {
     async take() {
       if (running < maxRunning) {
         running++;
-        return giver();
+        return releaser();
       }
       if (waiting.length >= maxWaiting) return null;
       await new Promise<void>((resolve) => waiting.push(resolve));
-      return giver();
+      return releaser();
     },
   };
 }

@@ -21,7 +21,7 @@ export async function refusedByHalt(halt: Pick<Halt, 'status'>): Promise<Refusal
   return status === 'running' ? null : status === 'halted' ? halted : haltUnknown;
 }
 
-/** The refusal for an error of a node or of the store. Throws any other error again: it is a bug. */
+/** The refusal for an error of a node or of the store. Rethrows any other error, which is a bug. */
 export function refusalOf(error: unknown): Refusal {
   const message = error instanceof RpcError ? 'No node of the chain answers.' : 'The store does not answer.';
   if (error instanceof RpcError || error instanceof StoreAwayError) return { error: 'UPSTREAM_UNAVAILABLE', message, retryAfterSeconds: 1 };

@@ -7,16 +7,16 @@ import type { OrderFollower } from '../follow/order-follower.ts';
 import type { FirstRound } from '../send/first-round.ts';
 
 /**
- * What is told of an order whose insert nobody answered: it may be stored, and then it will be sent. Throws what is no fault of the
- * store's again.
+ * The refusal of an order whose insert the store did not answer. If the order is stored, it will be sent. Rethrows an error that does not
+ * come from the store.
  */
-export function perhapsStored(error: unknown, { id, signature }: Pick<NewOrder, 'id' | 'signature'>) {
+export function unansweredInsert(error: unknown, { id, signature }: Pick<NewOrder, 'id' | 'signature'>) {
   if (!(error instanceof StoreAwayError)) throw error;
-  const message = 'The store did not answer: the order may be sent, or not. It is told under its id, and its signature is known.';
+  const message = 'The store did not answer, so the order may or may not be sent. Look it up by its id or its signature.';
   return { error: 'UPSTREAM_UNAVAILABLE', message, details: { orderId: id, signature }, retryAfterSeconds: 1 } as const;
 }
 
-/** Sends signed bytes by all lanes at once, each once. Never rejects. */
+/** Sends signed bytes once on each lane, on all lanes at the same time. Never rejects. */
 export type SendFirst = (signature: string, wire: Uint8Array) => Promise<FirstRound>;
 
 interface FirstSendParts {
@@ -26,13 +26,13 @@ interface FirstSendParts {
   readonly sendFirst: SendFirst;
 }
 
-/** A request waits for a node's acknowledgement until this long after it began, and at least for `leastAcknowledgeMs`. */
+/** A request waits for a node's acknowledgement until this long after its start, and at least `leastAcknowledgeMs`. */
 const answerWithinMs = 950;
 const leastAcknowledgeMs = 50;
 
 /**
- * Sends an order that is stored as submitted, and has it followed. Nothing that fails after the first byte makes the order fail, because a
- * caller who is told of a failure places the order again. The follower stores what becomes of it. `startedMs`: when the request began.
+ * Sends an order that is stored as submitted, and starts to follow it. After the first byte no error makes the order fail, because a caller
+ * who receives a failure places the order again. The follower stores the result. `startedMs`: when the request began (`performance.now()`).
  */
 export async function firstSend(
   order: OpenOrder,
@@ -42,16 +42,16 @@ export async function firstSend(
 ): Promise<OpenOrder> {
   const { signature } = order;
   if (signature === null) throw new Error(`order ${order.id} has no message`);
-  // The bytes leave first: to hand the order over takes longer than nodes need to be told.
+  // Sends before it follows: handing the order to the follower takes longer than the first byte.
   const first = sendFirst(signature, wire);
   follower.follow(order);
-  const settled = first.then(({ kind }) => (kind === 'unanswered' ? noteSilence() : order));
+  const answered = first.then(({ kind }) => (kind === 'unanswered' ? noteSilence() : order));
   let timer: NodeJS.Timeout | undefined;
   const unacknowledged = new Promise<OpenOrder>((resolve) => {
     const leftMs = startedMs + answerWithinMs - performance.now();
     timer = setTimeout(() => resolve(order), Math.max(leastAcknowledgeMs, leftMs));
   });
-  return await Promise.race([settled, unacknowledged]).finally(() => clearTimeout(timer));
+  return await Promise.race([answered, unacknowledged]).finally(() => clearTimeout(timer));
 
   async function noteSilence(): Promise<OpenOrder> {
     try {

@@ -1,12 +1,12 @@
 import type { IdempotencyUse } from '../model/idempotency.ts';
 
-/** Requests that may be under way with an `Idempotency-Key`; one more is told to come back. */
+/** Most requests at a time with an `Idempotency-Key`. Another one is refused as busy. */
 const maxLocks = 10_000;
 
-/** `busy`: a request with this key is under way. `other`: with another body. */
+/** `busy`: another request with this key is running. `other`: it has another body. */
 export type KeyLock = { readonly kind: 'held'; release(): void } | { readonly kind: 'busy' } | { readonly kind: 'other' };
 
-/** Which keys are in use by requests of this gateway, before the store knows of them. */
+/** The keys that requests of this gateway use now. The store does not know them until their orders are inserted. */
 export class KeyLocks {
   readonly #held = new Map<string, Uint8Array>();
 

@@ -3,7 +3,7 @@ import type { QuoteRefusal } from '../../quote/quoted.ts';
 import type { InsertOutcome } from '../../store/order-table.ts';
 import { replayedTrade } from './trade-answer.ts';
 
-/** Why an order was not placed: an error code of the table, with its details. */
+/** Why an order was not placed: a code of the error table, with details. */
 export type Refusal = QuoteRefusal & { readonly retryAfterSeconds?: number };
 
 /** `isReplay`: the answer describes an order that an earlier call with the same `Idempotency-Key` placed. */
@@ -18,7 +18,7 @@ export function placedNow<Answer>(answer: Answer): Placed<Answer> {
   return { answer, isReplay: false };
 }
 
-/** The outcome of an order that was not stored: the store has it already, its key is in use, or the wallet's day has no room for it. */
+/** The outcome if the order was not inserted: it exists already, its key is in use, or it exceeds the daily limit of the wallet. */
 export function notStored(outcome: Exclude<InsertOutcome, { kind: 'stored' }>, startedMs: number): Outcome {
   switch (outcome.kind) {
     case 'replay':

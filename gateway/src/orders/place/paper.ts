@@ -13,7 +13,7 @@ export interface PaperParts extends PrepareParts {
   readonly gatewayId: string;
 }
 
-/** Fills the order by its quote, on live state, without a signature. */
+/** Fills the order at its quote on live state. Signs and sends nothing. */
 export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promise<Outcome> {
   const { request, startedMs, use } = admitted;
   const prepared = await prepareTrade(request, parts);
@@ -22,8 +22,8 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
   if (short !== null) return short;
   const { quoteMs, buildMs } = prepared;
   const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };
-  const told = { signature: null, simulation: null, timing, paper: true } as const;
-  if (request.dryRun) return placedNow(tradeAnswer(request, prepared, { ...told, orderId: null, status: 'simulated', dryRun: true }));
+  const common = { signature: null, simulation: null, timing, paper: true } as const;
+  if (request.dryRun) return placedNow(tradeAnswer(request, prepared, { ...common, orderId: null, status: 'simulated', dryRun: true }));
   const order = newOrderOf(admitted, prepared, {
     id: newOrderId(Date.now()),
     state: 'finalized',
@@ -34,7 +34,7 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
   });
   const inserted = await parts.ledger.insert(order, { idempotency: use, spend: null, followedBy: parts.gatewayId });
   if (inserted.kind !== 'stored') return notStored(inserted, startedMs);
-  return placedNow(tradeAnswer(request, prepared, { ...told, orderId: inserted.order.id, status: inserted.order.state }));
+  return placedNow(tradeAnswer(request, prepared, { ...common, orderId: inserted.order.id, status: inserted.order.state }));
 }
 
 function fillOf({ quoted, priorityFeeLamports, slot }: PreparedTrade): OrderFill {

@@ -23,7 +23,7 @@ import type { HotState } from '../state/hot-state.ts';
 import type { OwnOrders } from '../state/own-orders.ts';
 import { halted, refusedByHalt, tooManyOpen, tradingOff, withKey } from './admission.ts';
 import { newOrderOf, type Admitted } from './admitted.ts';
-import { firstSend, perhapsStored, type SendFirst } from './first-send.ts';
+import { firstSend, unansweredInsert, type SendFirst } from './first-send.ts';
 import { KeyLocks } from './key-locks.ts';
 import { notStored, overDayLimit, placedNow, type Outcome, type Refusal } from './outcome.ts';
 import { tradeOnPaper } from './paper.ts';
@@ -32,14 +32,14 @@ import type { WalletAccess } from './wallet-access.ts';
 
 export interface PlaceParts {
   readonly mode: 'off' | 'paper' | 'live';
-  readonly chain: Pick<ChainIdentity, 'standing'>;
+  readonly chain: Pick<ChainIdentity, 'status'>;
   readonly state: HotState;
   readonly ownOrders: OwnOrders;
   readonly builder: MessageBuilder;
   /** Tips that custodial orders pay to the lanes that require one. */
   readonly laneTips: readonly LaneTip[];
   readonly simulator: Pick<Simulator, 'simulate'>;
-  /** How many RPC endpoints are asked. */
+  /** Number of RPC endpoints. */
   readonly endpoints: number;
   readonly signer: OrderSigner;
   readonly halt: Pick<Halt, 'status'>;
@@ -137,11 +137,11 @@ async function dryRun(
   if (!verdict.ok) return refusedBySigner(verdict);
   const spentLamports = await orders.spentLamports(publicKey, nowMs);
   if (spentLamports + prepared.lamportsNeeded > maxDayLamports) return overDayLimit({ spentLamports, limitLamports: maxDayLamports });
-  const told = { orderId: null, status: 'simulated', signature: null, simulation, dryRun: true } as const;
-  return placedNow(tradeAnswer(request, prepared, { ...told, timing: { totalMs: performance.now() - startedMs, ...timing } }));
+  const outcome = { orderId: null, status: 'simulated', signature: null, simulation, dryRun: true } as const;
+  return placedNow(tradeAnswer(request, prepared, { ...outcome, timing: { totalMs: performance.now() - startedMs, ...timing } }));
 }
 
-/** Signs the checked message. Nothing was stored, shown to a node or sent yet. */
+/** Signs the checked message. Nothing was stored or sent yet, and no node has seen the signature. */
 async function sign({ request }: Admitted, passed: CheckedTrade, parts: PlaceParts): Promise<Signed | Refusal> {
   const orderId = newOrderId(Date.now());
   const { built, blockhash } = passed.prepared;
@@ -181,7 +181,7 @@ function refusedBySigner(outcome: SignRefusal): Refusal {
 async function send(admitted: Admitted, signed: Signed, parts: PlaceParts): Promise<Outcome> {
   const { ledger } = parts;
   const { startedMs, request } = admitted;
-  // The last check: after it the order may be on its way.
+  // The last check of the halt: after it the order may be sent.
   const stopped = await refusedByHalt(parts.halt);
   if (stopped !== null) return stopped;
   const beforeMs = performance.now();
@@ -195,10 +195,10 @@ async function send(admitted: Admitted, signed: Signed, parts: PlaceParts): Prom
   });
   const inserted = await Promise.all([stored, signed.audited()]).then(
     ([outcome]) => outcome,
-    (error: unknown) => perhapsStored(error, order),
+    (error: unknown) => unansweredInsert(error, order),
   );
   if ('error' in inserted) return inserted;
-  // Another order has this very message, and only one of the two could land.
+  // Another order has the same message, and only one of the two could land.
   if (inserted.kind === 'known') {
     const alike = 'This wallet already has the most identical orders that one blockhash allows. Try again in a second.';
     return { error: 'RATE_LIMIT', message: alike, retryAfterSeconds: 1 };

@@ -16,7 +16,7 @@ import type { NewOrder, StoredOrder } from '../model/order.ts';
 import { ownerOf, type Owner } from '../model/owner.ts';
 import { chainForOrder } from '../nodes/chain-identity.ts';
 import { refusedByHalt, tooManyOpen, tradingOff, withKey } from './admission.ts';
-import { firstSend, perhapsStored } from './first-send.ts';
+import { firstSend, unansweredInsert } from './first-send.ts';
 import { KeyLocks } from './key-locks.ts';
 import { placedNow, type Outcome } from './outcome.ts';
 import type { PlaceParts } from './place-order.ts';
@@ -31,8 +31,8 @@ export type SendSignedParts = Omit<
 };
 
 /**
- * Longest life of a caller's blockhash, in blocks from the newest confirmed block that is known here: its own 150, and the number of
- * blocks that the caller's node may be ahead.
+ * Longest life of a caller's blockhash, in blocks after the newest confirmed block that is known here: the 150 of every blockhash, plus the
+ * blocks by which the caller's node may be ahead.
  */
 const longestLife = 150 + 64;
 const onPaper = { ...tradingOff, message: 'This server trades on paper (TRADING=paper), and sends nothing.' };
@@ -84,7 +84,7 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
     const known = await parts.orders.lookUp(ownerOf(owner), use, Date.now());
     if (known.kind !== 'fresh') return knownBefore(known, startedMs);
   }
-  // A transaction that landed already would fail its simulation.
+  // Looked up first, because a transaction that has landed already fails in a simulation.
   const known = (await parts.orders.bySignature(transaction.signatures[0]!)).find((order) => ownerOf(order) === ownerOf(owner));
   if (known !== undefined) return knownBefore({ kind: 'known', order: known }, startedMs);
   const stopped = await refusedByHalt(parts.halt);
@@ -107,14 +107,14 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   const height = state.blockHeight();
   const lastValidBlockHeight = height === null ? null : height.height + longestLife;
   const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
-  // The last check: after it the order may be on its way.
+  // The last check of the halt: after it the order may be sent.
   const stoppedMeanwhile = await refusedByHalt(parts.halt);
   if (stoppedMeanwhile !== null) return stoppedMeanwhile;
   const timingJson = JSON.stringify(rounded({ totalMs: simulatedMs - startedMs, ...timing }));
-  const wanted = newOrder(sent, { genesisHash: chain.genesisHash, terms, lastValidBlockHeight, timingJson });
+  const unstored = newOrder(sent, { genesisHash: chain.genesisHash, terms, lastValidBlockHeight, timingJson });
   const inserted = await ledger
-    .insert(wanted, { idempotency: use, spend: null, followedBy: parts.gatewayId })
-    .catch((error: unknown) => perhapsStored(error, wanted));
+    .insert(unstored, { idempotency: use, spend: null, followedBy: parts.gatewayId })
+    .catch((error: unknown) => unansweredInsert(error, unstored));
   if ('error' in inserted) return inserted;
   if (inserted.kind !== 'stored') return knownBefore(inserted, startedMs);
   const sentMs = performance.now();

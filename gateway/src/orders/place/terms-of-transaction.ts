@@ -5,12 +5,12 @@ import { isVenue, readTrade, type Trade } from '../../signer/trade-instruction.t
 import type { OrderTerms } from '../model/order.ts';
 import type { HotState } from '../state/hot-state.ts';
 
-/** A transaction waits for its coin's decimals no longer than this. */
+/** Longest wait for the decimals of the coin. */
 const withinMs = 400;
 
 /**
- * What a caller's own transaction trades, so that its fill can be told. Null where it is not one trade of its fee payer's, on the coin's
- * own pool, or where nobody tells the coins' decimals: the order is then followed without a fill.
+ * What a caller's own transaction trades; needed to read its fill. Null if it does not contain exactly one trade by its fee payer in a known
+ * pool of the coin, or if the decimals cannot be read in time. The order is then followed without a fill.
  */
 export async function termsOfTransaction(transaction: DecodedTransaction, state: Pick<HotState, 'market'>): Promise<OrderTerms | null> {
   const trade = tradeOf(transaction);
@@ -31,7 +31,7 @@ export async function termsOfTransaction(transaction: DecodedTransaction, state:
   };
 }
 
-/** The one trade in it. Accounts of lookup tables are not known here: an instruction that names some is none that can be read. */
+/** The only trade in the transaction. Instructions with accounts of lookup tables are not read, because the tables are unknown here. */
 function tradeOf({ accountKeys, instructions }: DecodedTransaction): Trade | null {
   const [wallet = ''] = accountKeys;
   const trades = instructions.flatMap(({ programIdIndex, accountIndexes, data }) => {
@@ -50,7 +50,7 @@ async function marketOf(mint: string, state: Pick<HotState, 'market'>) {
     return read?.result.kind === 'market' ? read.result.market : null;
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    // It is sent all the same: that its fill is told matters less.
+    // The transaction is sent anyway. Only its fill will be missing.
     return null;
   } finally {
     late.abort();

@@ -17,7 +17,7 @@ export interface TradeOutcome {
   readonly paper?: true;
 }
 
-/** What the prepared trade was quoted at, with the bounds that stand in its message. */
+/** The quote of the prepared trade, with the bounds in its message. */
 export function tradedQuote({ order: { mint } }: TradeRequest, { quoted, bounds, tipLamports }: PreparedTrade): QuoteObject {
   const { quote, market, pool, quoteDecimals } = quoted;
   const { decimals: baseDecimals } = market;
@@ -38,7 +38,7 @@ export function termsOf({ order: { side, mint }, publicKey }: TradeRequest, { qu
   };
 }
 
-/** What is traded, where and for whom, as every answer tells it. */
+/** What is traded, where and for whom: fields of every answer about a trade. */
 export function termsJson(
   request: TradeRequest,
   prepared: PreparedTrade,
@@ -47,12 +47,12 @@ export function termsJson(
   return { side, mint, pool, poolAddress, quoteMint, publicKey };
 }
 
-/** The answer of a trade that was made now. */
+/** The answer for a trade of this request. */
 export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outcome: TradeOutcome): TradeAnswer {
-  const { orderId, lastValidBlockHeight = null, timing, ...told } = outcome;
+  const { orderId, lastValidBlockHeight = null, timing, ...rest } = outcome;
   return {
     orderId,
-    ...told,
+    ...rest,
     ...termsJson(request, prepared),
     quote: tradedQuote(request, prepared),
     lastValidBlockHeight,
@@ -61,7 +61,7 @@ export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outc
   };
 }
 
-/** The answer of an order that was made before, as it is now; null where it is no trade. */
+/** The answer for an order of an earlier request, in its current state. Null if the order is not a quoted trade. */
 export function replayedTrade(order: StoredOrder, totalMs: number): TradeAnswer | null {
   const { orderId, status, signature, lastValidBlockHeight, quote, timing, error } = orderObject(order);
   const { terms } = order;
@@ -88,14 +88,14 @@ export function replayedTrade(order: StoredOrder, totalMs: number): TradeAnswer 
 
 const steps = ['quoteMs', 'buildMs', 'simulateMs', 'signMs', 'storeMs', 'sendMs'] as const;
 
-/** Milliseconds with microseconds, the steps in their order. */
+/** Rounds to microseconds. The steps are in the order in which they happen. */
 export function rounded(timing: OrderTiming): OrderTiming {
-  const told: { -readonly [step in keyof OrderTiming]: OrderTiming[step] } = { totalMs: inMicroseconds(timing.totalMs) };
+  const result: { -readonly [step in keyof OrderTiming]: OrderTiming[step] } = { totalMs: inMicroseconds(timing.totalMs) };
   for (const step of steps) {
     const ms = timing[step];
-    if (ms !== undefined) told[step] = inMicroseconds(ms);
+    if (ms !== undefined) result[step] = inMicroseconds(ms);
   }
-  return told;
+  return result;
 }
 
 function inMicroseconds(ms: number): number {

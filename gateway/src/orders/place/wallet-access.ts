@@ -9,15 +9,15 @@ export function mayUseWallet(owner: Pick<Owner, 'accountId'>, wallet: Pick<Store
 
 /** Which wallets a key may use. */
 export interface WalletAccess {
-  /** False also where there is no such wallet: whose it is, is nobody's business. Rejects where the store does not answer. */
+  /** Also false if there is no such wallet, so that a caller cannot find out whether it exists. Rejects if the store does not answer. */
   mayUse(owner: Pick<Owner, 'accountId'>, publicKey: string): Promise<boolean>;
-  /** The one wallet of the account that a key is of; null where it has none or several. Rejects where the store does not answer. */
+  /** The only wallet of the account of a key; null if the account has none or several. Rejects if the store does not answer. */
   onlyOne(owner: Pick<Owner, 'accountId'>): Promise<string | null>;
 }
 
-/** Asks the store once for each wallet: whose one is never changes. */
+/** Asks the store once for each wallet, because the owner of a wallet never changes. */
 export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'publicKeysOf'>, keystore: string): WalletAccess {
-  // As many as a keystore holds at most.
+  // Bounded by the number of wallets in the keystore.
   const known = new Map<string, Pick<StoredWallet, 'accountId'>>();
   return {
     async mayUse(owner, publicKey) {
@@ -26,7 +26,7 @@ export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'p
       known.set(publicKey, wallet);
       return mayUseWallet(owner, wallet);
     },
-    // Never remembered: an account may get another one.
+    // Not cached, because the account may get another wallet.
     async onlyOne({ accountId }) {
       const [first = null, second] = await wallets.publicKeysOf(keystore, accountId ?? operatorAccountId, 2);
       return second === undefined ? first : null;

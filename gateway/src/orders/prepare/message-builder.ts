@@ -19,26 +19,26 @@ export interface BuildRequest extends Omit<Surroundings, 'laneTips'> {
   readonly order: Omit<TradeOrder, 'recipient'>;
   readonly microLamportsPerUnit: bigint | PriceOf;
   /** Tips to add while the message has room; the last one is left out first. */
-  readonly wantedTips?: readonly LaneTip[];
+  readonly requestedTips?: readonly LaneTip[];
   /** Base58. */
   readonly blockhash: string;
 }
 
 export interface BuiltMessage {
-  /** v0; the order's user is the only signer and pays the fee. */
+  /** Version 0. The user of the order is the only signer and pays the fee. */
   readonly message: Uint8Array;
   readonly computeUnitLimit: number;
   readonly microLamportsPerUnit: bigint;
   /** Accounts that the transaction locks for writing. */
   readonly writableAccounts: readonly string[];
-  /** Those of the request's `wantedTips` that fit. */
+  /** The tips of `requestedTips` that fit into the message. */
   readonly laneTips: readonly Tip[];
   /** The trade instruction, its token accounts, and the accounts that the program may create. */
   readonly trade: BuiltTrade;
 }
 
 export interface MessageBuilder {
-  /** Throws TypeError for an invalid address; RangeError for a number that is no u64, or a message that fits no transaction. */
+  /** Throws TypeError for an invalid address; RangeError for a number that is not a u64, or a message that is too long for a transaction. */
   build(request: BuildRequest): BuiltMessage;
   /** Messages that reused a template, and messages that were compiled. */
   readonly counters: { readonly filled: number; readonly compiled: number };
@@ -54,9 +54,9 @@ interface Found {
 }
 
 /** Each wallet starts at another account, so that together they use all of them. */
-function tipsOf(wanted: readonly LaneTip[], user: string, turn: number): readonly Tip[] {
+function tipsOf(requested: readonly LaneTip[], user: string, turn: number): readonly Tip[] {
   const from = user.charCodeAt(user.length - 1);
-  return wanted.map(({ accounts, lamports }) => ({ to: accounts[(from + turn) % accounts.length]!, lamports }));
+  return requested.map(({ accounts, lamports }) => ({ to: accounts[(from + turn) % accounts.length]!, lamports }));
 }
 
 /** Fee recipients rotate, because all trades of the network write to the same few accounts. `first`: index of the first recipient. */
@@ -89,19 +89,19 @@ export function createMessageBuilder(first = 0): MessageBuilder {
   return {
     counters,
     build(request) {
-      const { pool, order, microLamportsPerUnit, blockhash, wantedTips = [] } = request;
+      const { pool, order, microLamportsPerUnit, blockhash, requestedTips = [] } = request;
       const { baseAccountExists, closeBaseAccount, computeUnitLimit: fixedLimit, tip } = request;
       const number = recipient++;
       const { user, ...terms } = order;
       const trade = pool.build({ user, ...terms, recipient: number });
       const turn = number & lastTurn;
-      let laneTips = tipsOf(wantedTips, user, turn);
+      let laneTips = tipsOf(requestedTips, user, turn);
       const around = () => surround(order, trade, { baseAccountExists, closeBaseAccount, computeUnitLimit: fixedLimit, tip, laneTips });
       let { instructions, computeUnitLimit } = around();
       const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${baseAccountExists}`;
       let found = templateOf(keyOf(), user, instructions);
       while (found.template.bytes.length > maxMessageBytes) {
-        if (laneTips.length === 0) throw new RangeError(`a message of ${found.template.bytes.length} bytes fits no transaction`);
+        if (laneTips.length === 0) throw new RangeError(`a message of ${found.template.bytes.length} bytes is too long for a transaction`);
         laneTips = laneTips.slice(0, -1);
         ({ instructions, computeUnitLimit } = around());
         found = templateOf(keyOf(), user, instructions);

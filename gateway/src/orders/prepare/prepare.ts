@@ -4,7 +4,7 @@ import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues
 import type { QuotedOrder, QuoteRefusal } from '../../quote/quoted.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
 import type { LaneTip } from './surround.ts';
-import { priceOrder, unavailable, type PriceParts, type Standing } from './price-order.ts';
+import { priceOrder, unavailable, type PriceParts, type TradeInputs } from './price-order.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
 import type { FailureTerms } from '../simulate/failure.ts';
 import type { ExpectedTrade } from '../simulate/simulated-amounts.ts';
@@ -26,7 +26,7 @@ export interface PreparedTrade {
   readonly slot: number;
   /** Bit mask of endpoints that alone reported a part of that state; 0 if two reported all of it, or only one is configured. */
   readonly soleSources: number;
-  /** What the simulation must result in. */
+  /** The trade that the simulation must show. */
   readonly expected: ExpectedTrade;
   /** Most lamports that the trade takes from the wallet, with rent. */
   readonly lamportsNeeded: bigint;
@@ -67,8 +67,8 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
   const priced = await priceOrder(request, parts, agreed);
   if ('error' in priced) return priced;
-  const { standing, quoted, bounds } = priced;
-  const { market, baseAccount } = standing;
+  const { inputs, quoted, bounds } = priced;
+  const { market, baseAccount } = inputs;
   const quotedMs = performance.now();
   const { pool, trade, quote } = quoted;
   const { publicKey, priorityFeeLamports: fixed } = request;
@@ -89,7 +89,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
     closeBaseAccount: request.sellAll,
     computeUnitLimit: null,
     tip: request.tip ?? null,
-    wantedTips: laneTips,
+    requestedTips: laneTips,
   });
   const rent = rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state);
   const ownRent = state.rent(0);
@@ -118,7 +118,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
       traderQuote: quote.traderQuote,
     },
     lamportsNeeded,
-    terms: termsOf(quoted, { standing, bounds, lamportsToHave: lamportsNeeded + ownRent, publicKey }),
+    terms: termsOf(quoted, { inputs, bounds, lamportsToHave: lamportsNeeded + ownRent, publicKey }),
     actualFrom: (slot) => actualFrom(slot, quoted, request, state),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
@@ -126,7 +126,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
 }
 
 interface Balances {
-  readonly standing: Standing;
+  readonly inputs: TradeInputs;
   readonly bounds: PreparedTrade['bounds'];
   /** With the rent that must stay in the wallet's own account. */
   readonly lamportsToHave: bigint;
@@ -134,9 +134,9 @@ interface Balances {
 }
 
 /** Context for the report of a failure. */
-function termsOf(quoted: QuotedOrder, { standing, bounds, lamportsToHave, publicKey }: Balances): FailureTerms {
+function termsOf(quoted: QuotedOrder, { inputs, bounds, lamportsToHave, publicKey }: Balances): FailureTerms {
   const { market, quote, quoteDecimals, trade } = quoted;
-  const { wallet, baseAccount } = standing;
+  const { wallet, baseAccount } = inputs;
   const isSell = trade.exact === 'baseIn';
   const byCost = trade.exact === 'baseOut';
   return {
@@ -169,7 +169,7 @@ function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string,
   return { have: tokenAccounts.get(account)?.amount ?? 0n, need };
 }
 
-/** Rent of what the transaction makes at most; accounts of the program may be there already. Null where the rates are not known. */
+/** Most rent that the transaction pays: accounts of the program may exist already. Lamports; null if the rent rates are unknown. */
 function rentOf(
   { trade: { programAccounts, quoteAccount, quoteMint } }: BuiltMessage,
   makesAccountOf: string | null,

@@ -17,15 +17,15 @@ export interface PriceParts {
   readonly ownOrders: Pick<OwnOrders, 'landedIn' | 'mayHaveLanded'>;
 }
 
-/** A market and a wallet, read at about the same time. */
-export interface Standing {
+/** The state that a quote depends on: a market and a wallet, read at about the same time. */
+export interface TradeInputs {
   readonly market: HotMarketRead;
   readonly wallet: WalletRead;
   readonly baseAccount: TokenAccount | null;
 }
 
 export interface PricedOrder {
-  readonly standing: Standing;
+  readonly inputs: TradeInputs;
   readonly quoted: QuotedOrder;
   readonly bounds: { readonly minOut: bigint; readonly maxIn: bigint };
 }
@@ -37,8 +37,8 @@ interface Refused {
 }
 
 /**
- * Quotes on the state in memory; with `agreed`, on state that two endpoints report, if they do. A refusal counts only if no endpoint contradicts
- * the state behind it, and if that state contains the wallet's last order. Rejects with an `RpcError`.
+ * Quotes on the state in memory. With `agreed`, quotes on state that two endpoints report, if there is such state. A refusal counts only if
+ * no endpoint contradicts the state behind it, and if that state contains the wallet's last order. Rejects with an `RpcError`.
  */
 export async function priceOrder(request: TradeRequest, parts: PriceParts, agreed: boolean): Promise<PricedOrder | QuoteRefusal> {
   const first = await priceOn(request, parts, agreed);
@@ -65,11 +65,11 @@ async function priceOn(request: TradeRequest, { state, ownOrders }: PriceParts, 
   if (market.result.kind !== 'market') return { refusal: quotedRefusal(market.result.kind), isDoubtful: isUnsure(market) };
   const { wallet, baseAddress } = await readWallet(request, market.result.market, { state, own, agreed });
   if (agreed && isSell && market.slot < wallet.slot) market = await state.agreedMarket(order.mint, wallet.slot);
-  const standing: Standing = { market, wallet, baseAccount: wallet.tokenAccounts.get(baseAddress) ?? null };
+  const inputs: TradeInputs = { market, wallet, baseAccount: wallet.tokenAccounts.get(baseAddress) ?? null };
   const mayBeOld = (): boolean => market.slot < wallet.slot || (!agreed && ownOrders.mayHaveLanded(publicKey));
   // Only sales depend on the wallet's tokens; the pool must be at least as new as the wallet.
   const isDoubtful = isUnsure(market) || (isSell && (isUnsure(wallet) || mayBeOld()));
-  const priced = partFault(request, wallet, own.slot) ?? priceAt(request, standing);
+  const priced = partFault(request, wallet, own.slot) ?? priceAt(request, inputs);
   return 'error' in priced ? { refusal: priced, isDoubtful } : priced;
 }
 
@@ -80,12 +80,12 @@ function partFault({ order: { amount } }: TradeRequest, wallet: WalletRead, ownS
   return wallet.slot < ownSlot ? unavailable('No node reports the balance of the wallet after its last order yet.') : null;
 }
 
-function priceAt(request: TradeRequest, standing: Standing): PricedOrder | QuoteRefusal {
-  const { market, baseAccount } = standing;
+function priceAt(request: TradeRequest, inputs: TradeInputs): PricedOrder | QuoteRefusal {
+  const { market, baseAccount } = inputs;
   const quoted = quoteOn(request.order, market, baseAccount?.amount ?? 0n);
-  if ('error' in quoted) return soldBeyond(request, standing, quoted) ?? quoted;
+  if ('error' in quoted) return soldBeyond(request, inputs, quoted) ?? quoted;
   const bounds = boundsOf(request, quoted);
-  return 'error' in bounds ? bounds : { standing, quoted, bounds };
+  return 'error' in bounds ? bounds : { inputs, quoted, bounds };
 }
 
 /** The slot in which the wallet's last order landed (0: none matters), and until when to wait for its state. */
@@ -144,7 +144,7 @@ function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOu
 /** For a sale of more than the pool can trade and the wallet holds, the missing balance is reported. */
 function soldBeyond(
   { order: { side, amount } }: TradeRequest,
-  { market: { result }, baseAccount }: Standing,
+  { market: { result }, baseAccount }: TradeInputs,
   { details }: QuoteRefusal,
 ): QuoteRefusal | null {
   const fields = details?.['fields'] as Readonly<Record<string, string>> | undefined;

@@ -12,7 +12,7 @@ export interface TradeRequest {
   readonly order: QuoteOrder;
   /** The wallet that signs and pays. */
   readonly publicKey: string;
-  /** For the whole transaction; null: chosen by recent fees. */
+  /** For the whole transaction. Null: chosen from recent fees. */
   readonly priorityFeeLamports: bigint | null;
   /** Absolute bounds in addition to the slippage; null if none was given. */
   readonly maxIn: bigint | null;
@@ -21,7 +21,7 @@ export interface TradeRequest {
   readonly sellAll: boolean;
   readonly dryRun: boolean;
   readonly skipSimulation: boolean;
-  /** Paid by the transaction to whoever forwards it. */
+  /** Paid by the transaction to a block engine or sender that forwards it. */
   readonly tip?: Tip;
 }
 

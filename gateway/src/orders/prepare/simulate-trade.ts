@@ -17,7 +17,7 @@ export type SimulatedTrade =
 
 /** Faults of our state, not of the request: the curve is complete, or accounts of the trade have changed. */
 const movedOn: ReadonlySet<TradeFailure['fault']> = new Set(['complete', 'stale_accounts']);
-/** Faults that a low balance does not cause. Any other fault may come from it. */
+/** Faults that a low balance never causes. A low balance may cause any other fault. */
 const notOfBalance: ReadonlySet<TradeFailure['fault']> = new Set(['slippage', 'complete', 'duplicate']);
 /** We chose the blockhash: our chain view or the node is behind. The next blockhash comes within a second. */
 const unknownBlockhash: QuoteRefusal = {
@@ -66,7 +66,7 @@ function deviating({ expected }: PreparedTrade, { baseAmount, traderQuote }: Tra
   return { error: 'UPSTREAM_UNAVAILABLE', message };
 }
 
-/** Programs seldom tell what the trade would have given: the state that it failed on does. */
+/** Programs seldom report what the trade would have given, so it is computed from the state on which the simulation failed. */
 async function slipped(
   details: TradeFailure['details'],
   slot: number | null,
@@ -77,7 +77,7 @@ async function slipped(
   return { ...details, actual: actual === null ? null : String(actual) };
 }
 
-/** In place of a simulation: what can be told from the state at hand. */
+/** Checks the balances in the known state. This is all that can be checked without a simulation. */
 export function checkTrade({ terms }: PreparedTrade): QuoteRefusal | null {
   const { lamports, tokens } = terms;
   const short = (have: bigint | null, need: bigint | null): boolean => have !== null && need !== null && have < need;

@@ -23,11 +23,11 @@ export interface LaneTip {
 }
 
 export interface Surroundings {
-  /** Null: unknown; the message then creates it if it is missing. */
+  /** Null if unknown: the message then creates the account if it is missing. */
   readonly baseAccountExists: boolean | null;
   /** After a sale of the whole balance. */
   readonly closeBaseAccount: boolean;
-  /** Null: the measured units of such a trade, with a margin. */
+  /** Null: the measured units of such a trade plus a margin. */
   readonly computeUnitLimit: number | null;
   readonly tip: Tip | null;
   /** Additional tips, to lanes. */

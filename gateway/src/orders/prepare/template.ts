@@ -28,7 +28,7 @@ const versionAndHeader = 4;
 const keyBytes = 32;
 const anyBlockhash = '11111111111111111111111111111111';
 
-/** The compact-u16 at offset `at`: its value, and the offset behind it. */
+/** The compact-u16 at offset `at`: its value, and the offset after it. */
 function compactAt(bytes: Uint8Array, at: number): readonly [value: number, end: number] {
   let value = 0;
   for (let shift = 0; ; shift += 7) {
@@ -75,7 +75,7 @@ function noteOthers(a: readonly AccountMeta[], b: readonly AccountMeta[], others
   return true;
 }
 
-/** Whether each replacement stands for one key everywhere, and none of them is in the template already. */
+/** Whether each replacement replaces the same key everywhere, and none of them is in the template already. */
 function areOneForOne({ keyAt, fixed }: MessageTemplate, others: OtherKeys, instructions: readonly Instruction[]): boolean {
   for (const [old, other] of others) if (fixed.has(old) || keyAt.has(other)) return false;
   if (new Set(others.values()).size !== others.size) return false;

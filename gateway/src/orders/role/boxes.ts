@@ -2,12 +2,12 @@ import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
 import { redisKeys, script } from '@sluice/shared/bus/redis-scripts.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 
-/** Records that wait in one box; one more is refused. */
+/** Most records that wait in one box. Another one is refused. */
 const maxWaiting = 1_000;
 /** A box without a new record is deleted after this time. */
 const boxTtlMs = 30_000;
 
-/** What became of a call. `moved`: nothing was put, because another holding of the role is current; 0 if nobody holds the role. */
+/** The result of `putCall`. `moved`: nothing was put, because another holding of the role is current. `fence` is its fence, or 0 if there is none. */
 export type PutOutcome = { readonly kind: 'put' } | { readonly kind: 'full' } | { readonly kind: 'moved'; readonly fence: number };
 
 /**
@@ -52,7 +52,7 @@ export async function openBoxes(urls: readonly string[], role: string, log: Logg
     writer.close();
     throw error;
   });
-  // The hash tag of the leases: a script reads lease and box together.
+  // The hash tag is that of the leases, because a script reads the lease and the box together.
   const callsOf = (fence: number): string => `{sluice}:orders:${role}:calls:${fence}`;
   return {
     callsOf,

@@ -60,7 +60,7 @@ export class HandOver {
   readonly #answered = new AnsweredCalls();
   readonly #closing = new AbortController();
   readonly #loop: Promise<void>;
-  /** Fence of the role's current holding, as far as it is known. */
+  /** Fence of the role's current holding; 0 if none is known. */
   #holding = 0;
   #running = 0;
   #onIdle: (() => void) | null = null;
@@ -135,7 +135,7 @@ export class HandOver {
   async #putCall(pending: PendingCall, endsAtMs: number): Promise<'put' | 'full' | 'nobody'> {
     const { boxes, seal, log } = this.#options;
     try {
-      // The second time at another holding than the one known before; if that has changed again, a moment later.
+      // The second attempt goes to the holding that the first one found. If the role has moved again, the next round finds it.
       for (let turn = 0; turn < 2; turn++) {
         const fence = this.#holding;
         const record = sealRecord(seal, 'handed call', boxes.callsOf(fence), endsAtMs, pending.handed);
@@ -148,7 +148,7 @@ export class HandOver {
         if (outcome.fence === 0) break;
       }
     } catch (error) {
-      // Nobody knows whether it was put: the holding stays one that may run the call.
+      // It is unknown whether the call was put, so this holding may still run it.
       log.warn({ err: error, endpoint: pending.handed.endpoint }, 'order_not_handed_over');
     }
     return 'nobody';
@@ -160,7 +160,7 @@ export class HandOver {
     let failing = false;
     while (!signal.aborted) {
       try {
-        // A former holder goes on taking from its box, to tell callers that it does not run their calls.
+        // A former holder still reads its box, to answer that it does not run these calls.
         const mayTake = lease.fence > 0 && this.#running < maxRunning;
         const taken = await boxes.take(mayTake ? [this.#answers, boxes.callsOf(lease.fence)] : [this.#answers], takeWithinS);
         failing = false;
@@ -230,7 +230,7 @@ export class HandOver {
   }
 }
 
-/** The client sent no `Idempotency-Key`, and its first answer is no replay to it. */
+/** Removes the mark of a replay: for a client that sent no `Idempotency-Key`, the answer is the first one. */
 function withoutReplay(answer: OrderAnswer): OrderAnswer {
   return 'json' in answer ? { json: answer.json } : answer;
 }

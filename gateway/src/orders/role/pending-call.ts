@@ -1,6 +1,6 @@
 import type { OrderAnswer } from '../api/order-call.ts';
 import type { HandedCall } from './handed-record.ts';
-import { nobodyTrades, notTaken, uncertain } from './role-answers.ts';
+import { nobodyTrades, noAnswer, uncertain } from './role-answers.ts';
 
 interface CertainAnswer {
   readonly answer: OrderAnswer;
@@ -52,13 +52,13 @@ export class PendingCall {
     if (answer === null) return;
     if (!('error' in answer)) return this.resolve(answer);
     if (!this.#maySpend || this.#open.size === 0) return this.resolve(answer);
-    // A later holding answers itself. An earlier one has ended, or is late, and nobody knows what it did.
+    // A later holding will answer. An earlier one has ended or is late, so it is unknown what it did.
     if ([...this.#open].every((open) => open < fence)) this.#resolveUncertain();
   }
 
   /** The time for an answer is over. */
   expire(): void {
-    if (!this.#maySpend) this.#resolve({ answer: notTaken, isCertain: false });
+    if (!this.#maySpend) this.#resolve({ answer: noAnswer, isCertain: false });
     else if (this.#open.size === 0) this.resolve(nobodyTrades);
     else this.#resolveUncertain();
   }

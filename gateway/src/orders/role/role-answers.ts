@@ -12,8 +12,8 @@ export const tooManyWait: OrderAnswer = {
   message: 'Too many orders wait for the gateway that holds the trading role. Nothing was placed.',
 };
 
-/** No holder of the role took a call that cannot spend. */
-export const notTaken: OrderAnswer = {
+/** For a call that cannot spend and that no holder of the role answered. */
+export const noAnswer: OrderAnswer = {
   ...forAMoment,
   message: 'The gateway that holds the trading role did not answer in time.',
 };
@@ -23,7 +23,7 @@ export function uncertain(idempotencyKey: string | null): OrderAnswer {
   return {
     ...forAMoment,
     message:
-      'The gateway that holds the trading role did not answer in time: the order may be placed, or not. Send it again with the Idempotency-Key in details, and it is placed at most once.',
+      'The gateway that holds the trading role did not answer in time, so the order may or may not be placed. Send it again with the Idempotency-Key in details: it is placed at most once.',
     details: { idempotencyKey },
   };
 }

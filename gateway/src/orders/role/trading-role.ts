@@ -27,7 +27,7 @@ export interface TradingRole {
   readonly isShared: boolean;
   /** Claims the role. Resolves when it is known who holds it. Rejects with a `BusError` if Redis cannot be reached. */
   start(): Promise<void>;
-  /** Has the holder run a call. Never rejects. */
+  /** Hands a call over to the holder of the role. Resolves with its answer. Never rejects. */
   hand(spec: EndpointSpec, call: OrderCall): Promise<OrderAnswer>;
   /** Gives the role up, and finishes the calls of other gateways that run here. */
   close(): Promise<void>;
@@ -60,7 +60,7 @@ function soleRole({ run, onChange }: TradingRoleOptions): TradingRole {
   };
 }
 
-/** Shorter than that of other leases: another gateway trades within two seconds, on a busy machine too. */
+/** Shorter than for other leases, so that another gateway trades within two seconds even on a busy machine. */
 const leaseTtlMs = 1_000;
 /** How long a start waits until it is known who holds the role. */
 const knownWithinMs = 3_000;

@@ -4,33 +4,33 @@ import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
 import type { Lane, SentMessage } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 
-/** The same bytes go out again so often, until somebody has them in a block. */
-const againEveryMs = 500;
-/** How often it is looked which messages are due. */
+/** The same bytes are sent again at this interval, until they are in a block. */
+const resendEveryMs = 500;
+/** How often it checks which messages are due. */
 const tickMs = 50;
-/** Messages that are sent again and again at a time; further ones are sent in their first round alone. */
+/** Most messages that are resent at a time. Further ones are sent in their first round only. */
 const maxHeld = 10_000;
-/** Repeated sends that one tick begins on all lanes together, so that a tick never holds up the process. */
-const maxAgainATick = 256;
+/** Most sends that one tick begins, over all lanes, so that a tick does not block the event loop. */
+const maxResendsATick = 256;
 
 export interface BroadcastMessage {
   readonly signature: string;
   readonly wire: Uint8Array;
-  /** Null: until it is told to stop. */
+  /** Null: until `stop`. */
   readonly lastValidBlockHeight: number | null;
-  /** Its first round may never have left, so it goes out without a wait. */
+  /** Sends without waiting for the interval, because the first round may never have been sent. */
   readonly atOnce?: boolean;
 }
 
 export interface Broadcaster {
   /**
-   * Sends the same bytes again and again until `stop`, or until the last block of the message has passed. The first round
-   * (`first-round.ts`) belongs to whoever stored the order. Here nobody knows whether it left, and a block engine gets a message once.
+   * Sends the same bytes repeatedly until `stop`, or until the last valid block of the message has passed. It does not send on the block
+   * engine's lane: that lane belongs to the first round (`first-round.ts`), which the code that stores the order sends.
    */
   keepSending(message: BroadcastMessage): void;
-  /** It is in a block, or its order has ended. */
+  /** Call when the message is in a block, or its order has ended. */
   stop(signature: string): void;
-  /** Messages being sent. */
+  /** Messages that are sent repeatedly now. */
   readonly held: number;
   readonly counters: { readonly overflowed: number; readonly outlived: number };
   close(): void;
@@ -38,7 +38,7 @@ export interface Broadcaster {
 
 export interface BroadcasterOptions {
   readonly lanes: Lanes;
-  /** The newest block height that is known; null where none is. */
+  /** The newest known block height; null if none is known. */
   readonly blockHeight: () => number | null;
   readonly clock?: Clock;
   readonly signal: AbortSignal;
@@ -46,12 +46,12 @@ export interface BroadcasterOptions {
 
 interface Held {
   readonly message: SentMessage;
-  readonly again: readonly Lane[];
+  readonly lanes: readonly Lane[];
   readonly lastValidBlockHeight: number | null;
   dueMs: number;
 }
 
-/** Sends signed messages again and again until they are in a block. Holds only bytes; what became of them others find out. */
+/** Sends signed messages repeatedly. It knows only their bytes; the follower finds out whether they landed and calls `stop`. */
 export function createBroadcaster({ lanes, blockHeight, clock = systemClock, signal: outer }: BroadcasterOptions): Broadcaster {
   const closing = new AbortController();
   const signal = AbortSignal.any([outer, closing.signal]);
@@ -62,7 +62,7 @@ export function createBroadcaster({ lanes, blockHeight, clock = systemClock, sig
   function tick(): void {
     const nowMs = clock.steadyMs();
     const height = blockHeight();
-    let begun = 0;
+    let sent = 0;
     for (const [signature, one] of held.entries()) {
       if (height !== null && one.lastValidBlockHeight !== null && height > one.lastValidBlockHeight) {
         held.delete(signature);
@@ -70,18 +70,18 @@ export function createBroadcaster({ lanes, blockHeight, clock = systemClock, sig
         continue;
       }
       if (one.dueMs > nowMs) continue;
-      if (begun >= maxAgainATick) break;
-      // To the end of the line: the next tick goes on with those that this one did not reach.
+      if (sent >= maxResendsATick) break;
+      // Moves it to the end, so that the next tick begins with those that this one did not reach.
       held.delete(signature);
-      one.dueMs = nowMs + againEveryMs;
+      one.dueMs = nowMs + resendEveryMs;
       held.set(signature, one);
-      begun += one.again.length;
-      for (const lane of one.again) lane.again(one.message);
+      sent += one.lanes.length;
+      for (const lane of one.lanes) lane.resend(one.message);
     }
-    if (held.size === 0) rest();
+    if (held.size === 0) stopTimer();
   }
 
-  function rest(): void {
+  function stopTimer(): void {
     stop?.();
     stop = null;
   }
@@ -95,9 +95,9 @@ export function createBroadcaster({ lanes, blockHeight, clock = systemClock, sig
     const message: SentMessage = { signature, wireBase64: base64Of(wire) };
     held.set(signature, {
       message,
-      again: lanes.again(wire),
+      lanes: lanes.resendLanes(wire),
       lastValidBlockHeight,
-      dueMs: clock.steadyMs() + (atOnce ? 0 : againEveryMs),
+      dueMs: clock.steadyMs() + (atOnce ? 0 : resendEveryMs),
     });
     stop ??= clock.every(tickMs, tick);
   }
@@ -105,7 +105,7 @@ export function createBroadcaster({ lanes, blockHeight, clock = systemClock, sig
   const close = (): void => {
     closing.abort();
     held.clear();
-    rest();
+    stopTimer();
   };
   outer.addEventListener('abort', close, { once: true });
 

@@ -2,23 +2,23 @@ import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { createTurns } from '../nodes/turns.ts';
 
-/** Requests under way on one lane. */
+/** Most requests at a time on one lane. */
 const maxRunning = 32;
-/** First sends that wait for their turn on a lane; beyond it the lane is passed over (the others carry the message). */
+/** Most first sends that wait on a lane. Further messages skip this lane; the other lanes send them. */
 const maxWaiting = 4_096;
-/** A lane that fails is left alone by repeated sends for so long, doubled with each failure in a row. First sends always go. */
+/** After a failure, a lane rests from repeated sends for this long, doubled with each failure in a row. First sends are not affected. */
 const firstRestMs = 200;
 const maxRestMs = 5_000;
 
 const signatureFault = -32003;
 const alreadyProcessed = 'AlreadyProcessed';
 
-/** `accepted`: the node took the message, or has it already. `refused`: it answered that it does not. `unanswered`: nobody knows. */
+/** `accepted`: the node accepted the message, or has it already. `refused`: the node answered that its bytes are invalid. `unanswered`: neither. */
 export type LaneAnswer = 'accepted' | 'refused' | 'unanswered';
 
 export interface SentMessage {
   readonly signature: string;
-  /** The signed bytes, base64. */
+  /** The signed transaction, base64. */
   readonly wireBase64: string;
 }
 
@@ -28,25 +28,25 @@ export interface LaneCounters {
   accepted: number;
   refused: number;
   unanswered: number;
-  /** Answers with another signature than that of the message, or of no known form. */
+  /** Answers with a wrong signature, or in an unknown form. */
   malformed: number;
-  /** Repeated sends left out because the lane was busy or resting. */
+  /** Repeated sends omitted because the lane was busy or resting. */
   skipped: number;
-  /** Sends, first and repeated ones, left out because nothing may leave at present. */
+  /** First and repeated sends omitted because nothing may be sent at present. */
   withheld: number;
-  /** First sends that found no place. */
+  /** First sends omitted because too many waited. */
   overflowed: number;
-  /** Messages that it was passed over for, as they carry no tip for it. */
+  /** Messages not sent on this lane because they carry no tip for it. */
   untipped: number;
 }
 
 export interface Lane {
   readonly name: string;
-  /** Sends a message for the first time; resolves with what became of it. Never rejects. */
+  /** Sends a message for the first time. Never rejects. */
   send(message: SentMessage): Promise<LaneAnswer>;
-  /** Sends it once more, where the lane has time for it. */
-  again(message: SentMessage): void;
-  /** It would not take this message: others carry it. */
+  /** Sends a message again, unless the lane is busy or resting. Does not report the result. */
+  resend(message: SentMessage): void;
+  /** Counts a message that this lane does not accept because it carries no tip. */
   passOver(): void;
   readonly counters: Readonly<LaneCounters>;
 }
@@ -54,8 +54,8 @@ export interface Lane {
 export interface LaneOptions {
   readonly name: string;
   readonly rpc: Rpc;
-  /** Whether messages may leave now; asked at the last moment. */
-  readonly mayLeave: () => boolean;
+  /** Whether messages may be sent now. Checked just before each send. */
+  readonly maySend: () => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -63,8 +63,8 @@ function isAlreadyProcessed(error: RpcError): boolean {
   return isRecord(error.data) && error.data['err'] === alreadyProcessed;
 }
 
-/** One way that messages leave by: an RPC endpoint, a block engine. Preflight is skipped: the very bytes were simulated before. */
-export function createLane({ name, rpc, mayLeave, signal }: LaneOptions): Lane {
+/** One way to send messages: an RPC endpoint, a block engine or a sender. Preflight is skipped, because the message was simulated before. */
+export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
   const counters: LaneCounters = {
     first: 0,
     again: 0,
@@ -86,7 +86,7 @@ export function createLane({ name, rpc, mayLeave, signal }: LaneOptions): Lane {
     if (!(error instanceof RpcError)) throw error;
     if (error.kind !== 'answer') return 'unanswered';
     if (isAlreadyProcessed(error)) return 'accepted';
-    // Only this says that the bytes are at fault; of any other error nobody knows what the node did before it.
+    // Only this error shows that the bytes are invalid. After any other error, the node may have forwarded the message.
     return error.code === signatureFault ? 'refused' : 'unanswered';
   }
 
@@ -120,28 +120,28 @@ export function createLane({ name, rpc, mayLeave, signal }: LaneOptions): Lane {
     name,
     counters,
     async send(message) {
-      const give = await turns.take();
-      if (give === null) {
+      const release = await turns.take();
+      if (release === null) {
         counters.overflowed++;
         return 'unanswered';
       }
       try {
         if (signal.aborted) return 'unanswered';
-        if (!mayLeave()) {
+        if (!maySend()) {
           counters.withheld++;
           return 'unanswered';
         }
         counters.first++;
         return await request(message);
       } finally {
-        give();
+        release();
       }
     },
     passOver() {
       counters.untipped++;
     },
-    again(message) {
-      if (!mayLeave()) {
+    resend(message) {
+      if (!maySend()) {
         counters.withheld++;
         return;
       }
@@ -150,7 +150,7 @@ export function createLane({ name, rpc, mayLeave, signal }: LaneOptions): Lane {
         return;
       }
       counters.again++;
-      void turns.take().then((give) => request(message).finally(give));
+      void turns.take().then((release) => request(message).finally(release));
     },
   };
 }

@@ -3,36 +3,36 @@ import { createTippedLanes, type PaidLane } from '../prepare/tips.ts';
 import { createLane, type Lane } from './lane.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 
-/** Time for an answer to a message sent. */
+/** Time for an answer to one send. */
 const timeoutMs = 2_500;
 
 export interface LaneOptions {
   readonly nodes: readonly SendNode[];
-  /** Addresses of a Jito block engine's and a Helius Sender's `sendTransaction`; both take only what carries a tip of theirs. */
+  /** Addresses of `sendTransaction` of a Jito block engine and of a Helius Sender. Both accept only messages that pay them a tip. */
   readonly jitoUrl: string | null;
   readonly senderUrl: string | null;
-  /** Whether messages may leave now. What is sent again and again leaves when it may again, if it can still land. */
-  readonly mayLeave: () => boolean;
+  /** Whether messages may be sent now. Repeated sends continue once they may, while the message can still land. */
+  readonly maySend: () => boolean;
   readonly signal: AbortSignal;
 }
 
-/** All ways that messages leave by. */
+/** All ways to send messages. */
 export interface Lanes {
   readonly all: readonly Lane[];
-  /** By which a message goes at first. */
-  first(wire: Uint8Array): readonly Lane[];
+  /** The lanes for the first send of a message. */
+  firstLanes(wire: Uint8Array): readonly Lane[];
   /**
-   * By which it goes again, also where an order is taken up and nobody knows whether it was sent. A block engine takes one request a
-   * second of a caller: repeated sends would keep out the next order's first one.
+   * The lanes for repeated sends, and for an order that was taken up and may not have been sent. Without the block engine, which accepts one
+   * request a second from a caller: a repeated send would displace the first send of the next order.
    */
-  again(wire: Uint8Array): readonly Lane[];
+  resendLanes(wire: Uint8Array): readonly Lane[];
 }
 
-export function createLanes({ nodes, jitoUrl, senderUrl, mayLeave, signal }: LaneOptions): Lanes {
+export function createLanes({ nodes, jitoUrl, senderUrl, maySend, signal }: LaneOptions): Lanes {
   const tippedLanes = createTippedLanes({ senderUrl });
-  const free = nodes.map(({ name, rpc }) => createLane({ name, rpc, mayLeave, signal }));
+  const free = nodes.map(({ name, rpc }) => createLane({ name, rpc, maySend, signal }));
   const laneOf = (name: PaidLane, url: string | null) =>
-    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs }), mayLeave, signal }) }];
+    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs }), maySend, signal }) }];
   const paid = [...laneOf('sender', senderUrl), ...laneOf('jito', jitoUrl)];
   const tipped = (wire: Uint8Array): typeof paid => {
     if (paid.length === 0) return paid;
@@ -41,12 +41,12 @@ export function createLanes({ nodes, jitoUrl, senderUrl, mayLeave, signal }: Lan
   };
   return {
     all: [...free, ...paid.map(({ lane }) => lane)],
-    first(wire) {
-      const taken = tipped(wire);
-      for (const one of paid) if (!taken.includes(one)) one.lane.passOver();
-      return [...free, ...taken.map(({ lane }) => lane)];
+    firstLanes(wire) {
+      const accepting = tipped(wire);
+      for (const one of paid) if (!accepting.includes(one)) one.lane.passOver();
+      return [...free, ...accepting.map(({ lane }) => lane)];
     },
-    again: (wire) => [
+    resendLanes: (wire) => [
       ...free,
       ...tipped(wire)
         .filter(({ name }) => name !== 'jito')

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { HotMarketRead } from './hot-markets.ts';
 import type { HotState } from './hot-state.ts';
 
-/** How long the state at hand may take to reach what a simulation has seen, and how often it is looked at. */
+/** How long the state in memory may take to reach the slot of a simulation, and how often it is checked. */
 const withinMs = 400;
 const stepMs = 10;
 
-/** A coin's market once it has come as far as is asked for; null where it does not within a moment. Rejects with an `RpcError`. */
+/** Resolves with the market of a coin once `isFarEnough` accepts it, or with null after 400 ms. Rejects with an `RpcError`. */
 export async function awaitMarket(
   state: Pick<HotState, 'market'>,
   mint: string,

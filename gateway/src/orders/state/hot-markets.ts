@@ -6,64 +6,66 @@ import type { AccountState } from './accounts/account-view.ts';
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
 import type { WatchedAccounts } from './accounts/watched-accounts.ts';
 
-/** Coins whose accounts are followed; the one that was asked for longest ago is let go. */
+/** Most coins whose accounts are followed. Beyond that the least recently requested one is dropped. */
 export const maxHotMarkets = 256;
-/** Of these, coins that nobody asked for yet; the oldest is let go. */
+/** Most of these that were not requested yet. Beyond that the oldest one is dropped. */
 export const maxWarmedAhead = 64;
-/** Reads of such coins under way at a time; a coin beyond it is not followed before it is asked for. */
+/** Most reads of such coins at a time. Further coins are not followed until they are requested. */
 const maxWarming = 16;
-/** A coin that nobody asks for is no longer followed. */
+/** A coin is dropped after this long without a request. */
 const idleAfterMs = 10 * 60_000;
 const warmedIdleAfterMs = 60_000;
+
 interface HotMarket {
   readonly mint: string;
   plan: MarketPlan;
-  /** What is followed for it; empty where its state has to be read. */
-  held: readonly string[];
-  /** `held` and the settings. */
+  /** The accounts that are followed for it. Empty if not all of them can be followed; then each request reads them. */
+  followed: readonly string[];
+  /** `followed` and the settings accounts of the venues. */
   all: readonly string[];
+  /** It was requested, and not only warmed. */
   asked: boolean;
   usedAtMs: number;
   assembled: AssembledMarket | null;
-  /** What `assembled` was put together from. */
+  /** The account states behind `assembled`. */
   states: readonly AccountState[];
   reading: Promise<HotMarketRead> | null;
 }
 
 export interface HotMarketRead extends MarketRead {
-  /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
+  /** Bit mask of endpoints that alone reported a part of it. 0 if two reported all of it, or only one is configured. */
   readonly soleSources: number;
   /** Endpoints that were asked report different states of it, and no two the same; or another one may still, because it is only late. */
   readonly isDisputed: boolean;
 }
 
 export interface MarketCounts {
-  /** Answered from what is followed. */
+  /** Answered from followed accounts. */
   hits: number;
-  /** Read because something of it was not followed, or stale. */
+  /** Read because an account was stale or not followed. */
   reads: number;
   shared: number;
   evicted: number;
-  /** Coins not followed ahead because too many are being read. */
+  /** Coins not warmed because too many were being read. */
   notWarmed: number;
 }
 
 export interface HotMarketsOptions {
   readonly watched: WatchedAccounts;
-  /** Its settings are followed all the time. */
+  /** Its settings accounts are always followed. */
   readonly pools: PoolReader;
-  /** How many endpoints there are. */
+  /** Number of endpoints. */
   readonly endpoints: number;
 }
 
-/** Markets of coins out of followed accounts; what is not, or no longer, told by any endpoint is read before it is answered. */
+/** Markets of coins, assembled from followed accounts. If an account is not followed, or its state is uncertain, the market is read first. */
 export class HotMarkets {
   readonly counts: MarketCounts = { hits: 0, reads: 0, shared: 0, evicted: 0, notWarmed: 0 };
   readonly #options: HotMarketsOptions;
-  /** Accounts of all coins that are followed; a quote coin that several share may be missing. */
+  /** Followed accounts of all coins. A quote coin that several coins share may be missing. */
   readonly #followed = new Set<string>();
   #warming = 0;
-  /** The one used longest ago comes first. */
+  /** Least recently used first. */
   readonly #markets = new Map<string, HotMarket>();
 
   constructor(options: HotMarketsOptions) {
@@ -74,12 +76,12 @@ export class HotMarkets {
     return this.#markets.size;
   }
 
-  /** Whether trades of a hot coin go through this account. */
+  /** Whether it is a followed account of a coin, so that all trades of that coin may write to it. */
   follows(address: string): boolean {
     return this.#followed.has(address);
   }
 
-  /** At once where all its accounts are followed. Rejects with an `RpcError`. Throws TypeError where the mint is no address. */
+  /** Returns at once if all accounts are followed. Rejects with an `RpcError`. Throws TypeError if the mint is no address. */
   read(mint: string): HotMarketRead | Promise<HotMarketRead> {
     const market = this.#use(mint);
     const known = this.#current(market);
@@ -90,13 +92,16 @@ export class HotMarkets {
     return this.#readShared(market);
   }
 
-  /** Read anew, until two endpoints tell the same of `slot` or later; as it is read last where they do not within a moment. Rejects with an `RpcError`. */
+  /**
+   * Reads the market until two endpoints report the same state of `slot` or a later one. After 500 ms it returns the last state that was read.
+   * Rejects with an `RpcError`.
+   */
   readAgreed(mint: string, slot: number): Promise<HotMarketRead> {
     const market = this.#use(mint);
     return readUntilAgreed(() => this.#readFresh(market), slot);
   }
 
-  /** Follows a coin that may soon be asked for. */
+  /** Follows a coin that may soon be requested. */
   warm(mint: string): void {
     if (this.#markets.has(mint)) return;
     if (this.#warming >= maxWarming) {
@@ -113,14 +118,14 @@ export class HotMarkets {
     if (ahead >= maxWarmedAhead && oldest !== null) this.#evict(oldest);
     const market = this.#add(mint, false);
     this.#warming++;
-    // Where it fails the coin is read once it is asked for.
+    // If the read fails, the coin is read when it is requested.
     void this.#readShared(market)
       .catch(() => this.#evict(market))
       .finally(() => this.#warming--);
   }
 
-  /** Lets go what nobody asks for; called now and then. */
-  look(): void {
+  /** Drops coins that nobody requests. Call it every few seconds. */
+  check(): void {
     const nowMs = performance.now();
     for (const market of this.#markets.values()) {
       if (nowMs - market.usedAtMs > (market.asked ? idleAfterMs : warmedIdleAfterMs)) this.#evict(market);
@@ -140,7 +145,7 @@ export class HotMarkets {
   #add(mint: string, asked: boolean): HotMarket {
     const plan = this.#options.pools.planOf(mint);
     const usedAtMs = performance.now();
-    const market: HotMarket = { mint, plan, held: [], all: [], asked, usedAtMs, assembled: null, states: [], reading: null };
+    const market: HotMarket = { mint, plan, followed: [], all: [], asked, usedAtMs, assembled: null, states: [], reading: null };
     this.#markets.set(mint, market);
     if (this.#markets.size > maxHotMarkets) {
       const oldest = this.#markets.values().next();
@@ -156,7 +161,7 @@ export class HotMarkets {
   }
 
   #current(market: HotMarket): HotMarketRead | null {
-    if (market.held.length === 0) return null;
+    if (market.followed.length === 0) return null;
     const current = this.#options.watched.current(market.all);
     if (current === null) return null;
     const { states, soleSources } = current;
@@ -166,7 +171,7 @@ export class HotMarkets {
       market.states = states;
     }
     const { assembled } = market;
-    // A coin that just left its curve trades in accounts that are not followed yet.
+    // The coin has left its curve: its new pool is not followed yet.
     if (assembled.kind !== 'market' || assembled.market.pools.every(({ pool }) => pool.complete)) return null;
     const asOf = { slot: current.slot, askedAtMs: current.asOfMs };
     return { result: assembled, settings: asOf, soleSources, isDisputed: false, ...asOf };
@@ -188,7 +193,7 @@ export class HotMarkets {
       settings: null,
       onRead: (addresses, answer) => {
         this.counts.reads++;
-        watched.take(addresses, answer);
+        watched.addRead(addresses, answer);
       },
     });
     market.plan = plan;
@@ -203,26 +208,26 @@ export class HotMarkets {
 
   #follow(market: HotMarket, addresses: readonly string[]): void {
     const { watched, pools } = this.#options;
-    const before = new Set(market.held);
-    const held: string[] = [];
+    const before = new Set(market.followed);
+    const followed: string[] = [];
     let isWhole = true;
     for (const address of addresses) {
-      if (before.delete(address) || watched.hold(address)) held.push(address);
+      if (before.delete(address) || watched.follow(address)) followed.push(address);
       else isWhole = false;
     }
     for (const address of before) watched.release(address);
-    if (!isWhole) for (const address of held.splice(0)) watched.release(address);
-    for (const address of market.held) this.#followed.delete(address);
-    for (const address of held) this.#followed.add(address);
-    market.held = held;
-    market.all = [...market.held, ...pools.settings];
+    if (!isWhole) for (const address of followed.splice(0)) watched.release(address);
+    for (const address of market.followed) this.#followed.delete(address);
+    for (const address of followed) this.#followed.add(address);
+    market.followed = followed;
+    market.all = [...market.followed, ...pools.settings];
     market.assembled = null;
   }
 }
 
 type Pools = Extract<AssembledMarket, { kind: 'market' }>['market']['pools'];
 
-/** A curve needs its own account alone; a pool also what it holds, as far as that exists. The coins themselves always. */
+/** A curve needs only its own account. A pool also needs its other accounts that exist. Mints are always followed. */
 function accountsToFollow(plan: MarketPlan, pools: Pools, found: ReadonlyMap<string, AccountBytes>): readonly string[] {
   const open = pools.find(({ pool }) => !pool.complete)?.pool;
   const of = open?.curve === true ? plan.pools.filter(({ addresses }) => addresses[0] === open.address) : plan.pools;

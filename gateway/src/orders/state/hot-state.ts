@@ -18,8 +18,8 @@ import { pollSlots, type SlotPollCounts } from './chain/slot-poll.ts';
 import { maxReadBehindSlots, WatchedAccounts, type WatchCounts } from './accounts/watched-accounts.ts';
 
 const rpcTimeoutMs = 2_500;
-const feesLookEveryMs = 250;
-const idleLookEveryMs = 10_000;
+const feesCheckEveryMs = 250;
+const idleCheckEveryMs = 10_000;
 
 export interface HotStateOptions {
   readonly httpUrls: readonly string[];
@@ -28,9 +28,9 @@ export interface HotStateOptions {
   readonly directory: PoolLookup;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Most that the automatic priority fee comes to, micro-lamports for a compute unit. */
+  /** Highest automatic priority fee, in micro-lamports for each compute unit. */
   readonly maxMicroLamports?: bigint;
-  /** Of the fees that others paid of late, this percentile. */
+  /** Percentile of recent fees that the automatic priority fee uses, 1 to 100. */
   readonly feePercentile?: number;
 }
 
@@ -51,31 +51,31 @@ export interface HotStateCounts {
   readonly fees: FeeCounts;
 }
 
-/** What trading needs of the chain, kept fresh in the background: in memory as long as it is told without a break, read otherwise. */
+/** The chain state that trading needs. It is updated in memory in the background; what is not reported without a break is read when requested. */
 export interface HotState {
-  /** Null where none is known that is young enough to trade with. */
+  /** Null if no blockhash is known that is fresh enough to trade with. */
   blockhash(): Blockhash | null;
-  /** Of the newest confirmed block; null as for `blockhash`. */
+  /** Height of the newest confirmed block; null like `blockhash`. */
   blockHeight(): BlockHeight | null;
   /** Newest slot that the endpoints agree on; 0 before the first. */
   slot(): number;
-  /** Newest slot that the chain can have reached: an answer from beyond it is a lie. */
+  /** Newest slot that the chain can have reached. An answer of a later slot is false. */
   newestSlot(): number;
-  /** Whether the last question to the endpoint over HTTP failed. */
+  /** Whether the last HTTP request to the endpoint failed. */
   isAway(endpoint: number): boolean;
-  /** At once where its accounts are followed. Rejects with an `RpcError`; throws TypeError where the mint is no address. */
+  /** Returns at once if its accounts are followed. Rejects with an `RpcError`. Throws TypeError if the mint is no address. */
   market(mint: string): HotMarketRead | Promise<HotMarketRead>;
-  /** Read anew, as two endpoints tell it of `slot` or later; as it is read last where they do not within a moment. */
+  /** Reads until two endpoints report the same state of `slot` or a later one. After 500 ms returns the last state that was read. */
   agreedMarket(mint: string, slot: number): Promise<HotMarketRead>;
-  /** Begins to follow a coin that may be asked for soon, a new one say. */
+  /** Starts to follow a coin that may be requested soon, for example a new one. */
   warm(mint: string): void;
-  /** Lamports, and these token accounts. At once where they are followed. Rejects with an `RpcError`. */
+  /** Lamports of a wallet, and these token accounts. Returns at once if they are followed. Rejects with an `RpcError`. */
   wallet(publicKey: string, tokenAccounts?: readonly string[]): WalletRead | Promise<WalletRead>;
-  /** Read anew, as two endpoints tell it of `slot` or later; as it is read last where they do not within a moment. */
+  /** Like `agreedMarket`, for a wallet. */
   agreedWallet(publicKey: string, tokenAccounts: readonly string[], slot: number): Promise<WalletRead>;
-  /** Micro-lamports for a compute unit, at once: what others pay to write to these accounts, with a cap. */
+  /** Micro-lamports for each compute unit that others pay to write to these accounts, with a cap. */
   feeLevel(writableAccounts: readonly string[]): bigint;
-  /** Lamports that keep an account of so many bytes; null where the endpoints do not agree on it. */
+  /** Lamports that exempt an account of this many bytes from rent. Null if the endpoints do not agree on the rates. */
   rent(bytes: number): bigint | null;
   counts(): HotStateCounts;
   close(): void;
@@ -93,7 +93,7 @@ export function createHotState({
 }: HotStateOptions): HotState {
   const life = new AbortController();
   const ended = AbortSignal.any([signal, life.signal]);
-  // A few for each endpoint.
+  // Each endpoint adds several listeners.
   setMaxListeners(0, ended);
   const { each: endpoints } = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   const chain = new ChainView(Math.max(httpUrls.length, wsUrls.length));
@@ -106,7 +106,7 @@ export function createHotState({
   // An order is never priced on a pool that it cannot be sent to.
   const tradable = venues.filter(({ signing }) => signing !== null);
   const pools = new PoolReader({ reader, venues: tradable, directory, log });
-  for (const address of pools.settings) watched.hold(address);
+  for (const address of pools.settings) watched.follow(address);
   const keeper = keepAccounts(watched, reader, ended);
   const slots = pollSlots(endpoints, chain, ended);
   const blockhashes = new Blockhashes(endpoints, chain, log, ended);
@@ -124,13 +124,13 @@ export function createHotState({
   watched.start();
   blockhashes.start();
   rent.start();
-  fees.look();
+  fees.check();
   const timers = [
-    setInterval(() => fees.look(), feesLookEveryMs),
+    setInterval(() => fees.check(), feesCheckEveryMs),
     setInterval(() => {
-      markets.look();
-      wallets.look();
-    }, idleLookEveryMs),
+      markets.check();
+      wallets.check();
+    }, idleCheckEveryMs),
   ];
   for (const timer of timers) timer.unref();
   ended.addEventListener('abort', () => timers.forEach((timer) => clearInterval(timer)), { once: true });

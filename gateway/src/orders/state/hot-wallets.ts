@@ -3,30 +3,30 @@ import type { AccountReader, ChainAccount } from '../../chain/account-reader.ts'
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
 import type { WatchedAccounts } from './accounts/watched-accounts.ts';
 
-/** Wallets that are followed; the one that was asked for longest ago is let go. */
+/** Most wallets that are followed. Beyond that the least recently requested one is dropped. */
 export const maxHotWallets = 256;
-/** Token accounts of one wallet that are followed; the one that was asked for longest ago is let go. */
+/** Most token accounts followed for one wallet. Beyond that the least recently requested one is dropped. */
 const maxAccountsAWallet = 8;
 const idleAfterMs = 10 * 60_000;
 
 /** A wallet at one moment. */
 export interface WalletRead {
   readonly slot: number;
-  /** Unix milliseconds: it is no older. */
+  /** When it was requested from the node, Unix milliseconds. The state is no older. */
   readonly askedAtMs: number;
   readonly lamports: bigint;
-  /** The token accounts that were asked for; null where there is none at the address. */
+  /** The requested token accounts by address; null if the address has no token account. */
   readonly tokenAccounts: ReadonlyMap<string, TokenAccount | null>;
-  /** Endpoints, as bits by their number, that alone told some of it; 0 where two told all of it, or there is but one. */
+  /** Bit mask of endpoints that alone reported a part of it. 0 if two reported all of it, or only one is configured. */
   readonly soleSources: number;
-  /** Endpoints that were asked report different states of it, and no two the same; or another one may still, because it is only late. */
+  /** The endpoints report different states and no two report the same, or a late endpoint may still report another state. */
   readonly isDisputed: boolean;
 }
 
 interface HotWallet {
   readonly publicKey: string;
   followed: boolean;
-  /** The one asked for longest ago comes first. */
+  /** Least recently requested first. */
   readonly accounts: Set<string>;
   usedAtMs: number;
 }
@@ -43,7 +43,7 @@ export class HotWallets {
   readonly #watched: WatchedAccounts;
   readonly #reader: AccountReader;
   readonly #endpoints: number;
-  /** The one used longest ago comes first. */
+  /** Least recently used first. */
   readonly #wallets = new Map<string, HotWallet>();
 
   constructor(watched: WatchedAccounts, reader: AccountReader, endpoints: number) {
@@ -54,7 +54,7 @@ export class HotWallets {
     return this.#wallets.size;
   }
 
-  /** At once where all of it is followed. Rejects with an `RpcError`. */
+  /** Returns at once if all accounts are followed. Rejects with an `RpcError`. */
   read(publicKey: string, tokenAccounts: readonly string[]): WalletRead | Promise<WalletRead> {
     this.#use(publicKey, tokenAccounts);
     const addresses = [publicKey, ...tokenAccounts];
@@ -66,13 +66,16 @@ export class HotWallets {
     return walletOf(addresses, accounts, { slot, askedAtMs: asOfMs, soleSources, isDisputed: false });
   }
 
-  /** Read anew, until two endpoints tell the same of `slot` or later; as it is read last where they do not within a moment. Rejects with an `RpcError`. */
+  /**
+   * Reads the wallet until two endpoints report the same state of `slot` or a later one. After 500 ms it returns the last state that was read.
+   * Rejects with an `RpcError`.
+   */
   readAgreed(publicKey: string, tokenAccounts: readonly string[], slot: number): Promise<WalletRead> {
     return readUntilAgreed(() => this.#readFresh([publicKey, ...tokenAccounts]), slot);
   }
 
-  /** Lets go what nobody asks for; called now and then. */
-  look(): void {
+  /** Drops wallets that nobody requests. Call it every few seconds. */
+  check(): void {
     const nowMs = performance.now();
     for (const wallet of this.#wallets.values()) if (nowMs - wallet.usedAtMs > idleAfterMs) this.#evict(wallet);
   }
@@ -80,7 +83,7 @@ export class HotWallets {
   async #readFresh(addresses: readonly string[]): Promise<WalletRead> {
     this.counts.reads++;
     const read = await this.#reader.read(addresses);
-    this.#watched.take(addresses, read);
+    this.#watched.addRead(addresses, read);
     const isDisputed = read.disputed.length > 0 || read.othersAreLate;
     return walletOf(addresses, read.accounts, { ...read, soleSources: soleSourceOf(read, this.#endpoints), isDisputed });
   }
@@ -90,9 +93,9 @@ export class HotWallets {
     wallet.usedAtMs = performance.now();
     this.#wallets.delete(publicKey);
     this.#wallets.set(publicKey, wallet);
-    wallet.followed ||= this.#watched.hold(publicKey);
+    wallet.followed ||= this.#watched.follow(publicKey);
     for (const address of tokenAccounts) {
-      const isFollowed = wallet.accounts.delete(address) || this.#watched.hold(address);
+      const isFollowed = wallet.accounts.delete(address) || this.#watched.follow(address);
       if (isFollowed) wallet.accounts.add(address);
     }
     for (const address of wallet.accounts) {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** Wallets whose last order is remembered. Beyond that, the wallet whose note is oldest is forgotten. */
 const maxWallets = 4_096;
-/** By then every endpoint reports what landed, or none does. */
+/** After this long, every endpoint reports what landed, or none does. */
 const forgetAfterMs = 30_000;
 /** An order that was sent longer ago cannot land any more. */
 const mayLandForMs = 120_000;
@@ -12,7 +12,7 @@ const stepMs = 5;
 
 const landedStates: ReadonlySet<string> = new Set(['processed', 'confirmed', 'finalized']);
 
-/** What is read of an order. */
+/** The fields of an order that are read here. */
 export interface OwnOrder {
   readonly terms: { readonly publicKey: string } | null;
   readonly state: string;

@@ -3,7 +3,7 @@ import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { LogFollower } from '../../stream/delivery/delivery.ts';
 import type { HotState } from './hot-state.ts';
 
-/** Follows the accounts of every new coin for a while: who buys it first need not wait for a read. */
+/** Follows the accounts of every new coin for a while, so that the first order does not wait for a read. */
 export function warmNewTokens(state: Pick<HotState, 'warm'>, venues: readonly Venue[]): LogFollower {
   const traded = new Set(venues.filter(({ quoting }) => quoting !== null).map(({ name }) => name));
   return {
@@ -13,7 +13,7 @@ export function warmNewTokens(state: Pick<HotState, 'warm'>, venues: readonly Ve
       if (event.type === 'newToken' && traded.has(event.pool)) state.warm(event.mint);
     },
     onLost() {
-      // Coins whose birth was not told are read when they are asked for.
+      // A lost new coin is read when it is requested.
     },
   };
 }

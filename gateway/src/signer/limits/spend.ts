@@ -19,7 +19,7 @@ export interface Spent {
 /** The SOL that signed messages can spend, by wallet, for the current UTC hour and day. If the clock goes back, the period does not. */
 export interface Spend {
   of(wallet: string, mint: string, atMs: number): Spent;
-  /** Counts a signature in the current period. A negative amount takes one back that was not given after all. */
+  /** Counts a signature in the current period. A negative amount removes one that was not given. */
   add(wallet: string, mint: string | null, lamports: bigint, atMs: number): void;
   /**
    * Counts an entry of an audit log. `past`: ignored if it is not of the current period. `now`: another process has just written it, and it

@@ -95,7 +95,7 @@ function readAmount(side: 'buy' | 'sell', { amount, denominatedInSol }: PumpPort
   return () => ({ kind: 'coins', of: isSol ? 'sol' : 'base', text });
 }
 
-/** A number from 0 to `max` as an integer with so many decimals. Null, and a fault, if it is not such a number. */
+/** A number from 0 to `max`, as an integer with this many decimals. If it is not such a number, returns null and adds a fault. */
 function readDecimal(name: string, value: number | string, decimals: number, max: number, fields: Fields): bigint | null {
   const raw = rawOfText(String(value), decimals);
   if (raw !== null && raw <= rawOfText(String(max), decimals)!) return raw;

@@ -1,13 +1,13 @@
 import type { AccountReader } from '../../../chain/account-reader.ts';
 import type { WatchedAccounts } from './watched-accounts.ts';
 
-/** Accounts of one read. */
+/** Most accounts in one read. */
 const maxAccountsARead = 100;
-/** How often it is looked which accounts need a read that their subscription can go on from. */
+/** How often it checks which accounts need a read. */
 const confirmEveryMs = 50;
-/** After a read that failed. */
+/** Pause after a failed read. */
 const failurePauseMs = 500;
-/** How often some of the accounts that nothing was wrong with are read all the same. */
+/** How often some accounts are read although nothing seems wrong with them. */
 const auditEveryMs = 2_000;
 
 export interface KeeperCounts {
@@ -16,7 +16,7 @@ export interface KeeperCounts {
   audits: number;
 }
 
-/** Reads, in the background, what the subscriptions alone do not tell: how each account stood when they began, and which of them is right. */
+/** Reads accounts in the background for what subscriptions do not report: the state at their start, and which endpoint is right if they differ. */
 export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, signal: AbortSignal): { readonly counts: KeeperCounts } {
   const counts: KeeperCounts = { reads: 0, failures: 0, audits: 0 };
   let reading = false;
@@ -27,10 +27,10 @@ export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, si
     reading = true;
     counts.reads++;
     try {
-      // One call of the reader; of each account by itself it is told whether a majority agrees on it.
-      await Promise.all(addresses.map(async (address) => watched.take([address], await reader.read([address]))));
+      // The reader joins these reads in one call. Separate reads show for each account whether a majority agrees on it.
+      await Promise.all(addresses.map(async (address) => watched.addRead([address], await reader.read([address]))));
     } catch {
-      // Nobody answers: what is not confirmed is read when it is asked for, and whoever asks is told.
+      // No node answers. Unconfirmed accounts are read when they are requested, and that read reports the error.
       counts.failures++;
       notBeforeMs = performance.now() + failurePauseMs;
     } finally {
@@ -38,9 +38,9 @@ export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, si
     }
   }
 
-  function look(): void {
+  function check(): void {
     const nowMs = performance.now();
-    watched.look();
+    watched.check();
     if (reading || nowMs < notBeforeMs || watched.size === 0) return;
     const needed = watched.toRead(maxAccountsARead);
     if (needed.length > 0) void read(needed);
@@ -51,7 +51,7 @@ export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, si
     }
   }
 
-  const timer = setInterval(look, confirmEveryMs);
+  const timer = setInterval(check, confirmEveryMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   return { counts };

@@ -1,127 +1,127 @@
 import type { ChainAccount } from '../../../chain/account-reader.ts';
 import { isSameAccount } from '../../../chain/voted-accounts.ts';
 
-/** States that an endpoint told of an account of late: several of one slot at most, as some tell them. */
+/** Most recent states remembered for one endpoint and account. An endpoint may report several states of one slot. */
 const maxRecent = 8;
 
-/** A state of an account: one object, whoever tells it. */
+/** A state of an account. All endpoints that report the same bytes share one object. */
 export interface AccountState {
   readonly account: ChainAccount | null;
-  /** Each state has another. */
+  /** A different number for each state. */
   readonly number: number;
-  /** Endpoints, as bits by their number, that answered with it when they were asked, and since when nobody told a change. */
+  /** Bit mask of endpoints whose reads returned this state, as long as no endpoint has reported a change since. */
   readers: number;
-  /** Two endpoints told it, or there is but one: who holds it says what is true, as far as it has not changed. */
+  /** Two endpoints reported it, or only one is configured. So the state is true, though it may have changed since. */
   isConfirmed: boolean;
 }
 
-/** Of `AccountState.readers`: more than half of the endpoints. */
+/** Value of `AccountState.readers` if a majority of the endpoints returned the state. */
 export const votedReaders = -1;
 
-/** A state, from its slot on until the next one. */
-interface Held {
+/** A state that is valid from `slot` until the next state. */
+interface TimedState {
   readonly slot: number;
   readonly state: AccountState;
-  /** It was told, and not read. */
-  readonly isTold: boolean;
+  /** It came by PubSub notification, and not by a read. */
+  readonly isNotified: boolean;
 }
 
-/** What an endpoint says of some slots in a row. */
-export interface Said {
-  /** The account at their end; null where so much was told since that it is not remembered. */
+/** What an endpoint reported about a range of slots. */
+export interface ReportedStates {
+  /** The account at the end of the range. Null if it is no longer remembered. */
   readonly end: AccountState | null;
-  /** The account before them, and as it was told in them. */
+  /** The account before the range, and all states reported in it. */
   readonly states: readonly AccountState[];
-  /** Whether it was told in them: a read may be of a moment between two states. */
+  /** A state was reported in the range, so a read may show a moment between two states. */
   readonly hasChanged: boolean;
 }
 
-/** What one endpoint's PubSub says of one account. */
+/** What one endpoint's PubSub reports about one account. */
 export class AccountView {
-  /** Null where nothing is known of it. */
+  /** Null if nothing is known. */
   state: AccountState | null = null;
-  /** Slot of that state; -1 where none is known. */
+  /** Slot of the state; -1 if none is known. */
   slot = -1;
-  /** It was told, and not read. */
-  isTold = false;
-  /** Reads of older slots are not believed: they may be of a fork that died. */
+  /** The state came by PubSub notification, and not by a read. */
+  isNotified = false;
+  /** Reads of older slots are ignored, because they may belong to a dead fork. */
   oldestRead = 0;
-  /** Reads in a row that contradict it, each of which might be of a moment inside a slot. */
+  /** Reads in a row that contradict this view, but that may show a moment inside a slot. */
   doubts = 0;
-  /** From here on every change has been told; null where one may be missing. */
-  #coveredFrom: number | null = null;
-  #recent: Held[] = [];
+  /** The slot from which every change was reported; null if one may be missing. */
+  #completeFrom: number | null = null;
+  #recent: TimedState[] = [];
 
-  /** Every change since its state has been told. */
-  get isCovered(): boolean {
-    return this.#coveredFrom !== null;
+  /** Whether every change since `state` was reported. */
+  get isComplete(): boolean {
+    return this.#completeFrom !== null;
   }
 
-  /** `coversFrom`: from this slot on all changes are told; null where that is not known. */
-  tell(slot: number, state: AccountState, coversFrom: number | null): void {
-    this.#push({ slot, state, isTold: true });
-    if (coversFrom !== null && slot >= coversFrom) this.#coveredFrom ??= slot;
+  /** Adds a notification. `completeFrom`: the slot from which the endpoint reports all changes; null if unknown. */
+  update(slot: number, state: AccountState, completeFrom: number | null): void {
+    this.#push({ slot, state, isNotified: true });
+    if (completeFrom !== null && slot >= completeFrom) this.#completeFrom ??= slot;
   }
 
-  /** The state that it goes on from, as it was read: all later changes are told. */
-  base(slot: number, state: AccountState): void {
-    if (this.#coveredFrom === null || this.state !== state) this.#coveredFrom = slot;
-    this.#push({ slot, state, isTold: false });
+  /** Sets the state from a read. The endpoint must report all later changes. */
+  startFrom(slot: number, state: AccountState): void {
+    if (this.#completeFrom === null || this.state !== state) this.#completeFrom = slot;
+    this.#push({ slot, state, isNotified: false });
   }
 
-  /** A change may be missing. */
-  uncover(): void {
-    this.#coveredFrom = null;
+  /** Call when a change may be missing. */
+  markIncomplete(): void {
+    this.#completeFrom = null;
   }
 
-  /** Its fork died at `slot`: it is to be read anew. */
-  die(slot: number): void {
+  /** Call when the fork of the state died. `slot`: the slot of the fork that the endpoint follows now. The account must be read again. */
+  dropFork(slot: number): void {
     this.#recent = [];
-    this.uncover();
-    [this.state, this.slot, this.isTold, this.oldestRead] = [null, -1, false, slot];
+    this.markIncomplete();
+    [this.state, this.slot, this.isNotified, this.oldestRead] = [null, -1, false, slot];
   }
 
   /**
-   * The last slot for which it confirms a state that it told in `slot`, last or before another one; null if it did not. Of what followed its
-   * last state it confirms nothing here: a change may be missing.
+   * The last slot for which this view confirms a state that it reported in `slot`. Null if it did not report that state. Its newest state is
+   * confirmed only for its own slot, because a later change may be missing.
    */
   confirmsUntil(slot: number, state: AccountState): number | null {
-    const at = this.#recent.findLastIndex((one) => one.isTold && one.slot === slot && one.state === state);
+    const at = this.#recent.findLastIndex((one) => one.isNotified && one.slot === slot && one.state === state);
     if (at === -1) return null;
     const next = this.#recent[at + 1];
     return next === undefined ? slot : next.slot - 1;
   }
 
-  /** Whether it told this state in this slot, last or before another one. */
-  toldIn(slot: number, state: AccountState): boolean {
-    return this.#recent.some((one) => one.isTold && one.slot === slot && one.state === state);
+  /** Whether the endpoint reported this state in this slot, even if another state of the slot followed. */
+  wasNotified(slot: number, state: AccountState): boolean {
+    return this.#recent.some((one) => one.isNotified && one.slot === slot && one.state === state);
   }
 
-  /** What it says of these slots; null where a change may be missing. */
-  said(from: number, to: number): Said | null {
-    if (this.#coveredFrom === null || from < this.#coveredFrom) return null;
+  /** What the endpoint reported about these slots; null if a change may be missing. */
+  reported(from: number, to: number): ReportedStates | null {
+    if (this.#completeFrom === null || from < this.#completeFrom) return null;
     const inside = this.#recent.filter(({ slot }) => slot >= from && slot <= to);
     const before = this.#recent.findLast(({ slot }) => slot < from);
     const states = [...(before === undefined ? [] : [before]), ...inside].map(({ state }) => state);
     return { end: states.at(-1) ?? null, states, hasChanged: inside.length > 0 };
   }
 
-  /** The known state with these bytes; null where it has told none. */
+  /** The remembered state that equals this account; null if there is none. */
   find(account: ChainAccount | null): AccountState | null {
     if (this.state !== null && isSameAccount(this.state.account, account)) return this.state;
     return this.#recent.find(({ state }) => isSameAccount(state.account, account))?.state ?? null;
   }
 
-  #push(held: Held): void {
-    const isSame = !held.isTold && this.state === held.state;
-    // Read again, it is as it was known to be.
-    if (!isSame && this.#recent.push(held) > maxRecent) this.#recent.shift();
-    [this.state, this.slot, this.isTold] = [held.state, held.slot, held.isTold];
+  #push(next: TimedState): void {
+    const isSame = !next.isNotified && this.state === next.state;
+    // A read that returns the known state adds nothing.
+    if (!isSame && this.#recent.push(next) > maxRecent) this.#recent.shift();
+    [this.state, this.slot, this.isNotified] = [next.state, next.slot, next.isNotified];
   }
 }
 
-/** Whether two endpoints tell different things of one slot, and neither is but a step behind the other inside of it. */
+/** Whether two endpoints report different states of one slot, and neither is merely behind the other within the slot. */
 export function contradict(a: AccountView, b: AccountView): boolean {
-  if (!a.isTold || !b.isTold || a.slot !== b.slot || a.state === null || b.state === null || a.state === b.state) return false;
-  return a.toldIn(a.slot, b.state) === b.toldIn(b.slot, a.state);
+  if (!a.isNotified || !b.isNotified || a.slot !== b.slot || a.state === null || b.state === null || a.state === b.state) return false;
+  return a.wasNotified(a.slot, b.state) === b.wasNotified(b.slot, a.state);
 }

@@ -1,10 +1,11 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 
-/** How long an endpoint that was found wrong is not believed; twice as long each time, until it was right for `regainedAfterMs`. */
+/** How long an endpoint is not trusted after a false report. Doubled each time, until it was right for `regainedAfterMs`. */
 const firstDistrustMs = 10_000;
 const maxDistrustMs = 600_000;
 const regainedAfterMs = 600_000;
-/** Whether what one endpoint tells of accounts is believed. Times are Unix milliseconds. */
+
+/** Whether the account reports of one endpoint are trusted. Times are Unix milliseconds. */
 export class LinkTrust {
   readonly #endpoint: number;
   readonly #log: Logger;
@@ -19,7 +20,7 @@ export class LinkTrust {
     return nowMs >= this.#untilMs;
   }
 
-  /** It left out a change, or told one that never was. Reported once, until it is believed again for long. */
+  /** Call when the endpoint omitted a change (`lost`), or reported one that never happened (`false`). Only the first time in a row is logged. */
   distrust(address: string, event: 'account_update_lost' | 'account_update_false', nowMs: number): void {
     if (nowMs - this.#untilMs > regainedAfterMs) this.#times = 0;
     if (this.#times === 0) this.#log.warn({ endpoint: this.#endpoint + 1, address }, event);

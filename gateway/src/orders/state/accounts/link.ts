@@ -6,35 +6,35 @@ import type { ChainAccount } from '../../../chain/account-reader.ts';
 import { readChainAccount } from '../../../chain/rpc-account-reader.ts';
 import { nowUs } from '../../../clock.ts';
 
-/** A link that told no slot for this long may have missed some: slots last 200 to 400 ms, and skipped ones make it longer. */
+/** A link that reported no slot for this long may have missed changes. Slots last 200 to 400 ms; skipped slots make the pause longer. */
 export const maxSilenceMs = 1_000;
-/** The accounts of one slot are told one after the other; without another for this long they are all there. */
+/** The accounts of a slot arrive one by one. After this long without another one, all have arrived. */
 const quietMs = 3;
-/** They are taken after this long in any case. */
+/** After this long the changes are passed on even if more arrive. */
 const maxHeldMs = 25;
-/** Slots that an account may be told ahead of the slot that the link told. */
+/** Slots by which an account notification may be ahead of the slot that the link reported. */
 const maxAheadSlots = 32;
-/** Of all accounts that may be followed; ten times what a market with hundreds of traded coins brings about. */
+/** Limits for the notifications of all followed accounts: ten times the traffic of a market with hundreds of traded coins. */
 const allowance = { bytesPerSecond: 16 * 1024 * 1024, framesPerSecond: 10_000 };
 
 export type AccountUpdates = ReadonlyMap<string, ChainAccount | null>;
 
 export interface LinkHandlers {
-  /** What one slot changed, all at once: a pool's vaults are never seen one without the other. Null where an account is gone. */
+  /** All changes of one slot together, so that a pool's vaults always fit together. Null if an account does not exist any more. */
   onAccounts(slot: number, updates: AccountUpdates): void;
-  /** Slots after `from` and before `to` are not of the chain that this endpoint follows; `now` is. */
+  /** The slots after `from` and before `to` do not belong to the fork that this endpoint follows. `now` does. */
   onDeadSlots(from: number, to: number, now: number): void;
   onSlot(slot: number | null): void;
-  /** A change of this account could not be read: what it is now is not known here. */
+  /** A change of this account could not be read, so its state is unknown on this link. */
   onLost(address: string): void;
-  /** It may have missed changes of all accounts, or follows none until it is connected again. */
+  /** The link may have missed changes of all accounts, or is down. */
   onBreak(): void;
 }
 
 export interface LinkCounts {
-  /** Account notifications taken. */
+  /** Account notifications accepted. */
   updates: number;
-  /** Of another form, or of a slot that cannot be. */
+  /** Account notifications in an unknown form, or of an impossible slot. */
   malformed: number;
   forks: number;
 }
@@ -47,21 +47,19 @@ export interface LinkOptions {
   readonly signal: AbortSignal;
 }
 
-/** One endpoint's PubSub: its slots, and the accounts that are followed on it, slot by slot. */
+/** One endpoint's PubSub connection: reports its slots, and the changes of followed accounts, slot by slot. */
 export class Link {
   readonly counts: LinkCounts = { updates: 0, malformed: 0, forks: 0 };
   readonly index: number;
   readonly socket: RpcSocket;
   /** The newest slot of this connection; null before the first. */
   slot: number | null = null;
-  /** Every change up to this slot has been told. */
+  /** Every change up to this slot was reported. */
   appliedSlot = 0;
-  /** When the slot was told, Unix milliseconds. */
+  /** When the slot was reported, Unix milliseconds. */
   slotAtMs = 0;
-  /** It left out a change: what it tells is not relied on before this, Unix milliseconds. */
-  distrustedUntilMs = 0;
   readonly #handlers: LinkHandlers;
-  /** Address -> slot from which on the changes are told; null while that is not known. */
+  /** Address → slot from which changes are reported; null while that is unknown. */
   readonly #since = new Map<string, number | null>();
   #group: { readonly slot: number; readonly updates: Map<string, ChainAccount | null>; readonly beganAtMs: number } | null = null;
   #lastUpdateAtMs = 0;
@@ -80,7 +78,7 @@ export class Link {
       log,
       signal,
       handlers: {
-        onSlot: (told) => this.#onSlot(told),
+        onSlot: (reported) => this.#onSlot(reported),
         onNotification: (method, params, _receivedUs, subscription) => this.#onNotification(method, params, subscription),
         onSubscribed: (subscription) => this.#onSubscribed(subscription),
         onDown: () => this.#onDown(),
@@ -99,12 +97,12 @@ export class Link {
     this.socket.unsubscribe(accountSubscription(address));
   }
 
-  /** Slot from which on every change of an account is told here; null where that is not so. */
+  /** The slot from which this link reports every change of an account; null if it does not, or that is unknown. */
   since(address: string): number | null {
     return this.#since.get(address) ?? null;
   }
 
-  /** It tells slots, so it tells accounts too. */
+  /** Whether it reports slots, and therefore account changes too. */
   isLive(nowMs: number): boolean {
     return this.slot !== null && nowMs - this.slotAtMs <= maxSilenceMs && nowMs >= this.slotAtMs;
   }
@@ -114,7 +112,7 @@ export class Link {
     this.#flush();
     const before = this.slot;
     const nowMs = Date.now();
-    if (before !== null && !this.isLive(nowMs)) this.#goOnFrom(slot);
+    if (before !== null && !this.isLive(nowMs)) this.#restartAt(slot);
     this.slot = slot;
     this.slotAtMs = nowMs;
     if (before === null) {
@@ -124,8 +122,8 @@ export class Link {
     this.#handlers.onSlot(slot);
   }
 
-  /** It was silent for long: what it told of the time between may be incomplete. */
-  #goOnFrom(slot: number): void {
+  /** The link was silent for too long, so changes in between may be missing. */
+  #restartAt(slot: number): void {
     for (const address of this.#since.keys()) this.#since.set(address, slot);
     this.#handlers.onBreak();
   }
@@ -143,40 +141,40 @@ export class Link {
   }
 
   #onNotification(method: string, params: unknown, subscription: Subscription | null): void {
-    // Without a subscription the socket has counted it.
+    // The socket counts notifications without a subscription.
     if (subscription === null) return;
     if (method !== 'accountNotification' || subscription.method !== 'accountSubscribe') {
       this.socket.fault('content');
       return;
     }
-    const told = isRecord(params) ? contextAndValue(params['result']) : null;
-    const account = told === null ? null : readChainAccount(told.value);
-    if (told === null || account === null || this.slot === null || told.slot > this.slot + maxAheadSlots) {
+    const reported = isRecord(params) ? contextAndValue(params['result']) : null;
+    const account = reported === null ? null : readChainAccount(reported.value);
+    if (reported === null || account === null || this.slot === null || reported.slot > this.slot + maxAheadSlots) {
       this.counts.malformed++;
-      this.#lose(String(subscription.params[0]));
+      this.#markLost(String(subscription.params[0]));
       this.socket.fault('content');
       return;
     }
     this.counts.updates++;
-    if (this.#group !== null && this.#group.slot !== told.slot) this.#flush();
-    this.#group ??= { slot: told.slot, updates: new Map(), beganAtMs: performance.now() };
+    if (this.#group !== null && this.#group.slot !== reported.slot) this.#flush();
+    this.#group ??= { slot: reported.slot, updates: new Map(), beganAtMs: performance.now() };
     this.#group.updates.set(String(subscription.params[0]), account.lamports === 0n ? null : account);
     this.#lastUpdateAtMs = performance.now();
-    this.#timer ??= setTimeout(() => this.#settle(), quietMs);
+    this.#timer ??= setTimeout(() => this.#flushIfQuiet(), quietMs);
   }
 
-  /** Its changes count from the next slot on. */
-  #lose(address: string): void {
+  /** Changes of this account are complete again from the next slot. */
+  #markLost(address: string): void {
     if (this.#since.has(address)) this.#since.set(address, this.slot === null ? null : this.slot + 1);
     this.#handlers.onLost(address);
   }
 
-  #settle(): void {
+  #flushIfQuiet(): void {
     this.#timer = null;
     const nowMs = performance.now();
     if (this.#group === null) return;
     if (nowMs - this.#lastUpdateAtMs >= quietMs || nowMs - this.#group.beganAtMs >= maxHeldMs) this.#flush();
-    else this.#timer = setTimeout(() => this.#settle(), quietMs);
+    else this.#timer = setTimeout(() => this.#flushIfQuiet(), quietMs);
   }
 
   #flush(): void {

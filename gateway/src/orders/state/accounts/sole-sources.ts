@@ -1,18 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountsRead } from '../../../chain/account-reader.ts';
 
-/** Reads in a row until two endpoints, which are not always at the same slot, tell the same; and the time between them. */
+/** Most reads in a row until two endpoints agree, and the pause between them. Endpoints are not always at the same slot. */
 const maxAgreeing = 6;
 const agreeingPauseMs = 40;
-/** No other read begins after so long: somebody waits for the answer. */
+/** No further read begins after this long, because a request waits for the result. */
 const agreeingWithinMs = 500;
 
-/** Of a read: the endpoint, as a bit by its number, that alone told it; 0 where two did, or there is but one. */
+/** Bit mask of the endpoint that alone reported a read. 0 if two reported it, or only one is configured. */
 export function soleSourceOf({ aloneBy }: AccountsRead, endpoints: number): number {
   return aloneBy === null || endpoints === 1 ? 0 : 1 << aloneBy;
 }
 
-/** Reads again until two endpoints tell the same of `slot` or later; what was read last where they do not within a moment. Rejects as `read` does. */
+/**
+ * Reads until two endpoints report the same state of `slot` or a later one. After 500 ms or six reads it returns the last state that was read.
+ * Rejects like `read`.
+ */
 export async function readUntilAgreed<T extends { readonly slot: number; readonly soleSources: number }>(
   read: () => Promise<T>,
   slot: number,

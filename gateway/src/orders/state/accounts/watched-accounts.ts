@@ -7,81 +7,82 @@ import type { ChainView } from '../chain/chain-view.ts';
 import { LinkTrust } from './link-trust.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
 
-/** Accounts followed at a time, on every endpoint; one more is not followed, and so read whenever it is needed. */
+/** Most accounts followed at a time on every endpoint. Further accounts are read whenever they are needed. */
 const maxWatched = 4_096;
-/** Slots that an endpoint may be behind the others, or behind what its own HTTP tells, before its accounts are read anew. */
+/** An endpoint's accounts are not used if it is more slots than this behind the chain. */
 export const maxBehindSlots = 4;
-/** Slots that it may be ahead of what two endpoints of three have reached. */
+/** An endpoint's accounts are not used if it is more slots than this ahead of the chain. */
 const maxAheadSlots = 8;
-/** Slots that a read may be behind; its slot is told with it. */
+/** Slots that a read may be behind the chain. The slot is returned with the read. */
 export const maxReadBehindSlots = 8;
 
-/** Endpoints that differ about an account for so long are held against a read of it; sooner where they do so about one slot. */
+/** If endpoints differ about an account for this long, it is read to decide; earlier if they contradict each other about the same slot. */
 const differAfterMs = 1_500;
 const contradictAfterMs = 150;
-/** Endpoints that differ again and again, each time for a moment: so long after the last read of the account it is read as well. */
+/** If endpoints differ repeatedly for short times, the account is read this long after its last read. */
 const againAfterMs = 3_000;
 /**
- * An account that goes on changing is read between two changes now and then, inside a slot: where most endpoints do not say how the slot ended, one
- * that told another end of it is found wrong the third time in a row. At once, where the read is of a slot in which it told no change.
+ * A read of an account that changes often may show a moment inside a slot. If no majority reports how the slot ended, an endpoint is distrusted
+ * when it differs from three reads in a row. If it reported no change in the slot, it is distrusted at once.
  */
 const maxDoubts = 3;
-/** How often one account is read for that. */
+/** Shortest time between two such reads of an account. */
 const verifyEveryMs = 500;
-/** What was read is held against the endpoints that come as far within so long. */
+/** A read is compared with the endpoints that reach its slot within this long. */
 const truthForMs = 5_000;
-/** Slots that the chain may be ahead of a read that is held against endpoints: what they told before is not remembered. */
+/** A read is not compared with endpoints if it is more slots than this behind the chain, because older reports are not remembered. */
 const maxTruthBehindSlots = 4;
-/** Slots between the answers of a read that is held against endpoints; of more, one is dated falsely. */
+/** Most slots between the answers of a read. With more, one of them has a false slot. */
 const maxTruthSlots = 8;
 
 interface Watched {
   readonly address: string;
+  /** Number of `follow` calls without a `release`. */
   users: number;
   /** One for each link. */
   readonly views: readonly AccountView[];
-  /** Since when the endpoints differ, Unix milliseconds; null where they do not. */
+  /** Since when the endpoints differ, Unix milliseconds; null if they agree. */
   differsSinceMs: number | null;
   verifiedAtMs: number;
-  /** What more than half of the endpoints answered when they were asked; null where all have been held against it. */
+  /** What a majority of the endpoints returned for a read. Null after all links were compared with it. */
   truth: Truth | null;
 }
 
 interface Truth {
   readonly state: AccountState;
-  /** It was so in one of these slots: who answered may date it too early, or too late. */
+  /** The account had this state in one of the slots up to `lastSlot`; endpoints may report a wrong slot with an answer. */
   readonly slot: number;
   readonly lastSlot: number;
   readonly atMs: number;
-  /** Links that have not been held against it. */
+  /** Links that were not compared with it yet. */
   readonly waiting: Set<Link>;
 }
 
-/** Accounts as one endpoint tells them. */
+/** Accounts as one endpoint reports them. */
 export interface Current {
-  /** If two endpoints report all of it: the last slot for which they do. */
+  /** The slot of the states. If two endpoints report all of them, the last slot for which both do. */
   readonly slot: number;
-  /** Unix milliseconds: it is no older. */
+  /** Unix milliseconds; the states are no older. */
   readonly asOfMs: number;
   /** In the order of the addresses. */
   readonly states: readonly AccountState[];
-  /** Endpoints, as bits by their number, that alone tell some of it; 0 where two tell all of it, or there is but one. */
+  /** Bit mask of endpoints that alone report a part of it. 0 if two report all of it, or only one is configured. */
   readonly soleSources: number;
 }
 
 export interface WatchCounts {
   updates: number;
-  /** Older than what the same endpoint told. */
+  /** Changes older than the newest one that the same endpoint reported. */
   late: number;
-  /** Changes that an endpoint did not tell. */
-  untold: number;
-  /** Changes that an endpoint told and that never were. */
-  untrue: number;
-  /** Accounts that were read because two endpoints told different things of one slot, or differed for long. */
+  /** Changes that an endpoint did not report. */
+  lostUpdates: number;
+  /** Changes that an endpoint reported and that never happened. */
+  falseUpdates: number;
+  /** Reads of accounts because two endpoints reported different states of one slot, or differed for too long. */
   disputed: number;
-  /** Accounts not followed because there are too many. */
+  /** Accounts not followed because too many are followed. */
   refused: number;
-  /** Accounts whose state was of a fork that died. */
+  /** Account states that belonged to a dead fork. */
   dead: number;
 }
 
@@ -91,12 +92,12 @@ export type WatchedAccountsOptions = Omit<LinkOptions, 'url' | 'index' | 'handle
 };
 
 /**
- * Accounts that are followed on every endpoint. What one of them tells counts while it tells all changes: from a state that is no older than
- * the subscription, without a break, and without a slot that died. Of several the state counts that two tell; one that nobody else
- * tells is named with its source; and none where two tell different things of one slot.
+ * Accounts that are followed on every endpoint. An endpoint's reports count while they are complete: they begin with a state that is no older
+ * than the subscription, without a break and without a dead slot. A state that two endpoints report is preferred. A state that only one
+ * reports is returned with its source. If two endpoints report different states of one slot, none is returned.
  */
 export class WatchedAccounts {
-  readonly counts: WatchCounts = { updates: 0, late: 0, untold: 0, untrue: 0, disputed: 0, refused: 0, dead: 0 };
+  readonly counts: WatchCounts = { updates: 0, late: 0, lostUpdates: 0, falseUpdates: 0, disputed: 0, refused: 0, dead: 0 };
   readonly links: readonly Link[];
   readonly #trust: readonly LinkTrust[];
   readonly #chain: ChainView;
@@ -118,10 +119,10 @@ export class WatchedAccounts {
           handlers: {
             onAccounts: (slot, updates) => this.#update(index, slot, updates),
             onDeadSlots: (from, to, now) => this.#forgetDead(index, from, to, now),
-            onSlot: (slot) => chain.tell(index, 'pubsub', slot),
-            onLost: (address) => this.#uncover(index, this.#watched.get(address)),
+            onSlot: (slot) => chain.report(index, 'pubsub', slot),
+            onLost: (address) => this.#markIncomplete(index, this.#watched.get(address)),
             onBreak: () => {
-              for (const watched of this.#watched.values()) this.#uncover(index, watched);
+              for (const watched of this.#watched.values()) this.#markIncomplete(index, watched);
             },
           },
         }),
@@ -132,7 +133,7 @@ export class WatchedAccounts {
     return this.#watched.size;
   }
 
-  /** Accounts that would have to be read if somebody asked for them now. */
+  /** Followed accounts that `current` cannot answer now, so that a request would have to read them. */
   get stale(): number {
     let count = 0;
     for (const address of this.#watched.keys()) if (this.current([address]) === null) count++;
@@ -143,13 +144,13 @@ export class WatchedAccounts {
     for (const { socket } of this.links) socket.start();
   }
 
-  /** Whether what an endpoint tells is believed now. */
+  /** Whether the reports of an endpoint are trusted now. */
   isTrusted(endpoint: number): boolean {
     return this.#trust[endpoint]?.isTrusted(Date.now()) ?? true;
   }
 
-  /** Follows an account until it is released as often; false where there are too many. */
-  hold(address: string): boolean {
+  /** Follows an account until `release` was called as often as `follow`. Returns false if too many are followed. */
+  follow(address: string): boolean {
     const known = this.#watched.get(address);
     if (known !== undefined) {
       known.users++;
@@ -175,16 +176,16 @@ export class WatchedAccounts {
   }
 
   /**
-   * All of these accounts as one endpoint tells them that follows them all: the one whose every word another one confirms, or the newest.
-   * Null where any must be read.
+   * The states of all these accounts, as one endpoint reports them. An endpoint whose states are all confirmed by others is preferred, then the
+   * newest states. Null if any account must be read.
    */
   current(addresses: readonly string[]): Current | null {
     const nowMs = Date.now();
     const usable = this.links.filter((link) => this.#isUsable(link, nowMs));
-    let best: Told | null = null;
+    let best: Candidate | null = null;
     for (const link of usable) {
-      const told = this.#toldBy(link, addresses, usable);
-      if (told !== null && (best === null || isBetter(told, best))) best = told;
+      const candidate = this.#candidateOf(link, addresses, usable);
+      if (candidate !== null && (best === null || isBetter(candidate, best))) best = candidate;
     }
     if (best === null) return null;
     const { link, states, soleSources, agreedSlot } = best;
@@ -192,14 +193,17 @@ export class WatchedAccounts {
     return { slot, asOfMs: Math.min(link.slotAtMs, this.#chain.passedAtMs(link.slot!)), states, soleSources };
   }
 
-  /** A read of these addresses: what the endpoints' changes go on from, and, where a majority agrees on it, what they are held against. */
-  take(addresses: readonly string[], { slot, lastSlot, accounts, aloneBy }: AccountsRead): void {
+  /**
+   * Adds a read of these addresses. The views of endpoints continue from it. If a majority agrees on it, the reports of the endpoints are
+   * compared with it.
+   */
+  addRead(addresses: readonly string[], { slot, lastSlot, accounts, aloneBy }: AccountsRead): void {
     const isVoted = aloneBy === null || this.links.length === 1;
     for (const [i, address] of addresses.entries()) {
       const watched = this.#watched.get(address);
       const account = accounts[i] ?? null;
       if (watched === undefined) continue;
-      // Its next notification would be longer than any frame may be.
+      // The account is too large: its next notification would exceed the longest frame.
       if (account !== null && account.data.length >= maxFollowedBytes) for (const link of this.links) link.unfollow(address);
       const state = this.#stateOf(watched, account);
       if (isVoted) state.isConfirmed = true;
@@ -207,13 +211,13 @@ export class WatchedAccounts {
       for (const [index, view] of watched.views.entries()) {
         const since = this.links[index]!.since(address);
         if (since === null || slot < view.oldestRead) continue;
-        if (!view.isCovered) {
-          if (slot >= since) view.base(slot, state);
+        if (!view.isComplete) {
+          if (slot >= since) view.startFrom(slot, state);
           continue;
         }
-        // What was told is held against it; what one read alone said gives way to it.
-        const isNewer = slot >= view.slot && !view.isTold;
-        if (isNewer && (view.state === state || (isVoted && view.state?.isConfirmed !== true))) view.base(slot, state);
+        // A notified state is not replaced but compared with the read. A state of an unconfirmed read is replaced.
+        const isNewer = slot >= view.slot && !view.isNotified;
+        if (isNewer && (view.state === state || (isVoted && view.state?.isConfirmed !== true))) view.startFrom(slot, state);
       }
       if (!isVoted || slot < this.#chain.slot - maxTruthBehindSlots || (watched.truth !== null && watched.truth.slot >= slot)) continue;
       const to = Math.min(lastSlot, slot + maxTruthSlots);
@@ -222,8 +226,8 @@ export class WatchedAccounts {
     }
   }
 
-  /** Holds the endpoints against what was read, and against each other. Called some twenty times a second. */
-  look(): void {
+  /** Compares the endpoints with what was read, and with each other. Call it about twenty times a second. */
+  check(): void {
     const nowMs = Date.now();
     for (const watched of this.#judged) this.#judge(watched, nowMs);
     for (const watched of this.#differing) {
@@ -234,7 +238,10 @@ export class WatchedAccounts {
     }
   }
 
-  /** Addresses of at most `count` accounts that have to be read: to go on from, to confirm what one said, or because endpoints differ. */
+  /**
+   * At most `count` addresses of accounts that must be read: because a view is incomplete, because only one endpoint has confirmed a state, or
+   * because endpoints differ.
+   */
   toRead(count: number): readonly string[] {
     const nowMs = Date.now();
     const usable = this.links.filter((link) => this.#isUsable(link, nowMs));
@@ -246,7 +253,7 @@ export class WatchedAccounts {
     return found;
   }
 
-  /** The next `count` of all, in turn: read once in a while, they show whether changes were told. */
+  /** The next `count` addresses of all accounts, in turn. Reading them shows whether the endpoints omit changes. */
   nextToAudit(count: number): readonly string[] {
     const all = [...this.#watched.keys()];
     if (this.#auditedUpTo >= all.length) this.#auditedUpTo = 0;
@@ -257,10 +264,10 @@ export class WatchedAccounts {
 
   #needsRead(watched: Watched, usable: readonly Link[], nowMs: number): boolean {
     const { address, views } = watched;
-    const isUncovered = usable.some((link) => !views[link.index]!.isCovered && link.since(address) !== null);
-    if (isUncovered) return true;
+    const isIncomplete = usable.some((link) => !views[link.index]!.isComplete && link.since(address) !== null);
+    if (isIncomplete) return true;
     if (nowMs - watched.verifiedAtMs < verifyEveryMs) return false;
-    const isUnconfirmed = usable.some(({ index }) => !views[index]!.isTold && views[index]!.state?.isConfirmed === false);
+    const isUnconfirmed = usable.some(({ index }) => !views[index]!.isNotified && views[index]!.state?.isConfirmed === false);
     if (!isUnconfirmed && !this.#isDisputed(watched, usable, nowMs)) return false;
     watched.verifiedAtMs = nowMs;
     return true;
@@ -283,14 +290,14 @@ export class WatchedAccounts {
     return behind <= maxBehindSlots && behind >= -maxAheadSlots;
   }
 
-  /** Null where it does not follow all of them, or what it tells of one is contradicted and nobody confirms it. */
-  #toldBy(link: Link, addresses: readonly string[], usable: readonly Link[]): Told | null {
+  /** Null if the link does not report all of them completely, or if an unconfirmed state of one is contradicted. */
+  #candidateOf(link: Link, addresses: readonly string[], usable: readonly Link[]): Candidate | null {
     const states: AccountState[] = [];
     let [soleSources, newest, agreedSlot] = [0, 0, Infinity];
     for (const address of addresses) {
       const watched = this.#watched.get(address);
       const view = watched?.views[link.index];
-      if (watched === undefined || view === undefined || !view.isCovered || view.state === null || view.slot > link.appliedSlot)
+      if (watched === undefined || view === undefined || !view.isComplete || view.state === null || view.slot > link.appliedSlot)
         return null;
       const { sources, agreedUntil } = this.#sourcesOf(view, watched, link.index, usable);
       agreedSlot = Math.min(agreedSlot, agreedUntil);
@@ -305,15 +312,15 @@ export class WatchedAccounts {
   }
 
   /**
-   * Endpoints that say that the account is as this view has it: told or read, or known from two and not changed since. `agreedUntil`: the last
-   * slot for which two of them say so by PubSub. An endpoint that is late says nothing about slots that it has not reached.
+   * The endpoints that confirm the state of this view: they reported or returned it, or it was confirmed and they reported no change since.
+   * `agreedUntil`: the last slot for which two of them confirm it by PubSub. An endpoint does not count for slots that it has not reached.
    */
   #sourcesOf({ state, slot }: AccountView, { views }: Watched, by: number, usable: readonly Link[]): Sources {
     let sources = state!.readers;
     let [newest, agreedUntil] = [-1, -1];
     for (const { index, appliedSlot } of usable) {
       const view = views[index]!;
-      const holds = view.isCovered && view.state === state && (view.isTold || state!.isConfirmed);
+      const holds = view.isComplete && view.state === state && (view.isNotified || state!.isConfirmed);
       const until = holds ? appliedSlot : view.confirmsUntil(slot, state!);
       if (until === null) continue;
       sources |= 1 << index;
@@ -335,83 +342,83 @@ export class WatchedAccounts {
       this.counts.updates++;
       const before = view.state;
       const state = this.#stateOf(watched, account);
-      view.tell(slot, state, this.links[index]!.since(address));
+      view.update(slot, state, this.links[index]!.since(address));
       if (before === state) continue;
-      // Somebody says that it has changed: who read it before does not say that it has not.
+      // An endpoint reports a change, so earlier reads do not confirm the old state any more.
       if (before !== null) before.readers = 0;
       if (watched.truth !== null && watched.truth.state !== state && slot >= watched.truth.slot) watched.truth.state.readers = 0;
       state.isConfirmed ||=
-        this.links.length === 1 || watched.views.some((other, i) => i !== index && other.isTold && other.state === state);
+        this.links.length === 1 || watched.views.some((other, i) => i !== index && other.isNotified && other.state === state);
       if (watched.differsSinceMs !== null || this.links.length === 1) continue;
       watched.differsSinceMs = Date.now();
       this.#differing.add(watched);
     }
   }
 
-  /** Whether endpoints that are believed hold different states of it. */
+  /** Whether usable endpoints have different states of the account. */
   #isDiffering({ views }: Watched, nowMs: number): boolean {
     let known: AccountState | null = null;
     for (const link of this.links) {
-      const { state, isCovered } = views[link.index]!;
-      if (!isCovered || state === null || !this.#isUsable(link, nowMs)) continue;
+      const { state, isComplete } = views[link.index]!;
+      if (!isComplete || state === null || !this.#isUsable(link, nowMs)) continue;
       if (known !== null && known !== state) return true;
       known = state;
     }
     return false;
   }
 
-  /** Finds out who did not tell what the chain has, as far as the endpoints have come that far. */
+  /** Compares an account's read with the endpoints that have reached its slot. */
   #judge(watched: Watched, nowMs: number): void {
     const { lastSlot, atMs, waiting } = watched.truth!;
     for (const link of waiting) {
-      const { isCovered } = watched.views[link.index]!;
-      if (isCovered && (!link.isLive(nowMs) || link.appliedSlot <= lastSlot)) continue;
-      if (!isCovered || this.#hold(watched, watched.truth!, link, nowMs)) waiting.delete(link);
+      const { isComplete } = watched.views[link.index]!;
+      if (isComplete && (!link.isLive(nowMs) || link.appliedSlot <= lastSlot)) continue;
+      if (!isComplete || this.#compare(watched, watched.truth!, link, nowMs)) waiting.delete(link);
     }
     if (waiting.size > 0 && nowMs - atMs < truthForMs) return;
     watched.truth = null;
     this.#judged.delete(watched);
   }
 
-  /** Holds one endpoint that has told all of the read's slots against what was read; false where the others have to come as far first. */
-  #hold(watched: Watched, { state, slot, lastSlot }: Truth, { index }: Link, nowMs: number): boolean {
+  /** Compares one endpoint that has reported all slots of the read with it. Returns false if other endpoints must reach these slots first. */
+  #compare(watched: Watched, { state, slot, lastSlot }: Truth, { index }: Link, nowMs: number): boolean {
     const view = watched.views[index]!;
-    const said = view.said(slot, lastSlot);
-    if (said === null) return true;
-    if (said.end === state) {
+    const reported = view.reported(slot, lastSlot);
+    if (reported === null) return true;
+    if (reported.end === state) {
       view.doubts = 0;
       return true;
     }
-    if (said.hasChanged || said.end === null) {
-      // The read may be of a moment inside a slot: most endpoints know how it ended.
-      const most = said.end === null ? null : this.#mostSay(watched, lastSlot, nowMs);
+    if (reported.hasChanged || reported.end === null) {
+      // The read may show a moment inside a slot. The majority of the endpoints knows how the slot ended.
+      const most = reported.end === null ? null : this.#majorityAt(watched, lastSlot, nowMs);
       if (most === 'unknown') return false;
       if (most !== state) {
-        if (most !== null && most === said.end) view.doubts = 0;
-        else if (!said.states.includes(state)) view.doubts++;
+        if (most !== null && most === reported.end) view.doubts = 0;
+        else if (!reported.states.includes(state)) view.doubts++;
         if (view.doubts < maxDoubts) return true;
       }
     }
-    // A state that two told was true once: the change from it was left out.
-    const isLost = (said.end ?? view.state)?.isConfirmed === true;
-    this.counts[isLost ? 'untold' : 'untrue']++;
+    // If two endpoints reported the old state, it was true once, so this endpoint omitted the change from it. Otherwise it invented the state.
+    const isLost = (reported.end ?? view.state)?.isConfirmed === true;
+    this.counts[isLost ? 'lostUpdates' : 'falseUpdates']++;
     this.#trust[index]!.distrust(watched.address, isLost ? 'account_update_lost' : 'account_update_false', nowMs);
-    // It is followed anew, from a read.
+    // The view continues from the next read.
     view.doubts = 0;
-    view.uncover();
+    view.markIncomplete();
     return true;
   }
 
-  /** The account at the end of a slot as more than half of the endpoints tell it; null where no such number does, `unknown` while some may yet. */
-  #mostSay({ views }: Watched, slot: number, nowMs: number): AccountState | null | 'unknown' {
+  /** The account at the end of a slot, as a majority of the endpoints reports it. Null if there is no majority; `unknown` while there may still be one. */
+  #majorityAt({ views }: Watched, slot: number, nowMs: number): AccountState | null | 'unknown' {
     const ends: AccountState[] = [];
     let isOpen = false;
     for (const link of this.links) {
       const view = views[link.index]!;
-      if (!view.isCovered || !link.isLive(nowMs)) continue;
+      if (!view.isComplete || !link.isLive(nowMs)) continue;
       if (link.appliedSlot <= slot) isOpen = true;
       else {
-        const end = view.said(slot, slot)?.end ?? null;
+        const end = view.reported(slot, slot)?.end ?? null;
         if (end !== null) ends.push(end);
       }
     }
@@ -419,7 +426,7 @@ export class WatchedAccounts {
     return most ?? (isOpen ? 'unknown' : null);
   }
 
-  /** The state with these bytes that some endpoint told, or that was read, before the endpoints told it; or a new one. */
+  /** The known state that equals this account: one that an endpoint reported or that was read. Otherwise a new state. */
   #stateOf({ views, truth }: Watched, account: ChainAccount | null): AccountState {
     if (truth !== null && isSameAccount(truth.state.account, account)) return truth.state;
     for (const view of views) {
@@ -429,31 +436,31 @@ export class WatchedAccounts {
     return { account, number: ++this.#lastNumber, readers: 0, isConfirmed: false };
   }
 
-  /** What an endpoint told of slots that are dead to it is read anew, or told anew. */
+  /** Drops the states of slots that are dead for an endpoint. They must be read or reported again. */
   #forgetDead(index: number, from: number, to: number, now: number): void {
     for (const watched of this.#watched.values()) {
       const view = watched.views[index]!;
       if (view.slot <= from || view.slot >= to) continue;
       this.counts.dead++;
-      view.die(now);
+      view.dropFork(now);
       watched.truth = null;
       this.#judged.delete(watched);
     }
   }
 
-  #uncover(index: number, watched: Watched | undefined): void {
-    if (watched !== undefined) watched.views[index]!.uncover();
+  #markIncomplete(index: number, watched: Watched | undefined): void {
+    if (watched !== undefined) watched.views[index]!.markIncomplete();
   }
 }
 
 interface Sources {
-  /** Endpoints, as bits by their number. */
+  /** Bit mask of endpoints. */
   readonly sources: number;
   /** Infinity if no two report it by PubSub. */
   readonly agreedUntil: number;
 }
 
-interface Told {
+interface Candidate {
   readonly link: Link;
   readonly states: readonly AccountState[];
   readonly soleSources: number;
@@ -462,7 +469,7 @@ interface Told {
   readonly agreedSlot: number;
 }
 
-function isBetter(a: Told, b: Told): boolean {
+function isBetter(a: Candidate, b: Candidate): boolean {
   if ((a.soleSources === 0) !== (b.soleSources === 0)) return a.soleSources === 0;
   return a.newest === b.newest ? a.link.appliedSlot > b.link.appliedSlot : a.newest > b.newest;
 }

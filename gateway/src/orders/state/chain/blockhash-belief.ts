@@ -1,22 +1,22 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { contextAndValue, isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 
-/** Blocks from a blockhash's own to the last that may carry it. */
+/** Number of blocks for which a blockhash is valid. */
 export const blockhashLifetime = 150;
-/** Slots by which endpoints that tell the truth may seem to disagree: they answer at different moments of a fork. */
+/** Slots by which honest endpoints may seem to disagree, because they answer at different moments of a fork. */
 const slackSlots = 2;
 
-/** A blockhash as one endpoint told it. */
-export interface ToldBlockhash {
+/** A blockhash as one endpoint reported it. */
+export interface ReportedBlockhash {
   readonly blockhash: string;
   readonly lastValidBlockHeight: number;
   readonly slot: number;
-  /** Unix milliseconds when it was asked for. */
+  /** When it was requested, Unix milliseconds. */
   readonly askedAtMs: number;
 }
 
-/** Reads an answer to `getLatestBlockhash`; null where it is not of the documented form or cannot be true. */
-export function readBlockhash(answer: unknown, newestSlot: number, askedAtMs: number): ToldBlockhash | null {
+/** Reads an answer to `getLatestBlockhash`. Null if it is not of the documented form or cannot be true. */
+export function readBlockhash(answer: unknown, newestSlot: number, askedAtMs: number): ReportedBlockhash | null {
   const read = contextAndValue(answer);
   if (read === null || !isRecord(read.value) || read.slot > newestSlot) return null;
   const { blockhash, lastValidBlockHeight } = read.value;
@@ -26,8 +26,8 @@ export function readBlockhash(answer: unknown, newestSlot: number, askedAtMs: nu
   return { blockhash, lastValidBlockHeight, slot: read.slot, askedAtMs };
 }
 
-/** Whether both can be of one chain: no more blocks than slots lie between them, and height grows with the slot. */
-export function agree(a: ToldBlockhash, b: ToldBlockhash): boolean {
+/** Whether both can belong to one chain: there are no more blocks than slots between them, and the height grows with the slot. */
+export function agree(a: ReportedBlockhash, b: ReportedBlockhash): boolean {
   const [older, newer] = a.slot <= b.slot ? [a, b] : [b, a];
   const slots = newer.slot - older.slot;
   const blocks = newer.lastValidBlockHeight - older.lastValidBlockHeight;

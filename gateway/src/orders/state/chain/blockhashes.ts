@@ -2,13 +2,13 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { agree, blockhashLifetime, readBlockhash, type ToldBlockhash } from './blockhash-belief.ts';
+import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from './blockhash-belief.ts';
 import type { ChainView } from './chain-view.ts';
 
 const everyMs = 1_000;
-/** An endpoint that takes longer has failed; until then its answer counts, however late it comes. */
+/** A slower endpoint counts as failed. */
 const withinMs = 2_000;
-/** An older one is not traded with: it lives some 30 seconds. Nor does an older answer count. */
+/** Older blockhashes are not used for trading, because one lives for about 30 seconds. Older answers do not count either. */
 const maxBlockhashAgeMs = 10_000;
 
 export interface Blockhash {
@@ -34,16 +34,16 @@ export interface BlockhashCounts {
   contradicted: number;
 }
 
-/** The newest confirmed blockhash that the endpoints agree on; each is asked about once a second. */
+/** The newest confirmed blockhash that the endpoints agree on. Each endpoint is asked about once a second. */
 export class Blockhashes {
   readonly counts: BlockhashCounts = { rounds: 0, failures: 0, refused: 0, contradicted: 0 };
   readonly #endpoints: readonly Rpc[];
   readonly #chain: ChainView;
   readonly #log: Logger;
   readonly #signal: AbortSignal;
-  readonly #ballot: Ballot<ToldBlockhash>;
+  readonly #ballot: Ballot<ReportedBlockhash>;
   readonly #isAsked: boolean[];
-  #held: ToldBlockhash | null = null;
+  #held: ReportedBlockhash | null = null;
   #wasContradicted = false;
 
   constructor(endpoints: readonly Rpc[], chain: ChainView, log: Logger, signal: AbortSignal) {
@@ -52,7 +52,7 @@ export class Blockhashes {
     this.#isAsked = endpoints.map(() => false);
   }
 
-  /** Null where none is known that is young enough to trade with. */
+  /** Null if no blockhash is known that is fresh enough to trade with. */
   get current(): Blockhash | null {
     const held = this.#young();
     if (held === null) return null;
@@ -66,7 +66,7 @@ export class Blockhashes {
     return { height: held.lastValidBlockHeight - blockhashLifetime, slot: held.slot, ageMs: Date.now() - held.askedAtMs };
   }
 
-  /** Asks now, and from then on about once a second. */
+  /** Asks now, and then about once a second. */
   start(): void {
     this.#askAll();
     const timer = setInterval(() => this.#askAll(), everyMs);
@@ -74,7 +74,7 @@ export class Blockhashes {
     this.#signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
-  #young(): ToldBlockhash | null {
+  #young(): ReportedBlockhash | null {
     if (this.#held === null) return null;
     const ageMs = Date.now() - this.#held.askedAtMs;
     return ageMs >= 0 && ageMs <= maxBlockhashAgeMs ? this.#held : null;
@@ -90,33 +90,33 @@ export class Blockhashes {
     const askedAtMs = Date.now();
     const within = startDeadline(withinMs, this.#signal);
     this.#isAsked[endpoint] = true;
-    let told: ToldBlockhash | null = null;
+    let reported: ReportedBlockhash | null = null;
     try {
       const answer = await rpc.call('getLatestBlockhash', [{ commitment: 'confirmed' }], within);
-      told = readBlockhash(answer, this.#chain.newestSlot, askedAtMs);
-      if (told === null) this.counts.refused++;
+      reported = readBlockhash(answer, this.#chain.newestSlot, askedAtMs);
+      if (reported === null) this.counts.refused++;
     } catch {
-      // Reported by the age of what is held, which nobody renews.
+      // Without answers the current blockhash becomes too old, which `/readyz` reports.
       this.counts.failures++;
     }
     within.end();
     this.#isAsked[endpoint] = false;
     if (this.#signal.aborted) return;
-    if (told === null) this.#ballot.failed(endpoint);
-    else this.#ballot.answered(endpoint, told, askedAtMs);
+    if (reported === null) this.#ballot.failed(endpoint);
+    else this.#ballot.answered(endpoint, reported, askedAtMs);
     this.#judge(endpoint);
   }
 
-  /** What is held gives way to what the endpoints agree on, unless it can be true beside it and is newer. */
+  /** Replaces the current blockhash by the one that the endpoints agree on, unless the current one is newer and compatible with it. */
   #judge(endpoint: number): void {
     const nowMs = Date.now();
     const verdict = this.#ballot.verdict(nowMs);
     const isContradicted = verdict.kind === 'contradicted';
     if (verdict.kind === 'agreed') {
       if (verdict.outvoted.includes(endpoint)) this.counts.refused++;
-      const told = verdict.votes.map(({ value }) => value).reduce((best, one) => (one.slot > best.slot ? one : best));
+      const reported = verdict.votes.map(({ value }) => value).reduce((best, one) => (one.slot > best.slot ? one : best));
       const young = this.#young();
-      if (young === null || told.slot >= young.slot || !agree(told, young)) this.#held = told;
+      if (young === null || reported.slot >= young.slot || !agree(reported, young)) this.#held = reported;
     } else if (isContradicted) this.counts.contradicted++;
     if (isContradicted && !this.#wasContradicted) {
       const answers = this.#ballot.votes(nowMs).map(({ endpoint: index, value: { slot, lastValidBlockHeight } }) => ({

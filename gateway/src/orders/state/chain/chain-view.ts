@@ -2,22 +2,22 @@ import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot } from '@sluice/shared/solana/pubsub/chain-slot.ts';
 import { majorityOf, reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 
-/** Slots of which it is remembered when the chain passed them; of older ones, that it did so no later than the oldest. */
+/** Slots for which the time is remembered when the chain passed them. */
 const maxRememberedSlots = 64;
-/** Slots that an answer may be ahead of what was told so far, three to twelve seconds. */
+/** Slots that an answer may be ahead of the reported ones: three to twelve seconds. */
 const maxAheadSlots = 32;
 
 export interface EndpointSlots {
-  /** By its PubSub, and by its HTTP; null where it tells none now. */
+  /** Newest slot reported by PubSub and over HTTP; null if it reports none now. */
   pubsub: number | null;
   http: number | null;
 }
 
-/** How far the chain is, by what all endpoints tell of it, and when it passed each of the last slots. */
+/** The newest slot of the chain, from the reports of all endpoints, and when the chain passed each recent slot. */
 export class ChainView {
   readonly #chain = new ChainSlot();
   readonly #endpoints: EndpointSlots[];
-  /** It told a slot, or its HTTP gave none: it is waited for no more. */
+  /** The endpoint reported a slot, or its HTTP request failed. Nothing waits for its first report any more. */
   readonly #isHeard: boolean[];
   readonly #isAway: boolean[];
   #passed: { readonly slot: number; readonly atMs: number }[] = [];
@@ -28,29 +28,29 @@ export class ChainView {
     this.#isAway = this.#endpoints.map(() => false);
   }
 
-  /** Whether the last question for its slot over HTTP failed. */
+  /** Whether the last HTTP request for its slot failed. */
   isAway(endpoint: number): boolean {
     return this.#isAway[endpoint] === true;
   }
 
-  /** 0 before so many have told one as must agree; where the others give none, before the first. */
+  /** 0 until enough endpoints have reported a slot. If the others fail, one report is enough. */
   get slot(): number {
     return this.#chain.slot;
   }
 
-  /** A slot beyond it is not believed. */
+  /** The newest slot that an answer may have; later ones are false. */
   get newestSlot(): number {
     return this.slot > 0 ? this.slot + maxAheadSlots : newestPossibleSlot(Date.now());
   }
 
-  tell(endpoint: number, by: keyof EndpointSlots, slot: number | null): void {
-    const told = this.#endpoints[endpoint];
-    if (told === undefined) return;
+  report(endpoint: number, by: keyof EndpointSlots, slot: number | null): void {
+    const known = this.#endpoints[endpoint];
+    if (known === undefined) return;
     const wasHeard = this.#isHeard[endpoint] === true;
     this.#isHeard[endpoint] ||= slot !== null || by === 'http';
     if (by === 'http') this.#isAway[endpoint] = slot === null;
-    if (told[by] === slot && wasHeard) return;
-    told[by] = slot;
+    if (known[by] === slot && wasHeard) return;
+    known[by] = slot;
     const before = this.slot;
     const newest = this.#endpoints.map(({ pubsub, http }) => Math.max(pubsub ?? 0, http ?? 0)).filter((one) => one > 0);
     this.#chain.judge(this.#countedOf(newest), performance.now());
@@ -60,7 +60,7 @@ export class ChainView {
     if (this.#passed.length > maxRememberedSlots) this.#passed.shift();
   }
 
-  /** Of three or more endpoints: as far as a majority has come, and at first as far as both of two have. */
+  /** With three or more endpoints, only a slot that a majority has reached counts. For the first slot, two of them are enough. */
   #countedOf(newest: readonly number[]): readonly number[] {
     const all = this.#endpoints.length;
     if (this.slot === 0 && newest.length < majorityOf(all) && this.#isHeard.includes(false)) return [];
@@ -68,7 +68,7 @@ export class ChainView {
     return isVoted ? [reachedBy(newest)] : newest;
   }
 
-  /** When the chain was first told to be past this slot (Unix milliseconds); `Infinity` where it was not. */
+  /** When the chain was first reported past this slot, Unix milliseconds; `Infinity` if it was not. */
   passedAtMs(slot: number): number {
     return this.#passed.find((one) => one.slot > slot)?.atMs ?? Number.POSITIVE_INFINITY;
   }

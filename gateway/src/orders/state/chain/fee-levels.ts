@@ -3,37 +3,37 @@ import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
 import { lowerMedian, majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 
-/** Groups of accounts whose fees are kept; the one asked for longest ago is let go. */
+/** Most groups of accounts whose fees are known. Beyond that the least recently requested one is dropped. */
 const maxFeeGroups = 512;
 const refreshEveryMs = 2_000;
-/** A group that nobody asks for is no longer refreshed. */
+/** A group is dropped after this long without a request. */
 const idleAfterMs = 60_000;
-/** An older level says nothing of now: that of the whole chain holds. */
+/** An older fee level is not used; the level of the whole chain is used instead. */
 const staleAfterMs = 30_000;
-/** Groups that are asked for at a time, each of all endpoints. */
+/** Most groups requested at a time, each from all endpoints. */
 const maxConcurrentGroups = 4;
-/** Blocks that an answer tells of, as nodes limit it. */
+/** Most blocks in an answer: the limit of nodes. */
 const maxSlots = 150;
 const maxAccounts = 128;
 const defaultPercentile = 75;
-/** Micro-lamports for a compute unit: of 200,000 units, 0.004 SOL. */
+/** Micro-lamports for each compute unit. For 200,000 units this is 0.004 SOL. */
 const defaultCap = 20_000_000n;
 
 export interface FeeLevelOptions {
-  /** Each is asked; of what they say the middle counts. */
+  /** All are asked. The median of their answers counts. */
   readonly endpoints: readonly Rpc[];
   readonly signal: AbortSignal;
-  /** Accounts that many trade through: the fees of others, a wallet's own among them, are not asked for. */
+  /** Whether many traders write to an account. The fees of other accounts, such as wallets, are not requested. */
   readonly isShared: (address: string) => boolean;
   /** 1 to 100. */
   readonly percentile?: number;
-  /** Most to pay, micro-lamports for a compute unit. */
+  /** Highest level, in micro-lamports for each compute unit. */
   readonly cap?: bigint;
 }
 
 interface Group {
   readonly accounts: readonly string[];
-  /** Micro-lamports for a compute unit, by each endpoint. */
+  /** The answers of the endpoints, in micro-lamports for each compute unit. */
   readonly ballot: Ballot<bigint>;
   askedAtMs: number;
   usedAtMs: number;
@@ -42,12 +42,12 @@ interface Group {
 export interface FeeCounts {
   calls: number;
   failures: number;
-  /** Answers of another form. */
+  /** Answers in an unknown form. */
   malformed: number;
   capped: number;
 }
 
-/** What those pay that write to the same accounts: `getRecentPrioritizationFees`, in the background. */
+/** Priority fees that others pay to write to the same accounts. `getRecentPrioritizationFees` is called in the background. */
 export class FeeLevels {
   readonly counts: FeeCounts = { calls: 0, failures: 0, malformed: 0, capped: 0 };
   readonly #options: FeeLevelOptions;
@@ -62,7 +62,7 @@ export class FeeLevels {
     this.#everywhere = this.#newGroup([], Infinity);
   }
 
-  /** Micro-lamports for a compute unit; at once. 0 where nobody pays any, or nothing is known yet. */
+  /** Micro-lamports for each compute unit. 0 if nobody pays a fee, or nothing is known yet. */
   level(writableAccounts: readonly string[]): bigint {
     const group = this.#use(writableAccounts);
     const nowMs = performance.now();
@@ -72,8 +72,8 @@ export class FeeLevels {
     return this.#cap;
   }
 
-  /** Asks for what is due; called several times a second. */
-  look(): void {
+  /** Requests the fees that are due. Call it several times a second. */
+  check(): void {
     const nowMs = performance.now();
     for (const group of [this.#everywhere, ...this.#groups.values()]) {
       if (this.#running >= maxConcurrentGroups) return;
@@ -101,7 +101,7 @@ export class FeeLevels {
     return { accounts, ballot, askedAtMs: -Infinity, usedAtMs };
   }
 
-  /** The middle of what the endpoints say, the lower one of two; null while too few have answered. */
+  /** The median of the endpoints' answers, the lower one of two. Null while too few have answered. */
   #voted({ ballot }: Group, nowMs: number): bigint | null {
     const votes = ballot.votes(nowMs);
     if (votes.length < majorityOf(this.#options.endpoints.length) && ballot.waiting > 0) return null;
@@ -124,7 +124,7 @@ export class FeeLevels {
       fees = readFees(await rpc.call('getRecentPrioritizationFees', [accounts], signal));
       if (fees === null) this.counts.malformed++;
     } catch {
-      // What it said before counts until it is stale.
+      // Its last answer counts until it is stale.
       this.counts.failures++;
     }
     if (fees === null) ballot.failed(endpoint);
@@ -134,7 +134,7 @@ export class FeeLevels {
 
 const keyOf = (accounts: readonly string[]): string => accounts.toSorted().join();
 
-/** Lowest fee of each block by which these accounts could be written to; null where the answer is of another form. */
+/** For each block, the lowest fee of a transaction that wrote to these accounts. Null if the answer is not of the documented form. */
 export function readFees(answer: unknown): bigint[] | null {
   if (!Array.isArray(answer) || answer.length > maxSlots) return null;
   const fees: bigint[] = [];
@@ -145,7 +145,7 @@ export function readFees(answer: unknown): bigint[] | null {
   return fees;
 }
 
-/** The least that so many of a hundred did not exceed; 0 of none. */
+/** The fee that this percentage of the fees does not exceed; 0 if there are none. */
 export function percentileOf(fees: readonly bigint[], percentile: number): bigint {
   const ascending = fees.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   return ascending[Math.max(0, Math.ceil((ascending.length * percentile) / 100) - 1)] ?? 0n;

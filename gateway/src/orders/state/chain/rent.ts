@@ -6,14 +6,14 @@ import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import { readChainAccount } from '../../../chain/rpc-account-reader.ts';
 import type { ChainView } from './chain-view.ts';
 
-/** What the runtime counts for each account beside its data. */
+/** Bytes that the runtime adds to the data of each account. */
 const accountOverheadBytes = 128;
 /** `Rent` of the sysvar: lamports_per_byte_year u64, exemption_threshold f64, burn_percent u8. */
 const rentLength = 17;
-/** How often it is asked while the endpoints do not agree by a majority, and afterwards: it changes once in years. */
+/** How often the rent is requested until a majority agrees, and afterwards. It changes once in years. */
 const askEveryMs = 1_000;
 const askAgreedEveryMs = 30_000;
-/** What an endpoint said longer ago does not count. */
+/** Older answers do not count. */
 const maxAgeMs = 10 * 60_000;
 const sysvarOwner = 'Sysvar1111111111111111111111111111111111111';
 
@@ -22,7 +22,7 @@ export interface RentRates {
   readonly threshold: number;
 }
 
-/** Reads the Rent sysvar; null where the account is not it. */
+/** Reads the Rent sysvar. Null if the account is not the sysvar. */
 export function decodeRent(owner: string, data: Uint8Array): RentRates | null {
   if (owner !== sysvarOwner || data.length < rentLength) return null;
   const lamportsPerByte = new BorshReader(data, 0).u64();
@@ -31,12 +31,12 @@ export function decodeRent(owner: string, data: Uint8Array): RentRates | null {
   return isSensible ? { lamportsPerByte, threshold } : null;
 }
 
-/** Lamports by which an account of so many bytes is exempt from rent, as the runtime rounds it. */
+/** Lamports that exempt an account of this many bytes from rent, rounded like the runtime does. */
 export function rentOf({ lamportsPerByte, threshold }: RentRates, bytes: number): bigint {
   return BigInt(Math.floor(Number(BigInt(accountOverheadBytes + bytes) * lamportsPerByte) * threshold));
 }
 
-/** The rent that the endpoints agree on; each is asked in the background. */
+/** The rent rates that the endpoints agree on. All endpoints are asked in the background. */
 export class Rent {
   readonly #endpoints: readonly Rpc[];
   readonly #chain: Pick<ChainView, 'newestSlot'>;
@@ -51,7 +51,7 @@ export class Rent {
     this.#isAsked = endpoints.map(() => false);
   }
 
-  /** Lamports that keep an account of so many bytes; null where nothing is agreed on. */
+  /** Lamports that exempt an account of this many bytes from rent. Null if the endpoints do not agree on the rates. */
   of(bytes: number): bigint | null {
     const verdict = this.#ballot.verdict(performance.now());
     return verdict.kind === 'agreed' ? rentOf(verdict.votes[0]!.value, bytes) : null;
@@ -81,7 +81,7 @@ export class Rent {
       const params = [[rentSysvar], { encoding: 'base64', commitment: 'confirmed' }];
       rates = readRent(await rpc.call('getMultipleAccounts', params, this.#signal), this.#chain.newestSlot);
     } catch {
-      // What it said before counts until it is too old.
+      // Its last answer counts until it is too old.
     }
     this.#isAsked[endpoint] = false;
     if (rates === null) this.#ballot.failed(endpoint);
@@ -93,7 +93,7 @@ function isSameRent(one: RentRates, other: RentRates): boolean {
   return one.lamportsPerByte === other.lamportsPerByte && one.threshold === other.threshold;
 }
 
-/** Null where the answer is not of the documented form, or cannot be true. */
+/** Null if the answer is not of the documented form, or cannot be true. */
 function readRent(answer: unknown, newestSlot: number): RentRates | null {
   const read = contextAndValue(answer);
   if (read === null || read.slot > newestSlot || !Array.isArray(read.value)) return null;

@@ -2,7 +2,7 @@ import { isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { ChainView } from './chain-view.ts';
 
-/** About two slots: a PubSub that tells late is found out by it, also where there is no other endpoint. */
+/** About two slots. This detects a late PubSub connection, even if there is no other endpoint. */
 const everyMs = 400;
 
 export interface SlotPollCounts {
@@ -12,7 +12,7 @@ export interface SlotPollCounts {
   refused: number;
 }
 
-/** Asks every endpoint for its slot, whatever its PubSub tells. */
+/** Asks every endpoint for its slot over HTTP, independently of its PubSub connection. */
 export function pollSlots(endpoints: readonly Rpc[], chain: ChainView, signal: AbortSignal): { readonly counts: SlotPollCounts } {
   const counts: SlotPollCounts = { polls: 0, failures: 0, refused: 0 };
   const timers: NodeJS.Timeout[] = [];
@@ -24,11 +24,11 @@ export function pollSlots(endpoints: readonly Rpc[], chain: ChainView, signal: A
       const slot = await rpc.call('getSlot', [{ commitment: 'processed' }], signal);
       const isPossible = isSlot(slot) && slot <= chain.newestSlot;
       if (!isPossible) counts.refused++;
-      chain.tell(index, 'http', isPossible ? slot : null);
+      chain.report(index, 'http', isPossible ? slot : null);
     } catch {
-      // Others tell; where nobody does nothing is believed to be of now.
+      // Other endpoints may still report slots. If none does, no state counts as current.
       counts.failures++;
-      chain.tell(index, 'http', null);
+      chain.report(index, 'http', null);
     }
     if (signal.aborted) return;
     timers[index] = setTimeout(() => void poll(rpc, index), everyMs);

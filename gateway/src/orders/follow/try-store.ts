@@ -1,10 +1,10 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { FollowerCounters } from './follower-counters.ts';
 
-/** Calls the store; null where it failed, which is told once until it answers again. */
-export type StoredOrNull = <T>(work: () => Promise<T>) => Promise<T | null>;
+/** Calls the store. Resolves with null if it fails; the first failure in a row is logged. */
+export type TryStore = <T>(work: () => Promise<T>) => Promise<T | null>;
 
-export function createStoredOrNull(counters: Pick<FollowerCounters, 'storeFailures'>, log: Pick<Logger, 'error'>): StoredOrNull {
+export function createTryStore(counters: Pick<FollowerCounters, 'storeFailures'>, log: Pick<Logger, 'error'>): TryStore {
   let fails = false;
   return async (work) => {
     try {

@@ -1,8 +1,8 @@
 import type { Advance } from '@sluice/gateway/store/order-table.ts';
 import { FollowedOrders, type Followed } from '@sluice/gateway/orders/follow/followed-orders.ts';
 import { noFollowerCounts } from '@sluice/gateway/orders/follow/follower-counters.ts';
-import { createSettler } from '@sluice/gateway/orders/follow/settler.ts';
-import { createStoredOrNull } from '@sluice/gateway/orders/follow/stored-or-null.ts';
+import { createChangeWriter } from '@sluice/gateway/orders/follow/change-writer.ts';
+import { createTryStore } from '@sluice/gateway/orders/follow/try-store.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { expect, test } from 'vitest';
 import { fastClock } from '../support/clocks.ts';
@@ -18,7 +18,7 @@ test('an order whose change the store never accepts does not prevent others from
   const followedOrders = new FollowedOrders(1, clock);
   const counters = { ...noFollowerCounts };
   const stored = new Set<string>();
-  const settler = createSettler({
+  const writer = createChangeWriter({
     orders: {
       advanceAll: async (advances: readonly Advance[]) => {
         if (advances.some(({ order }) => order.id === 'order-7')) throw new Error('stored in a way that this version does not know');
@@ -26,18 +26,18 @@ test('an order whose change the store never accepts does not prevent others from
       },
     },
     counters,
-    storedOrNull: createStoredOrNull(counters, log),
-    holds: () => true,
+    tryStore: createTryStore(counters, log),
+    isFollowed: () => true,
     onStored: (followed: Followed) => stored.add(followed.order.id),
     clock,
     log,
     signal: closing.signal,
   });
-  const running = settler.run();
+  const running = writer.run();
   for (let i = 0; i < 100; i++) {
     const followed = followedOrders.add({ ...newOrder(1, { id: `order-${i}` }), updatedAtMs: 1, version: 1 });
     followed.evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
-    settler.add(followed);
+    writer.add(followed);
   }
   await until('all but one to be stored', async () => stored.size === 99, 20_000);
   expect(stored).not.toContain('order-7');

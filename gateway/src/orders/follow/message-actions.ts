@@ -4,35 +4,35 @@ import type { Followed } from './followed-orders.ts';
 import type { LandedReader } from '../evidence/landed-reader.ts';
 import type { Finding, Landing } from '../evidence/tracked-order.ts';
 
-export interface MessageCareOptions {
+export interface MessageActionsOptions {
   readonly broadcaster: Pick<Broadcaster, 'keepSending' | 'stop'>;
   readonly reader: Pick<LandedReader, 'read'>;
-  /** The stored `quote` of an order, JSON; null where there is none, or the store does not answer. Never rejects. */
+  /** The stored `quote` of an order, as JSON; null if there is none or the store does not answer. Never rejects. */
   readonly quoteOf: (orderId: string) => Promise<string | null>;
-  /** `reading` of the order was set. */
+  /** Called after `reading` of the order was set. */
   readonly onRead: (followed: Followed) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Sees to the messages of orders: until somebody has one in a block it is sent again, always the same bytes; then what it did is read. */
-export interface MessageCare {
-  /** What was found out about its message. One that never left (`mayLeave` false) stays here. */
-  attend(followed: Followed, finding: Pick<Finding, 'broadcast' | 'read'>, mayLeave: boolean): void;
-  /** No order that is followed has this message any more. */
+/** Sends the message of an order repeatedly until it is in a block, and then reads what the transaction did. */
+export interface MessageActions {
+  /** Starts what the finding demands. With `maySend` false, the message is not sent. */
+  act(followed: Followed, finding: Pick<Finding, 'broadcast' | 'read'>, maySend: boolean): void;
+  /** Call when no followed order has this message any more. */
   drop(signature: string): void;
-  /** Resolves when nothing is read any more; it is to be called when `signal` has fired. */
+  /** Resolves when all reads have ended. Call it after `signal` has fired. */
   ended(): Promise<void>;
 }
 
-export function createMessageCare({ broadcaster, reader, quoteOf, onRead, clock, signal }: MessageCareOptions): MessageCare {
+export function createMessageActions({ broadcaster, reader, quoteOf, onRead, clock, signal }: MessageActionsOptions): MessageActions {
   const reads = new Set<Promise<void>>();
 
-  function setSending(followed: Followed, wanted: boolean): void {
-    if (followed.sending === wanted) return;
-    followed.sending = wanted;
+  function setSending(followed: Followed, sending: boolean): void {
+    if (followed.sending === sending) return;
+    followed.sending = sending;
     const { signature, lastValidBlockHeight, order } = followed;
-    if (!wanted) broadcaster.stop(signature);
+    if (!sending) broadcaster.stop(signature);
     else if (order.signedBytes !== null)
       broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight, atOnce: followed.isTakenUp });
   }
@@ -59,8 +59,8 @@ export function createMessageCare({ broadcaster, reader, quoteOf, onRead, clock,
   }
 
   return {
-    attend(followed, finding, mayLeave) {
-      setSending(followed, finding.broadcast === 'send' && mayLeave);
+    act(followed, finding, maySend) {
+      setSending(followed, finding.broadcast === 'send' && maySend);
       if (finding.read !== null) read(followed, finding.read);
     },
     drop: (signature) => broadcaster.stop(signature),

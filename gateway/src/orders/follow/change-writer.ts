@@ -5,55 +5,63 @@ import type { Advance, AdvanceOutcome, OrderTable } from '../../store/order-tabl
 import { judge } from '../model/life.ts';
 import type { Followed } from './followed-orders.ts';
 import type { FollowerCounters } from './follower-counters.ts';
-import type { StoredOrNull } from './stored-or-null.ts';
+import type { TryStore } from './try-store.ts';
 import { createWaker } from './waker.ts';
 
 /**
- * From one round to the next: what is found out meanwhile is stored together, as each commit costs as much as ten changes, and the other
- * connections all that they have at hand of the file.
+ * Pause between two rounds. Changes of one round are stored together, because a commit costs as much as ten changes, and makes the other
+ * connections to the file drop their caches.
  */
 const roundEveryMs = 100;
 /**
- * Changes stored in one go, and how many at most where many wait: beside it new orders are stored, which must not wait for a slot that ends
- * a hundred.
+ * Changes in one commit, usually and at most. New orders are stored between the commits, and must not wait while a slot ends a hundred orders.
  */
 const usualChanges = 8;
 const maxChanges = 32;
-/** The store is asked again after so long where it failed. */
+/** Pause after a failure of the store. */
 const storePauseMs = 500;
 
-export interface SettlerOptions {
+export interface ChangeWriterOptions {
   readonly orders: Pick<OrderTable, 'advanceAll'>;
   readonly counters: FollowerCounters;
-  readonly storedOrNull: StoredOrNull;
-  /** Whether it is followed still. */
-  readonly holds: (followed: Followed) => boolean;
-  /** Its order is another now, or (null) is not in the store any more. */
+  readonly tryStore: TryStore;
+  /** Whether the order is still followed. */
+  readonly isFollowed: (followed: Followed) => boolean;
+  /** Called with the result of a change; null if the order is not in the store any more. */
   readonly onStored: (followed: Followed, outcome: Exclude<AdvanceOutcome, { kind: 'no_such_order' }> | null) => void;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
   readonly signal: AbortSignal;
 }
 
-/** Stores what the evidence makes of orders, many at once. */
-export interface Settler {
-  /** There is evidence that says something new. */
+/** Stores the changes of orders that follow from their evidence, many in one commit. */
+export interface ChangeWriter {
+  /** Queues an order whose evidence changes it. */
   add(followed: Followed): void;
-  /** Until `signal` fires. */
+  /** Runs until `signal` fires. */
   run(): Promise<void>;
 }
 
-export function createSettler({ orders, counters, storedOrNull, holds, onStored, clock, log, signal }: SettlerOptions): Settler {
+export function createChangeWriter({
+  orders,
+  counters,
+  tryStore,
+  isFollowed,
+  onStored,
+  clock,
+  log,
+  signal,
+}: ChangeWriterOptions): ChangeWriter {
   const waker = createWaker(signal, clock);
   const pace = createWaker(signal, clock);
-  /** One place for each order that is followed, at most. */
+  /** Contains each followed order at most once. */
   let waiting = new Set<Followed>();
-  /** Fewer where the store failed: of changes of which it never takes one, that one is left alone in the end. */
+  /** Halved after each failure of the store, so that a change that it never accepts ends up in a commit of its own. */
   let most = maxChanges;
 
   function advanceOf(followed: Followed): Advance | null {
     const { order, evidence } = followed;
-    if (evidence === null || !holds(followed)) return null;
+    if (evidence === null || !isFollowed(followed)) return null;
     const verdict = judge(order, evidence);
     if (verdict.kind === 'contradiction' && !followed.contradicted) {
       followed.contradicted = true;
@@ -63,8 +71,8 @@ export function createSettler({ orders, counters, storedOrNull, holds, onStored,
     return verdict.kind === 'change' ? { order, change: verdict.change, atMs: clock.wallMs() } : null;
   }
 
-  /** Those that the store did not take: none, or all of them. */
-  async function settleSome(round: Set<Followed>): Promise<readonly Followed[]> {
+  /** Returns the orders whose changes the store did not accept: none, or all of the commit. */
+  async function storeSome(round: Set<Followed>): Promise<readonly Followed[]> {
     const advances: Advance[] = [];
     const changed: Followed[] = [];
     const atOnce = Math.min(most, Math.max(usualChanges, round.size >> 3));
@@ -77,7 +85,7 @@ export function createSettler({ orders, counters, storedOrNull, holds, onStored,
       changed.push(followed);
     }
     if (advances.length === 0) return [];
-    const outcomes = await storedOrNull(() => orders.advanceAll(advances));
+    const outcomes = await tryStore(() => orders.advanceAll(advances));
     if (outcomes === null) {
       most = Math.max(1, advances.length >> 1);
       return changed;
@@ -87,16 +95,16 @@ export function createSettler({ orders, counters, storedOrNull, holds, onStored,
     return [];
   }
 
-  async function settleAll(): Promise<void> {
+  async function storeAll(): Promise<void> {
     const round = waiting;
     waiting = new Set();
     while (round.size > 0 && !signal.aborted) {
-      const failed = await settleSome(round);
+      const failed = await storeSome(round);
       if (failed.length === 0) {
         await turn();
         continue;
       }
-      // To the end of the line: what cannot be stored keeps nothing else from being.
+      // Moves them to the end, so that a change that cannot be stored does not delay the others.
       for (const followed of [...round, ...failed]) {
         waiting.delete(followed);
         waiting.add(followed);
@@ -113,9 +121,9 @@ export function createSettler({ orders, counters, storedOrNull, holds, onStored,
     async run() {
       while (!signal.aborted) {
         if (waiting.size === 0) await waker.wait(Infinity);
-        // The others of this turn come with it.
+        // Waits for the other changes of this turn of the event loop.
         await turn();
-        await settleAll();
+        await storeAll();
         await pace.wait(roundEveryMs);
       }
     },
