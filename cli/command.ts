@@ -5,18 +5,25 @@ import { readSettings } from '@sluice/shared/config/settings.ts';
 import { faultsText } from '@sluice/shared/config/start-fault.ts';
 
 export interface Command {
+  /** What it does in one line, the usage, the options with units and defaults, and an example. */
   readonly help: string;
-  /** Resolves with the exit code. Throws `UsageError` on arguments that it does not take. */
+  /** The same for each action of a command with several, by its words after the command: `create`, `policy sign`. */
+  readonly actionHelp?: Readonly<Record<string, string>>;
+  /** Resolves with the exit code. Throws `UsageError` if an argument is wrong. */
   run(argv: readonly string[]): Promise<number>;
 }
 
-/** The arguments are wrong: the message and the command's help are shown, and the process exits with 2. */
+/** The arguments are wrong. The process prints the message and the help, and exits with 2. */
 export class UsageError extends Error {}
 
-/** The command cannot be carried out: the message alone is shown, and the process exits with 1. */
+/** The command failed. The process prints the message only, and exits with 1. */
 export class CommandError extends Error {}
 
-/** `parseArgs`, strict, its complaints as `UsageError`. */
+/** The last line in the help of all commands that use the store. */
+export const storeNote =
+  'Use <action> --help for the options. All actions accept --json. They use the store (DATABASE_URL, or in DATA_DIR), also while gateways run.';
+
+/** Strict `parseArgs`. Throws `UsageError` for an unknown option or a missing value. */
 export function parseCommand<const T extends ParseArgsConfig['options']>(argv: readonly string[], options: T) {
   try {
     return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
@@ -27,31 +34,31 @@ export function parseCommand<const T extends ParseArgsConfig['options']>(argv: r
 }
 
 /**
- * What a command with several actions is to do, and the arguments to it; `--json` may stand before. Throws `UsageError` where no
- * action, or none of `actions`, is named.
+ * The action that the first argument names, and the arguments for it. `--json` may come before the action. Throws `UsageError` if the
+ * first argument is missing or none of `actions`.
  */
 export function actionOf<T>(command: string, argv: readonly string[], actions: ReadonlyMap<string, T>): [T, readonly string[]] {
   const index = argv.findIndex((argument) => argument !== '--json');
   const name = argv[index];
-  if (name === undefined || name.startsWith('-')) throw new UsageError(`missing: what to do, ${[...actions.keys()].join(', ')}`);
+  if (name === undefined || name.startsWith('-')) throw new UsageError(`missing action: ${[...actions.keys()].join(', ')}`);
   const action = actions.get(name);
-  if (action === undefined) throw new UsageError(`${command} cannot ${shown(name)}`);
+  if (action === undefined) throw new UsageError(`${command} has no action ${shown(name)}. Actions: ${[...actions.keys()].join(', ')}`);
   return [action, argv.toSpliced(index, 1)];
 }
 
-/** Exactly the positional arguments named; throws `UsageError` otherwise. */
+/** The positional arguments, exactly one for each name. Throws `UsageError` if there are fewer or more. */
 export function positionalsOf(positionals: readonly string[], ...names: readonly string[]): string[] {
   if (positionals.length < names.length) throw new UsageError(`missing: ${names.slice(positionals.length).join(' ')}`);
-  if (positionals.length > names.length) throw new UsageError(`one argument too many: ${shown(positionals[names.length] ?? '')}`);
+  if (positionals.length > names.length) throw new UsageError(`unexpected argument: ${shown(positionals[names.length] ?? '')}`);
   return [...positionals];
 }
 
-/** An argument as a message may repeat it: no control characters, no key that was given by mistake. */
+/** An argument in a form that is safe in a message: without control characters, and without an API key that was given by mistake. */
 export function shown(argument: string): string {
   return argument.startsWith('sluice_') ? 'an API key' : JSON.stringify(argument.slice(0, 64));
 }
 
-/** Reads `.env` and the environment; throws `CommandError` naming every fault. */
+/** Reads `.env` and the environment. Throws a `CommandError` that lists all wrong settings. */
 export function loadConfig(): Config {
   const envFile = loadEnvFile();
   const outcome = readSettings(process.env, { envFile });
@@ -62,7 +69,7 @@ export function loadConfig(): Config {
 const durationUnitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const maxDurationMs = 10 * 365 * durationUnitsMs.d;
 
-/** `30s`, `10m`, `24h`, `7d` in milliseconds, `least` or more; throws `UsageError`. */
+/** Reads `30s`, `10m`, `24h` or `7d`; returns milliseconds. Throws `UsageError` below `least` or above ten years. */
 export function parseDuration(option: string, text: string, least: 0 | 1000): number {
   const match = /^(\d{1,9})([smhd])$/.exec(text);
   const durationMs = match === null ? Number.NaN : Number(match[1]) * durationUnitsMs[match[2] as keyof typeof durationUnitsMs];
@@ -74,12 +81,12 @@ export function parseDuration(option: string, text: string, least: 0 | 1000): nu
 
 let readerGone = (): void => process.exit(0);
 
-/** Sets what to do, instead of exiting at once, when the reader of standard output has ended (`sluice watch trades | head`). `stop` may be called more than once. */
+/** Calls `stop`, maybe several times, when the reader of standard output has ended (`sluice watch trades | head`). The default is to exit. */
 export function onReaderGone(stop: () => void): void {
   readerGone = stop;
 }
 
-/** A reader that has enough is no fault; anything else that keeps output from being written is. */
+/** Exits with 1 if the output cannot be written. A reader that has ended is not an error. */
 export function watchOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EPIPE' ? readerGone() : process.exit(1)));
 }
@@ -88,7 +95,7 @@ export function printJson(value: unknown): void {
   console.log(JSON.stringify(value));
 }
 
-/** Columns aligned, headings first. */
+/** Prints the headings and the rows in aligned columns. */
 export function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = headings.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of [headings, ...rows]) {

@@ -1,6 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 
-/** Where a gateway with these settings is reached from its own machine. */
+/** The address of a gateway with these settings, as seen from its own machine. */
 export function gatewayUrl(config: Config): string {
   const anyAddress: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
   const host = anyAddress[config.host] ?? (config.host.includes(':') ? `[${config.host}]` : config.host);

@@ -11,12 +11,12 @@ import { generateSearches } from './generate/codec/searches.ts';
 import { generateWriters } from './generate/codec/writers.ts';
 import { fillBlocks } from './generate/fill-blocks.ts';
 
-/** Writes the generated parts: the codec, `.env.example` and blocks of documents. With --check it writes nothing, and exits with 1 if a part is stale. */
+/** Writes all generated parts: the codec, `.env.example` and blocks of documents. With `--check` it only exits with 1 if one is stale. */
 const root = process.cwd();
 
 interface Generated {
   readonly file: string;
-  /** The whole file from what it is now. */
+  /** Returns the new text of the whole file. */
   readonly render: (current: string) => string;
 }
 
@@ -43,7 +43,7 @@ function envExample(): string {
     const note = fallback === null ? 'Not set by default.' : `Default: ${fallback}`;
     return `# ${meaning.replaceAll('`', '')}\n# ${note.replaceAll('`', '')}\n#${name}=${example ?? fallback ?? ''}\n`;
   });
-  return `# Settings of sluice. Copy to .env, or set them in the environment, which comes first.\n\n${parts.join('\n')}`;
+  return `# Settings of sluice. Copy this file to .env, or set them in the environment, which takes precedence.\n\n${parts.join('\n')}`;
 }
 
 function settingsRows(): string {
@@ -63,7 +63,7 @@ function plansRows(): string {
     return `| ${name[0]!.toUpperCase()}${name.slice(1)} | ${[...numbers, yes(plan.allTrades), yes(plan.batch)].join(' | ')} |`;
   });
   const head =
-    '| plan | requests a minute | at once | connections | topics | commands a second, for each connection | trades of all tokens | batches |';
+    '| plan | requests per minute | burst | connections | topics | commands per second per connection | trades of all tokens | batches |';
   return [head, '|---|---|---|---|---|---|---|---|', ...rows].join('\n');
 }
 

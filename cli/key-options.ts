@@ -2,7 +2,7 @@ import { maxIpRanges, readIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
 import { planNames, scopes as allScopes, type PlanName, type Scope } from '@sluice/shared/wire/plans.ts';
 import { UsageError } from './command.ts';
 
-const maxLabelLength = 64;
+export const maxLabelLength = 64;
 
 export function readPlan(option: string, text: string | undefined): PlanName {
   const plan = planNames.find((name) => name === text);
@@ -12,22 +12,23 @@ export function readPlan(option: string, text: string | undefined): PlanName {
 
 export function readScopes(text: string | undefined): readonly Scope[] {
   if (text === undefined) return allScopes;
-  const asked = text.split(',').map((scope) => scope.trim());
-  const known = allScopes.filter((scope) => asked.includes(scope));
-  if (known.length !== asked.length) throw new UsageError(`--scopes takes some of ${allScopes.join(',')}, each once, separated by commas`);
+  const requested = text.split(',').map((scope) => scope.trim());
+  const known = allScopes.filter((scope) => requested.includes(scope));
+  if (known.length !== requested.length)
+    throw new UsageError(`--scopes takes a comma-separated list of ${allScopes.join(', ')}, each at most once`);
   return known;
 }
 
 export function readLabel(text: string | undefined): string | null {
   if (text === undefined || text === '') return null;
   if (text.length > maxLabelLength || /\p{C}/u.test(text))
-    throw new UsageError(`--label takes ${maxLabelLength} printable characters at most`);
+    throw new UsageError(`--label takes at most ${maxLabelLength} printable characters`);
   return text;
 }
 
 export function readRanges(text: string | undefined): readonly string[] {
   if (text === undefined || text === '') return [];
   const outcome = readIpRanges(text.split(','));
-  if (!outcome.ok) throw new UsageError(`--ip takes up to ${maxIpRanges} addresses or ranges, separated by commas; this ${outcome.fault}`);
+  if (!outcome.ok) throw new UsageError(`--ip takes up to ${maxIpRanges} comma-separated addresses or ranges; this ${outcome.fault}`);
   return outcome.ranges;
 }

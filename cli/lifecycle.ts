@@ -1,10 +1,10 @@
 import { endWithinMs } from '@sluice/gateway/life.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 
-/** How long a clean stop may take before the process ends all the same, milliseconds. */
+/** After this time, the process exits even if not everything is closed, milliseconds. */
 const closeTimeoutMs = endWithinMs;
 
-/** What was opened, closed in the opposite order. */
+/** Closes what was opened, in the opposite order. */
 export class Closers {
   readonly #closers: { readonly name: string; readonly close: () => Promise<void> }[] = [];
 
@@ -12,7 +12,7 @@ export class Closers {
     this.#closers.push({ name, close });
   }
 
-  /** Closes each once; one that fails is logged and does not keep the others. Returns whether all went well. */
+  /** Closes each part once. A failure is logged, and the next part is closed. Returns whether all succeeded. */
   async closeAll(log: Logger): Promise<boolean> {
     let clean = true;
     for (let next = this.#closers.pop(); next !== undefined; next = this.#closers.pop()) {

@@ -6,10 +6,10 @@ import type { Config } from '@sluice/shared/config/config.ts';
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'] as const;
 const listening = '0A';
 
-/** `foreign`: another user listens there. `unknown`: the system does not say who listens, or the address is not of this machine. */
+/** `foreign`: another user listens there. `unknown`: the system does not show the user, or the address is on another machine. */
 export type Listener = { readonly kind: 'trusted' | 'nobody' | 'unknown' } | { readonly kind: 'foreign'; readonly fault: string };
 
-/** Users with a listening socket at `port`, at whatever address; `table` is the text of `/proc/net/tcp` or `/proc/net/tcp6`. */
+/** Ids of the users that listen on `port`, on any address. `table` is the text of `/proc/net/tcp` or `/proc/net/tcp6`. */
 export function listenersIn(table: string, port: number): readonly number[] {
   return table
     .split('\n')
@@ -20,8 +20,8 @@ export function listenersIn(table: string, port: number): readonly number[] {
 }
 
 /**
- * Who listens at `url`. Any user of a machine can take a port that is free, and would be given the API key that is sent there. Trusted are
- * root, the own user, and the owner of DATA_DIR, who has the store already.
+ * Checks which user listens at `url`. Any user of a machine can listen on a free port, and would receive the API key that is sent there.
+ * Three users are trusted: root, the own user, and the owner of DATA_DIR, who can read the store anyway.
  */
 export function listenerAt(url: string, { dataDir }: Pick<Config, 'dataDir'>): Listener {
   const { hostname, port, protocol } = new URL(url);
@@ -35,7 +35,7 @@ export function listenerAt(url: string, { dataDir }: Pick<Config, 'dataDir'>): L
   const trusted = [0, own, statSync(dataDir, { throwIfNoEntry: false })?.uid];
   const foreign = owners.find((uid) => !trusted.includes(uid));
   if (foreign === undefined) return { kind: 'trusted' };
-  const fault = `The listener at port ${number} belongs to the user ${foreign}, who is neither root, nor you, nor the owner of ${dataDir}. No API key is sent there. If that user runs the gateway, run this command as that user.`;
+  const fault = `The listener at port ${number} belongs to the user ${foreign}, who is neither root, nor you, nor the owner of ${dataDir}. No API key was sent. If that user runs the gateway, run this command as that user.`;
   return { kind: 'foreign', fault };
 }
 
@@ -44,7 +44,7 @@ function isOfThisMachine(host: string): boolean {
   return Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === host));
 }
 
-/** Null: this system has no such table, or does not show it. */
+/** Null: this system does not have the table, or this user may not read it. */
 function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');

@@ -1,8 +1,8 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 
 /**
- * Notes in the store that a command reads, or opens, what is somebody's: before it does so, for what is not noted is not shown. `subject`:
- * whose it is.
+ * Records in the store that a command reads or opens data of an account, named by `subject`. Call it before the data is read: without a
+ * record nothing is shown.
  */
 export async function noteOperator({ operatorLog }: Pick<Store, 'operatorLog'>, command: string, subject: string): Promise<void> {
   const { SUDO_USER: behind } = process.env;

@@ -4,61 +4,63 @@ import { type Command, CommandError, shown, UsageError, watchOutput } from './co
 interface Entry {
   readonly name: string;
   readonly summary: string;
-  /** Each command brings its own part of the program along, and only when it is asked for. */
+  /** Commands are loaded when they are run, so that each start loads only its own part of the program. */
   load(): Promise<Command>;
 }
 
 const commands: readonly Entry[] = [
   {
     name: 'keys',
-    summary: 'makes, lists, rotates and revokes API keys',
+    summary: 'create, list, rotate and revoke API keys',
     load: async () => (await import('./commands/keys.ts')).keysCommand,
   },
   {
     name: 'accounts',
-    summary: 'makes, lists and ends accounts of key holders; links that sign in to the dashboard',
+    summary: 'create, list and disable accounts; create links that sign in to the dashboard',
     load: async () => (await import('./commands/accounts.ts')).accountsCommand,
   },
   {
     name: 'wallets',
-    summary: 'makes, imports and lists custodial wallets; checks what was signed with them',
+    summary: 'create, import and list custodial wallets; check what was signed with them',
     load: async () => (await import('./commands/wallets.ts')).walletsCommand,
   },
   {
     name: 'signer',
-    summary: 'signs as a user of its own, for gateways that connect to its socket',
+    summary: 'run the signing process as a separate user',
     load: async () => (await import('./commands/signer.ts')).signerCommand,
   },
   {
     name: 'trading',
-    summary: 'halts all trading within a second, and lets it go on',
+    summary: 'halt and resume all trading',
     load: async () => (await import('./commands/trading.ts')).tradingCommand,
   },
-  { name: 'watch', summary: 'shows live events in the terminal', load: async () => (await import('./commands/watch.ts')).watchCommand },
-  { name: 'simnet', summary: 'runs the simulated chain alone', load: async () => (await import('./commands/simnet.ts')).simnetCommand },
+  { name: 'watch', summary: 'print live events', load: async () => (await import('./commands/watch.ts')).watchCommand },
+  { name: 'simnet', summary: 'run a simulated chain', load: async () => (await import('./commands/simnet.ts')).simnetCommand },
   {
     name: 'replay',
-    summary: 'plays recorded transactions from a file',
+    summary: 'replay recorded transactions',
     load: async () => (await import('./commands/replay.ts')).replayCommand,
   },
   {
     name: 'doctor',
-    summary: 'checks settings, Redis, RPCs, clock, data and the gateway',
+    summary: 'check settings, Redis, RPC nodes, clock, data folder and gateway',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand,
   },
 ];
 
 function overview(): string {
   return [
-    'Usage: sluice <command> [arguments]',
+    'Usage: sluice <command> [options]',
     '',
+    'Commands:',
     ...commands.map((command) => `  ${command.name.padEnd(9)} ${command.summary}`),
     '',
-    'sluice <command> --help explains a command. Every command takes --json.',
+    'Help: sluice <command> --help, for example sluice keys create --help. All commands accept --json.',
+    ,
   ].join('\n');
 }
 
-/** Runs one command line and gives its exit code: 0 done, 1 not possible, 2 wrong arguments. */
+/** Runs one command line. Returns the exit code: 0 success, 1 failure, 2 wrong arguments. */
 async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
@@ -72,14 +74,14 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const command = await entry.load();
   if (rest.includes('--help') || rest.includes('-h')) {
-    console.log(command.help);
+    console.log(helpOf(command, rest));
     return 0;
   }
   try {
     return await command.run(rest);
   } catch (error) {
     if (error instanceof UsageError) {
-      console.error(`${error.message}\n\n${command.help}`);
+      console.error(`${error.message}\n\n${helpOf(command, rest)}`);
       return 2;
     }
     const fault = error instanceof CommandError ? error.message : startFault(error);
@@ -87,6 +89,14 @@ async function main(argv: readonly string[]): Promise<number> {
     console.error(fault);
     return 1;
   }
+}
+
+/** The help of the action that the arguments name, or else of the whole command. */
+function helpOf({ help, actionHelp = {} }: Command, args: readonly string[]): string {
+  const words = args.filter((argument) => !argument.startsWith('-'));
+  const names = [words.slice(0, 2).join(' '), words[0] ?? ''];
+  const name = names.find((one) => Object.hasOwn(actionHelp, one));
+  return name === undefined ? help : (actionHelp[name] ?? help);
 }
 
 watchOutput();

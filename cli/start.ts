@@ -26,7 +26,7 @@ import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
 import { Closers, stopOnSignals } from './lifecycle.ts';
 
-/** Key and wallet of the embedded start carry this label; the next start finds the wallet by it. */
+/** Label of the key and the wallet of the embedded start. The next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';
 const airdropSol = 100n;
 /** 2 minutes of transactions at the default speed, about 15 KB each, and 13 minutes of coins that trade no more. */
@@ -39,7 +39,7 @@ const chainBounds = { history: { transactions: 1_000, blocks: 2_000 }, coins: { 
  */
 const simnetHeap = '--heap-growing-percent=15';
 
-/** Everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
+/** Starts everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
 async function start(config: Config): Promise<void> {
   yieldEngineThreads();
   const lock = lockDataDir(config);
@@ -53,14 +53,14 @@ async function start(config: Config): Promise<void> {
     const simnet = config.rpc === null ? await startChain(config, log, signal) : null;
     if (simnet !== null) closers.add('simnet', () => simnet.close());
     else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
-    // Wallets of the simulated chain, although the product itself is given an RPC address.
+    // Chosen by the original settings: `onSimnet` adds an RPC address, and the wallets must still be those of simnet.
     const custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
     const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), custody, store, log, closers, signal);
     if (signal.aborted) return;
     console.log(simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url));
   } catch (error) {
     await closers.closeAll(log);
-    // The signal to end came during the start.
+    // A signal ended the process during its start.
     if (!signal.aborted) throw error;
   }
 }
@@ -72,12 +72,12 @@ function startChain({ simnetSpeed }: Config, log: Logger, signal: AbortSignal): 
   return startSimnet({ host: '127.0.0.1', port: 0, seed: 1, market, history, oracleTransactions: 0, log, signal });
 }
 
-/** One start at a time on a data folder: a second one would show the same key and wallet for another chain. */
+/** Only one start may use a data folder: a second one would show the same key and wallet for another chain. */
 function lockDataDir({ dataDir }: Config): Lock {
   const file = join(dataDir, 'start.lock');
   const lock = aboutDataDir(`${file} cannot be locked`, () => takeLock(file));
   if (lock !== null) return lock;
-  throw new SettingError('DATA_DIR', `another start runs on ${dataDir}; stop that one, or name another folder for this one`);
+  throw new SettingError('DATA_DIR', `another start uses ${dataDir}; stop it, or set another folder`);
 }
 
 async function startProduct(
@@ -120,18 +120,18 @@ function clusterBlock(url: string): string {
   ].join('\n');
 }
 
-/** A key and a wallet to play with, made and shown only because the chain is simulated. */
+/** Shows a key and a wallet with simulated coins. Only a simulated chain gets them. */
 async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: string): Promise<string> {
   const key = await readyKey(store, embeddedLabel);
   const wallet = await embeddedWallet(config, store);
   simnet.chain.airdrop(wallet, airdropSol * lamportsPerSol);
   return [
     '',
-    'sluice is running on a SIMULATED chain: its coins, trades and balances are made up.',
+    'sluice is running on a SIMULATED chain: its coins, trades and balances are not real.',
     '',
     `  dashboard   ${url}/`,
     `  API key     ${key}`,
-    '              (Enterprise, all scopes; the same at the next start)',
+    '              (Enterprise, all scopes; the next start shows the same)',
     `  wallet      ${wallet}`,
     `              (custodial, ${airdropSol} simulated SOL)`,
     `  live events ${watchCommandLine(config, url)}`,
@@ -144,7 +144,7 @@ async function embeddedWallet(config: Config, store: Store): Promise<string> {
   const known = (await listWallets(store, name)).find((wallet) => wallet.label === embeddedLabel);
   if (known !== undefined) return known.publicKey;
   const passphrase = readPassphrase(config);
-  if (passphrase === null) throw new Error('simnet has no passphrase');
+  if (passphrase === null) throw new Error('the keystore of simnet has no passphrase');
   const outcome = await openKeystore(store, name, passphrase, keystoreCost(config));
   if (!outcome.ok) {
     throw new SettingError(
@@ -153,11 +153,11 @@ async function embeddedWallet(config: Config, store: Store): Promise<string> {
     );
   }
   const wallet = await outcome.keystore.create(embeddedLabel);
-  if (wallet === null) throw new SettingError('DATA_DIR', 'the keystore of simnet in it is full');
+  if (wallet === null) throw new SettingError('DATA_DIR', 'its keystore of simnet is full');
   return wallet.publicKey;
 }
 
-/** As it works from another terminal in this folder, whose environment may lack what was set for this process alone. */
+/** The command for another terminal in this folder. It repeats the settings that may be set for this process only. */
 function watchCommandLine(config: Config, url: string): string {
   const environment = config.dataDir === '.data' ? '' : `DATA_DIR=${config.dataDir} `;
   const address = url === 'http://127.0.0.1:8080' ? '' : ` --url ${url}`;

@@ -16,6 +16,7 @@ import {
   printJson,
   printTable,
   shown,
+  storeNote,
   type Command,
 } from '../command.ts';
 import { readPlan } from '../key-options.ts';
@@ -23,22 +24,51 @@ import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
 
-/** How long a sign-in link may be used. */
+/** How long a sign-in link is valid. */
 const linkLifeMs = 10 * 60_000;
 
 export const accountsCommand: Command = {
-  help: `Usage:
-  sluice accounts create [--wallet ADDRESS] --plan ${planNames.join('|')}
-      makes the account of a holder, who signs in to the dashboard with this wallet, or by a link.
+  help: `Create and manage the accounts of key holders.
+
+Usage:
+  sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS]
   sluice accounts list
   sluice accounts set-plan <id> ${planNames.join('|')}
-      gives the account a plan, and its keys with it.
   sluice accounts disable <id>
-      ends the account: its keys end within a second, its sessions at once, and nobody signs in to it any more.
   sluice accounts link [<id>]
-      prints a link that signs in to the dashboard once, within ten minutes; without an id, as the operator.
 
-All take --json. They act on the store (DATABASE_URL, or under DATA_DIR), also while gateways run on it.`,
+The account "operator" always exists. It is yours, and it sees all keys. A holder sees the keys and wallets of the own account.
+
+${storeNote}`,
+  actionHelp: {
+    create: `Create an account.
+
+Usage: sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS] [--json]
+
+  --plan NAME       the plan of the account and of its keys (required)
+  --wallet ADDRESS  Solana wallet with which the holder signs in to the dashboard, base58.
+                    Default: none; the holder then signs in with a link (sluice accounts link)
+  --json            print JSON
+
+Example: sluice accounts create --plan premium --wallet 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU`,
+    list: `List all accounts with plan, number of live keys, state and last sign-in.
+
+Usage: sluice accounts list [--json]`,
+    'set-plan': `Change the plan of an account and of all its keys. Running gateways apply it within a second.
+
+Usage: sluice accounts set-plan <id> ${planNames.join('|')} [--json]
+
+Example: sluice accounts set-plan 4fKq9Zr1 enterprise`,
+    disable: `Disable an account for good. Its keys stop working within a second, its sessions at once.
+Nobody can sign in to it again.
+
+Usage: sluice accounts disable <id> [--json]`,
+    link: `Print a link that signs in to the dashboard. It works once, within ten minutes. Requires PUBLIC_URL.
+
+Usage: sluice accounts link [<id>] [--json]
+
+  <id>    the account to sign in to. Default: operator`,
+  },
   async run(argv) {
     const [work, rest] = actionOf('accounts', argv, actions);
     return work(rest);
@@ -57,13 +87,13 @@ async function create(argv: readonly string[]): Promise<number> {
   positionalsOf(positionals);
   const plan = readPlan('--plan', values.plan);
   const wallet = values.wallet ?? null;
-  if (wallet !== null && !canSign(wallet)) throw new UsageError('--wallet takes the address of a wallet, in base58');
+  if (wallet !== null && !canSign(wallet)) throw new UsageError('--wallet takes the base58 address of a wallet that can sign');
   const id = newKeyId();
   const outcome = await withStore(loadConfig(), (store) => store.accounts.create({ id, wallet, plan, createdAtMs: Date.now() }));
-  if (outcome === 'taken') throw new CommandError('There is an account with this wallet already: sluice accounts list');
-  if (outcome === 'full') throw new CommandError(`The store holds ${maxAccounts} accounts already.`);
+  if (outcome === 'taken') throw new CommandError('An account with this wallet exists already. List the accounts: sluice accounts list');
+  if (outcome === 'full') throw new CommandError(`The store already has ${maxAccounts} accounts, the most that it can have.`);
   if (values.json === true) printJson({ id, kind: 'holder', wallet, plan });
-  else console.log(`Account ${id}, ${plan}, is made. ${wallet === null ? `sluice accounts link ${id} signs in to it.` : ''}`.trim());
+  else console.log(`Account ${id}, ${plan}, is created. ${wallet === null ? `To sign in to it: sluice accounts link ${id}` : ''}`.trim());
   return 0;
 }
 
@@ -94,7 +124,7 @@ async function list(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Whether there can be a secret key to this address: a program's account signs nothing. */
+/** Whether the address can have a secret key. The address of a program's account has none. */
 function canSign(address: string): boolean {
   const bytes = decodeBase58(address);
   return bytes !== null && bytes.length === 32 && isOnCurve(bytes) && !isSmallOrder(bytes);
@@ -115,7 +145,7 @@ async function setPlan(argv: readonly string[]): Promise<number> {
   const plan = readPlan('set-plan', name);
   if (!(await withStore(loadConfig(), (store) => store.accounts.setPlan(id, plan)))) throw noSuchAccount(id);
   if (values.json === true) printJson({ id, plan });
-  else console.log(`Account ${id} and its keys are on the plan ${plan}.`);
+  else console.log(`Account ${id} and its keys now have the plan ${plan}.`);
   return 0;
 }
 
@@ -124,7 +154,7 @@ async function disable(argv: readonly string[]): Promise<number> {
   const [id = ''] = positionalsOf(positionals, '<id>');
   if (!(await withStore(loadConfig(), (store) => store.accounts.disable(id, Date.now())))) throw noSuchAccount(id);
   if (values.json === true) printJson({ id, disabled: true });
-  else console.log(`Account ${id} is disabled: its keys, sessions and links have ended.`);
+  else console.log(`Account ${id} is disabled. Its keys, sessions and links no longer work.`);
   return 0;
 }
 
@@ -140,12 +170,12 @@ async function link(argv: readonly string[]): Promise<number> {
     if (!isLive(await store.accounts.byId(id))) throw noSuchAccount(id);
     await noteOperator(store, 'accounts link', `account ${id}`);
     const stored = await store.oneTime.put({ kind: 'link', hash: tokenHash(token), accountId: id, expiresAtMs }, nowMs);
-    if (!stored) throw new CommandError('As many links as the store takes wait to be used; they end after ten minutes.');
+    if (!stored) throw new CommandError('Too many links are still unused. Try again later; each link expires after ten minutes.');
   });
-  // Behind the #: browsers send it to no server, so that it is in no log.
+  // Browsers do not send the part after `#` to a server, so the token appears in no log.
   const url = `${address}/#sign-in=${token}`;
   if (values.json === true) printJson({ accountId: id, url, expiresAtMs });
-  else console.log(`${url}\n\nSigns in as ${id}, once, within ten minutes.`);
+  else console.log(`${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.`);
   return 0;
 }
 
@@ -155,9 +185,9 @@ function isLive(account: StoredAccount | null): boolean {
 
 function dashboardAddress({ publicUrl }: Config): string {
   if (publicUrl !== null) return publicUrl;
-  throw new CommandError('The public address of the dashboard is unknown: set PUBLIC_URL.');
+  throw new CommandError('The public address of the dashboard is unknown. Set PUBLIC_URL.');
 }
 
 function noSuchAccount(id: string): CommandError {
-  return new CommandError(`There is no account ${shown(id)} that this can be done to: sluice accounts list`);
+  return new CommandError(`There is no account ${shown(id)} that this command can change. List the accounts: sluice accounts list`);
 }

@@ -11,9 +11,13 @@ import { checkRedis } from '../doctor/redis.ts';
 import { checkTrading } from '../doctor/trading.ts';
 
 export const doctorCommand: Command = {
-  help: `Usage: sluice doctor [--json]
+  help: `Check everything that sluice needs: settings, Redis, RPC nodes, clock, data folder and gateway.
 
-Looks at all that sluice needs and prints a line for each thing: ok, warn or fail. Ends with 1 where one failed.`,
+Usage: sluice doctor [--json]
+
+  --json  print one JSON object: {"ok", "checks": [{"name", "state", "detail"}]}
+
+It prints one line for each check: ok, warn or fail. The exit code is 1 if a check failed.`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, { json: { type: 'boolean', default: false } });
     positionalsOf(positionals);

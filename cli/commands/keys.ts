@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { createApiKey, endOfKeyMs, rotateApiKey, type ShownKey } from '@sluice/gateway/auth/api-keys.ts';
+import { maxIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
 import { replaceLostPepper } from '@sluice/gateway/auth/pepper.ts';
 import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
 import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/key-table.ts';
-import { planNames } from '@sluice/shared/wire/plans.ts';
+import { planNames, scopes as allScopes } from '@sluice/shared/wire/plans.ts';
 import {
   CommandError,
   UsageError,
@@ -15,10 +16,11 @@ import {
   printJson,
   printTable,
   shown,
+  storeNote,
   type Command,
 } from '../command.ts';
 import { readInteger } from '../integer.ts';
-import { readLabel, readPlan, readRanges, readScopes } from '../key-options.ts';
+import { maxLabelLength, readLabel, readPlan, readRanges, readScopes } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
@@ -26,21 +28,53 @@ import { withStore } from '../with-store.ts';
 const maxRequestsPerMinute = 10_000_000;
 
 export const keysCommand: Command = {
-  help: `Usage:
-  sluice keys create --plan ${planNames.join('|')} [--scopes stream,read,trade] [--label L] [--expires 30d]
-                     [--ip CIDR,CIDR] [--requests-per-minute N] [--account ID]
-      makes a key and shows it: this once, for only its hash is stored. Without --scopes it has all of them. With --ip it may be
-      used from these addresses only. --requests-per-minute replaces the plan's. Running gateways apply it at once.
-  sluice keys list
-  sluice keys rotate <id> [--overlap 24h]
-      gives the key a new secret; the old one ends at once, or works on for the overlap.
-  sluice keys revoke <id>
-      ends the key; running gateways refuse it, and close its sockets, within a second.
-  sluice keys reset --yes
-      where DATA_DIR/pepper is lost, on every machine and in every backup: ends all keys, which nothing can check any more, and makes
-      a new pepper. Stop the gateways before, and copy the new pepper to every machine.
+  help: `Create and manage API keys.
 
-All take --json. They act on the store (DATABASE_URL, or under DATA_DIR), also while gateways run on it.`,
+Usage:
+  sluice keys create --plan ${planNames.join('|')} [options]
+  sluice keys list
+  sluice keys rotate <id> [--overlap TIME]
+  sluice keys revoke <id>
+  sluice keys reset --yes
+
+${storeNote}`,
+  actionHelp: {
+    create: `Create an API key and print it. It is printed only once, because the store has only its hash.
+Running gateways accept it at once.
+
+Usage: sluice keys create --plan ${planNames.join('|')} [options]
+
+  --plan NAME               the limits of the key (required)
+  --scopes LIST             what the key may do, comma-separated: ${allScopes.join(', ')}. Default: all
+  --label TEXT              a note that the lists show, up to ${maxLabelLength} characters
+  --expires TIME            how long the key works, for example 12h or 30d. Default: it does not expire
+  --ip LIST                 addresses or CIDR ranges that may use the key, comma-separated, up to ${maxIpRanges}. Default: any
+  --requests-per-minute N   replaces the limit of the plan, 1 to ${maxRequestsPerMinute}
+  --account ID              the account that owns the key. Default: operator
+  --json                    print JSON
+
+Example: sluice keys create --plan premium --scopes stream,read --label dashboard --expires 90d`,
+    list: `List all keys with plan, scopes, account, state and last use. Secrets are not shown.
+
+Usage: sluice keys list [--json]`,
+    rotate: `Give a key a new secret and print it. The id, plan and scopes stay.
+
+Usage: sluice keys rotate <id> [--overlap TIME] [--json]
+
+  --overlap TIME  how long the old secret still works, for example 30m or 24h. Default: 0s
+
+Example: sluice keys rotate 4fKq9Zr1 --overlap 24h`,
+    revoke: `Revoke a key for good. Within a second, running gateways refuse it and close its connections.
+
+Usage: sluice keys revoke <id> [--json]`,
+    reset: `Revoke all keys and create a new pepper. Use it only if DATA_DIR/pepper is lost on every machine and in every
+backup: no key can be checked without it. Stop the gateways first, and copy the new pepper to every machine afterwards.
+Wallets and accounts stay.
+
+Usage: sluice keys reset --yes [--json]
+
+  --yes  confirm that all keys end (required)`,
+  },
   async run(argv) {
     const [work, rest] = actionOf('keys', argv, actions);
     return work(rest);
@@ -79,7 +113,11 @@ async function create(argv: readonly string[]): Promise<number> {
   });
   if (!made.ok) throw new CommandError(whyNot(made.reason, request.accountId));
   const { id, plan, scopes } = made.shown;
-  show(made.shown, values.json === true, `Key ${id}, ${plan}: ${scopes.join(', ')}. It is shown this once; only its hash is stored.`);
+  show(
+    made.shown,
+    values.json === true,
+    `Key ${id}, ${plan}: ${scopes.join(', ')}. It is printed only this once, because the store has only its hash.`,
+  );
   return 0;
 }
 
@@ -89,9 +127,10 @@ function show(key: ShownKey, json: boolean, note: string): void {
 }
 
 function whyNot(reason: Exclude<KeyInsertOutcome, 'stored'>, accountId: string | null): string {
-  if (reason === 'no-account') return `There is no account ${shown(accountId ?? '')} that is not disabled: sluice accounts list`;
-  if (reason === 'account-full') return `The account has ${maxKeysPerAccount} keys already, or has made and deleted too many.`;
-  return `The store holds ${maxKeys} keys already.`;
+  if (reason === 'no-account')
+    return `There is no account ${shown(accountId ?? '')}, or it is disabled. List the accounts: sluice accounts list`;
+  if (reason === 'account-full') return `The account already has ${maxKeysPerAccount} keys, or has created and deleted too many.`;
+  return `The store already has ${maxKeys} keys, the most that it can have.`;
 }
 
 async function list(argv: readonly string[]): Promise<number> {
@@ -101,7 +140,7 @@ async function list(argv: readonly string[]): Promise<number> {
   if (values.json === true) {
     printJson(keys.map(keyJson));
   } else if (keys.length === 0) {
-    console.log('There are no keys yet: sluice keys create --plan standard');
+    console.log('There are no keys yet. Create one: sluice keys create --plan standard');
   } else {
     printTable(
       ['id', 'prefix', 'plan', 'scopes', 'account', 'state', 'created', 'last used', 'label'],
@@ -130,7 +169,7 @@ async function rotate(argv: readonly string[]): Promise<number> {
     return rotateApiKey(store, id, overlapMs);
   });
   if (rotated === null) throw noSuchKey(id, 'revoked or expired');
-  const note = `The old key ${overlapMs === 0 ? 'has ended' : `works for another ${values.overlap}`}.`;
+  const note = `The old secret ${overlapMs === 0 ? 'no longer works' : `still works for ${values.overlap}`}.`;
   show(rotated, values.json === true, note);
   return 0;
 }
@@ -147,22 +186,22 @@ async function revoke(argv: readonly string[]): Promise<number> {
 async function resetKeys(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { yes: { type: 'boolean' }, json: { type: 'boolean' } });
   positionalsOf(positionals);
-  if (values.yes !== true) throw new UsageError('this ends every key; --yes says that it is meant');
+  if (values.yes !== true) throw new UsageError('this revokes every key; confirm it with --yes');
   const config = loadConfig();
   const revoked = await withStore(config, (store) => replaceLostPepper(store, Date.now()));
   if (revoked === null)
-    throw new CommandError(`The pepper is not lost: ${join(config.dataDir, 'pepper')} is there, or no key was ever made.`);
+    throw new CommandError(`The pepper is not lost: ${join(config.dataDir, 'pepper')} exists, or no key was ever created.`);
   if (values.json === true) printJson({ revoked });
-  else console.log(`There is a new pepper. Keys that have ended: ${revoked}. Wallets and accounts are as they were.`);
+  else console.log(`A new pepper was created. Revoked keys: ${revoked}. Wallets and accounts are unchanged.`);
   return 0;
 }
 
 function noSuchKey(id: string, ended: string): CommandError {
-  if (id.startsWith('sluice_')) return new CommandError('That is an API key; its id is the part between the two underscores.');
-  return new CommandError(`There is no key ${shown(id)} that is not ${ended}.`);
+  if (id.startsWith('sluice_')) return new CommandError('This is a whole API key. Give only its id, the part between the two underscores.');
+  return new CommandError(`There is no key ${shown(id)}, or it is ${ended} already.`);
 }
 
-/** What its owner sees of a key that was shown once. */
+/** The part of a key that is no secret. Its owner can recognise the key by it. */
 function prefixOf({ id }: StoredKey): string {
   return `sluice_${id}`;
 }

@@ -14,19 +14,53 @@ import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positiona
 import { noteOperator } from '../operator-log.ts';
 import { withStore } from '../with-store.ts';
 
-/** Longest file of a policy, or of a key, that is read. */
+/** Largest file of a policy or a key that is read. */
 const maxFileBytes = 1 << 20;
 
-export const policyHelp = `  sluice wallets policy keygen FILE
-      makes the operator's key, which signs policies, and prints its public key. Keep the file on another machine.
+/** Help of each action, by its words after `sluice wallets`. */
+export const policyHelp: Readonly<Record<string, string>> = {
+  policy: `Limit what the signing process signs, by a policy that the operator signs on another machine.
+
+Usage:
+  sluice wallets policy keygen FILE
   sluice wallets policy pin PUBLIC_KEY
-      from then on nothing is signed but under a policy that this key has signed. Takes the passphrase.
-  sluice wallets policy sign --key FILE --version N [--max-order-sol X] [--max-hour-sol X] [--max-day-sol X] [--max-token-sol X]
-                             [--tokens MINT,…] [--venues NAME,…] [--keystore cluster|simnet]
-      prints a signed policy; needs nothing but the key. What is not named is not limited by it. N is higher than that of the policy before.
+  sluice wallets policy sign --key FILE --version N [options]
   sluice wallets policy install FILE
-      puts a signed policy in force; signing processes take it up within a second. Takes the passphrase.
-  sluice wallets policy show`;
+  sluice wallets policy show
+
+pin, install and show need KEYSTORE_PASSPHRASE_FILE. All take --json.`,
+  'policy keygen': `Create the key that signs policies. Write it to FILE and print its public key. Move FILE to another machine.
+
+Usage: sluice wallets policy keygen FILE [--json]`,
+  'policy pin': `Set the public key whose policies count. From then on, nothing is signed without a policy that this key has signed.
+
+Usage: sluice wallets policy pin PUBLIC_KEY [--json]
+
+  PUBLIC_KEY  base58, as printed by sluice wallets policy keygen`,
+  'policy sign': `Sign a policy and print it as JSON. It needs the key only: no store, no gateway, no network.
+
+Usage: sluice wallets policy sign --key FILE --version N [options]
+
+  --key FILE          the key that sluice wallets policy keygen wrote (required)
+  --version N         higher than the version of the previous policy (required)
+  --max-order-sol X   most SOL that one order may spend
+  --max-hour-sol X    most SOL that one wallet may spend in an hour (UTC)
+  --max-day-sol X     most SOL that one wallet may spend on a day (UTC)
+  --max-token-sol X   most SOL that one wallet may spend for one token on a day (UTC)
+  --tokens LIST       mints that may be traded, comma-separated
+  --venues LIST       venues that may be used, comma-separated: ${venues.map(({ name }) => name).join(', ')}
+  --keystore NAME     cluster or simnet. Default: cluster
+
+What has no option has no limit. The signing process also applies its own limits.
+
+Example: sluice wallets policy sign --key operator.json --version 2 --max-hour-sol 5 --venues pump-amm > policy.json`,
+  'policy install': `Install a signed policy. Signing processes apply it within a second.
+
+Usage: sluice wallets policy install FILE [--json]`,
+  'policy show': `Print the policy in force as JSON; null if there is none. Amounts are in lamports.
+
+Usage: sluice wallets policy show`,
+};
 
 type Action = (argv: readonly string[]) => Promise<number>;
 const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ keygen, pin, sign, install, show }));
@@ -43,26 +77,28 @@ async function keygen(argv: readonly string[]): Promise<number> {
   try {
     writeFileSync(file, `${JSON.stringify([...seed, ...publicKeyBytes])}\n`, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
-    throw new CommandError(`${shown(file)} cannot be written, or is there already. A key is never overwritten.`, { cause: error });
+    throw new CommandError(`${shown(file)} exists already or cannot be written. An existing file is never overwritten.`, { cause: error });
   }
   if (values.json === true) printJson({ publicKey });
-  else console.log(`${publicKey}\nKeep ${file} away from this machine. Next: sluice wallets policy pin ${publicKey}`);
+  else console.log(`${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}`);
   return 0;
 }
 
 async function pin(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   const [publicKey = ''] = positionalsOf(positionals, 'PUBLIC_KEY');
-  if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY is the base58 key that `sluice wallets policy keygen` prints');
+  if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY must be the base58 key that `sluice wallets policy keygen` prints');
   await withPlace(`pin ${publicKey}`, async (place, isWallet) => {
     if (await isWallet(publicKey))
-      throw new CommandError('This is a wallet of the keystore: its key would set its own limits. sluice wallets policy keygen');
+      throw new CommandError(
+        'This is a wallet of the keystore, which could then set its own limits. Create another key: sluice wallets policy keygen',
+      );
     writePin(place, publicKey);
   });
   if (values.json === true) printJson({ publicKey });
   else
     console.log(
-      `Policies of ${signerFolder(loadConfig())} are signed by ${publicKey} from now on. Until one is installed nothing is signed.`,
+      `From now on, only policies signed by ${publicKey} count in ${signerFolder(loadConfig())}. Nothing is signed until one is installed.`,
     );
   return 0;
 }
@@ -82,12 +118,12 @@ async function sign(argv: readonly string[]): Promise<number> {
     json: { type: 'boolean' },
   });
   positionalsOf(positionals);
-  if (values.key === undefined) throw new UsageError('missing: --key FILE, which `sluice wallets policy keygen` made');
+  if (values.key === undefined) throw new UsageError('missing: --key FILE, the file that `sluice wallets policy keygen` wrote');
   const secret = readSecretKey(readFile(values.key));
-  if (!secret.ok) throw new CommandError(`${shown(values.key)} holds no key: ${secret.reason}.`);
+  if (!secret.ok) throw new CommandError(`${shown(values.key)} is not a secret key: ${secret.reason}.`);
   const version = Number(values.version);
   if (!Number.isSafeInteger(version) || version < 1)
-    throw new UsageError('--version takes a number that is higher than that of the policy before');
+    throw new UsageError('--version takes a whole number, higher than the version of the previous policy');
   const keystore = values.keystore ?? 'cluster';
   if (keystore !== 'cluster' && keystore !== 'simnet') throw new UsageError('--keystore takes cluster or simnet');
   const policyToSign: Policy = {
@@ -110,14 +146,14 @@ async function install(argv: readonly string[]): Promise<number> {
   const content = readFile(file);
   const installed = await withPlace('install', async (place) => {
     const key = readPin(place);
-    if (key === null) throw new CommandError('No key is pinned yet: sluice wallets policy pin PUBLIC_KEY');
+    if (key === null) throw new CommandError('No key is pinned yet. Pin one: sluice wallets policy pin PUBLIC_KEY');
     if (key === false)
       throw new CommandError('The pinned key was changed without the passphrase. Pin it again: sluice wallets policy pin PUBLIC_KEY');
     const opened = openPolicy(content, key, place.keystore);
-    if ('fault' in opened) throw new CommandError(`The policy does not count: ${opened.fault}.`);
+    if ('fault' in opened) throw new CommandError(`The policy is not valid: ${opened.fault}.`);
     const now = readPolicy(place, 0);
     if (now.ok && now.inForce !== null && now.inForce.policy.version >= opened.version) {
-      throw new CommandError(`Policy ${now.inForce.policy.version} is in force: sign this one with a higher --version.`);
+      throw new CommandError(`Policy ${now.inForce.policy.version} is in force. Sign the new one with a higher --version.`);
     }
     writePolicy(place, content);
     return opened;
@@ -131,12 +167,12 @@ async function show(argv: readonly string[]): Promise<number> {
   const { positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
   const reading = await withPlace('show', async (place) => readPolicy(place, 0));
-  if (!reading.ok) throw new CommandError(`Nothing is signed: ${reading.reason}.`);
+  if (!reading.ok) throw new CommandError(`Nothing can be signed: ${reading.reason}.`);
   printJson(reading.inForce === null ? null : { key: reading.inForce.key, ...plain(reading.inForce.policy) });
   return 0;
 }
 
-/** What is pinned, and in force, on this machine; the keystore has to be unlocked for it. */
+/** Runs `work` on the policy files of this machine. They are protected by a key that the keystore gives, so it is unlocked first. */
 function withPlace<T>(
   what: string,
   work: (place: PolicyPlace, isWallet: (publicKey: string) => Promise<boolean>) => Promise<T>,
@@ -144,11 +180,10 @@ function withPlace<T>(
   const config = loadConfig();
   const keystore = keystoreName(config);
   const passphrase = readPassphrase(config);
-  if (passphrase === null)
-    throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: the pinned key is protected with a key that comes of it.');
+  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase protects the pinned key.');
   return withStore(config, async (store) => {
     const stored = await store.wallets.keystore(keystore);
-    if (stored === null) throw new CommandError('There is no wallet yet to set limits for: sluice wallets create');
+    if (stored === null) throw new CommandError('There is no wallet yet. Create one: sluice wallets create');
     const key = await unlockKeystore(keystore, stored, passphrase);
     if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
     const folder = signerFolder(config);
@@ -170,15 +205,14 @@ function plain(policyInForce: Policy): Record<string, unknown> {
 function lamportsOf(option: string, text: string | undefined): bigint | null {
   if (text === undefined) return null;
   const lamports = readSol(text);
-  if (lamports === null || lamports === 0n)
-    throw new UsageError(`${option} takes SOL in digits, above 0, with nine of them behind the point at most`);
+  if (lamports === null || lamports === 0n) throw new UsageError(`${option} takes an amount of SOL above 0, with at most nine decimals`);
   return lamports;
 }
 
 function listOf(option: string, text: string | undefined, read: (name: string) => string | null): readonly string[] | null {
   if (text === undefined) return null;
   const names = text.split(',').map((name) => name.trim());
-  if (names.length > maxListed) throw new UsageError(`${option} takes ${maxListed} at most`);
+  if (names.length > maxListed) throw new UsageError(`${option} takes at most ${maxListed} names`);
   return names.map((name) => read(name) ?? fail(`${option}: ${shown(name)} is unknown`));
 }
 
@@ -191,7 +225,7 @@ function readFile(file: string): string {
     const content = readFileSync(file, 'utf8');
     if (content.length <= maxFileBytes) return content;
   } catch (error) {
-    throw new CommandError(`There is no file ${shown(file)}, or it cannot be read.`, { cause: error });
+    throw new CommandError(`The file ${shown(file)} does not exist or cannot be read.`, { cause: error });
   }
-  throw new CommandError(`${shown(file)} is longer than any policy or key.`);
+  throw new CommandError(`${shown(file)} is too large for a policy or a key.`);
 }

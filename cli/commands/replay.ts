@@ -14,19 +14,25 @@ import { Closers, stopOnSignals } from '../lifecycle.ts';
 import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
 
 const maxSpeed = 1000;
-/** All is through when nothing moved for so long, milliseconds. */
-const settleMs = 1000;
-const lookEveryMs = 50;
+/** Ingest has finished when nothing has changed for this long, milliseconds. */
+const quietMs = 1000;
+const checkEveryMs = 50;
 
 export const replayCommand: Command = {
-  help: `Usage: sluice replay FILE… [--speed 1] [--port 0] [--events] [--json]
+  help: `Replay recorded transactions.
 
-  FILE      recorded transactions as getTransaction gives them: one JSON object, an array, or one object a line.
-  --speed   1 is the recorded pace, 10 ten times it; 0 is as fast as the reader takes it.
-  --events  decodes them in this process and prints the events, then ends.
+Usage: sluice replay FILE… [options]
 
-Without --events it serves the recording as a node does, prints its addresses for SOLANA_RPC_URL and SOLANA_WS_URL, begins when the
-first reader subscribes, and stays until it is stopped.`,
+  FILE       recorded results of getTransaction: one JSON object, a JSON array, or one object a line
+  --events   decode the transactions in this process, print the events and exit
+  --speed N  1 is the recorded pace, 10 is ten times as fast, 0 is as fast as possible; at most ${maxSpeed}. Default: 1
+  --port N   port of the node that serves the recording. Default: 0, any free port
+  --json     print JSON; with --events one event a line
+
+Without --events it serves the recording like a Solana node, and prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for it.
+The replay begins when the first client subscribes. The node runs until Ctrl-C.
+
+Example: sluice replay recorded.json --speed 10 --events`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, {
       speed: { type: 'string', default: '1' },
@@ -43,14 +49,16 @@ first reader subscribes, and stays until it is stopped.`,
     const signal = stopOnSignals(log, closers);
     const begin = values.events ? 'at-start' : 'at-subscription';
     const node = await replayFile(positionals, { speed, host: '127.0.0.1', port, log, signal, begin }).catch((error: unknown) => {
-      throw new CommandError(`The recording cannot be played: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new CommandError(`The recording cannot be replayed: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
     });
     closers.add('node', () => node.close());
     if (node.recording.records.length === 0) {
       await closers.closeAll(log);
       throw new CommandError(['No transaction could be read.', ...node.recording.reasons].join('\n  '));
     }
-    for (const reason of node.recording.reasons) console.error(`left out: ${reason}`);
+    for (const reason of node.recording.reasons) console.error(`skipped: ${reason}`);
     if (!values.events) return serve(node, values.json);
     await printEvents(node, config, log, closers, signal, values.json);
     return 0;
@@ -69,7 +77,7 @@ async function serve(node: ReplayNode, json: boolean): Promise<number> {
   else console.log(`${recording.records.length} recorded transactions.\n\n  SOLANA_RPC_URL=${rpcUrl}\n  SOLANA_WS_URL=${wsUrl}\n`);
   const report = await node.finished;
   if (json) printJson({ finished: true, ...report });
-  else console.error(`played ${report.transactions} transactions in ${report.blocks} blocks; Ctrl-C ends it`);
+  else console.error(`replayed ${report.transactions} transactions in ${report.blocks} blocks; press Ctrl-C to exit`);
   return 0;
 }
 
@@ -100,12 +108,12 @@ async function printEvents(
   const ingest = await startIngest({ config, bus, source, log, signal });
   closers.add('ingest', () => ingest.close());
   const report = await node.finished;
-  await settled(ingest, () => count, signal);
+  await whenQuiet(ingest, () => count, signal);
   await closers.closeAll(log);
   console.error(`${count} events from ${report.transactions} transactions`);
 }
 
-/** The recording without its node. The node answers what ingest requests by RPC. */
+/** Plays the recording to a source in this process. The node still answers the RPC requests of ingest. */
 function playbackOf({ chain }: ReplayNode): Playback {
   return {
     start: (listener) => {
@@ -127,8 +135,8 @@ function recordedTransaction(record: TransactionRecord): RecordedTransaction {
   return { signature, hasFailed: err !== null, logs, answer };
 }
 
-/** Resolves when ingest holds nothing back and no event came for a while. */
-function settled(ingest: Ingest, count: () => number, signal: AbortSignal): Promise<void> {
+/** Resolves when no event waits in ingest and none came for a while. */
+function whenQuiet(ingest: Ingest, count: () => number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     let last = -1;
     let quietSinceMs = performance.now();
@@ -137,9 +145,9 @@ function settled(ingest: Ingest, count: () => number, signal: AbortSignal): Prom
       const isBusy = pipeline.waiting > 0 || publisher.buffered > 0 || count() !== last;
       last = count();
       if (isBusy) quietSinceMs = performance.now();
-      if (!signal.aborted && performance.now() - quietSinceMs < settleMs) return;
+      if (!signal.aborted && performance.now() - quietSinceMs < quietMs) return;
       clearInterval(timer);
       resolve();
-    }, lookEveryMs);
+    }, checkEveryMs);
   });
 }

@@ -4,11 +4,15 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
 
 export const signerCommand: Command = {
-  help: `Usage:
-  sluice signer [--keystore cluster|simnet]
-      signs for the gateways that connect to SIGNER_SOCKET, as a user of its own: passphrase (KEYSTORE_PASSPHRASE_FILE), limits
-      (SIGNER_MAX_ORDER_SOL, SIGNER_MAX_DAY_SOL), policy and audit logs (SIGNER_DIR) are out of reach of the gateway's user.
-      Runs until it gets the signal to end; OPERATING.md says how it is set up.`,
+  help: `Run the signing process as a separate user. Gateways connect to its socket.
+
+Usage: sluice signer [--keystore cluster|simnet]
+
+  --keystore NAME  the wallets that it signs with. Default: cluster
+
+Settings: SIGNER_SOCKET and SIGNER_DIR (folder of the policy and the audit logs) and KEYSTORE_PASSPHRASE_FILE are required;
+SIGNER_MAX_ORDER_SOL and SIGNER_MAX_DAY_SOL limit what it signs. The user of the gateways needs no access to these files.
+It runs until SIGINT or SIGTERM. OPERATING.md describes the setup.`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, { keystore: { type: 'string' }, json: { type: 'boolean' } });
     positionalsOf(positionals);
@@ -21,9 +25,10 @@ export const signerCommand: Command = {
       signerLimits: limits,
       logLevel,
     } = loadConfig();
-    if (socket === null) throw new CommandError('SIGNER_SOCKET is not set: where gateways connect to.');
-    if (folder === null) throw new CommandError('SIGNER_DIR is not set: a folder that only the user of the signing process may enter.');
-    if (passphraseFile === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: it unlocks the wallets.');
+    if (socket === null) throw new CommandError('SIGNER_SOCKET is not set. It is the socket that gateways connect to.');
+    if (folder === null)
+      throw new CommandError('SIGNER_DIR is not set. It is a folder that only the user of the signing process may enter.');
+    if (passphraseFile === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase unlocks the wallets.');
     const log = createLog({ level: logLevel, name: 'signer' });
     const ends = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     const service = await serveSigner({ socket, folder, keystore, passphraseFile, limits, log });

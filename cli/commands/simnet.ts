@@ -5,10 +5,20 @@ import { readInteger } from '../integer.ts';
 import { Closers, stopOnSignals } from '../lifecycle.ts';
 
 export const simnetCommand: Command = {
-  help: `Usage: sluice simnet [--host 127.0.0.1] [--port 8899] [--seed 1] [--trades-per-second N] [--no-market] [--json]
+  help: `Run a simulated Solana chain that serves JSON-RPC and PubSub.
 
-Runs a simulated Solana chain that speaks JSON-RPC and PubSub, and prints its addresses: SOLANA_RPC_URL and SOLANA_WS_URL for
-ingest, gateway or start. The same seed gives the same market. --port 0 takes a free port.`,
+Usage: sluice simnet [options]
+
+  --host ADDRESS            address to listen on. Default: 127.0.0.1
+  --port N                  port of JSON-RPC; 0 chooses a free port. Default: 8899
+  --seed N                  the same seed gives the same market. Default: 1
+  --trades-per-second N     0 to 10000. Default: 8
+  --no-market               make blocks, but no trades
+  --json                    print JSON
+
+It prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for it, and runs until Ctrl-C.
+
+Example: sluice simnet --trades-per-second 50`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, {
       host: { type: 'string', default: '127.0.0.1' },
@@ -24,7 +34,7 @@ ingest, gateway or start. The same seed gives the same market. --port 0 takes a 
     const rate = values['trades-per-second'];
     const tradesPerSecond = rate === undefined ? undefined : readInteger('--trades-per-second', rate, 0, 10_000);
     if (values['no-market'] && tradesPerSecond !== undefined)
-      throw new UsageError('--no-market and --trades-per-second exclude each other');
+      throw new UsageError('--no-market and --trades-per-second cannot be combined');
     const market = values['no-market'] ? false : tradesPerSecond === undefined ? undefined : { tradesPerSecond };
 
     const log = createLog({ level: loadConfig().logLevel, name: 'simnet' });
@@ -42,7 +52,7 @@ ingest, gateway or start. The same seed gives the same market. --port 0 takes a 
   },
 };
 
-/** Never gives an exit code before: the signal handler ends the process when everything is closed. */
+/** The signal handler usually ends the process first, once everything is closed. */
 function untilAborted(signal: AbortSignal): Promise<number> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(0), { once: true });

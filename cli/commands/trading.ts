@@ -1,25 +1,51 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { maxHaltAgeMs } from '@sluice/gateway/store/halt.ts';
 import type { StoredHalt } from '@sluice/gateway/store/halt-table.ts';
-import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import {
+  CommandError,
+  UsageError,
+  actionOf,
+  loadConfig,
+  parseCommand,
+  positionalsOf,
+  printJson,
+  storeNote,
+  type Command,
+} from '../command.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
 
 const maxReasonLength = 200;
 
 export const tradingCommand: Command = {
-  help: `Usage:
-  sluice trading halt [--reason TEXT]
-      stops all trading, on every gateway of this store within a second: orders are answered TRADING_HALTED, and nothing is signed.
-      It waits for that second: when it ends, nothing is signed any more, and no order leaves this server, not even one that was sent
-      before and is not in a block yet. What is out already may land all the same: it is followed to its true end.
-  sluice trading resume
-      trading goes on; orders that are open and can still land are sent again.
-  sluice trading status
-      ends with 1 while trading is halted.
+  help: `Halt and resume all trading.
 
-All take --json. They act on the store (DATABASE_URL, or under DATA_DIR), also while gateways run on it; what was turned stays so
-when they start again.`,
+Usage:
+  sluice trading halt [--reason TEXT]
+  sluice trading resume
+  sluice trading status
+
+The halt is in the store. It applies to all gateways of the store, and stays in force when they restart.
+
+${storeNote}`,
+  actionHelp: {
+    halt: `Halt all trading on every gateway of the store.
+
+Usage: sluice trading halt [--reason TEXT] [--json]
+
+  --reason TEXT  a note for the logs and the status, up to ${maxReasonLength} characters
+
+It takes one second. When it exits, nothing is signed any more, no transaction is sent or sent again, and new orders are refused with
+TRADING_HALTED. A transaction that was sent before can still land. Its order is followed to its end.
+
+Example: sluice trading halt --reason "prices look wrong"`,
+    resume: `Resume trading. Open orders that can still land are sent again.
+
+Usage: sluice trading resume [--json]`,
+    status: `Show whether trading is halted, since when and why. The exit code is 1 while it is halted.
+
+Usage: sluice trading status [--json]`,
+  },
   async run(argv) {
     const [work, rest] = actionOf('trading', argv, actions);
     return work(rest);
@@ -32,14 +58,14 @@ const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ halt, resu
 async function halt(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { reason: { type: 'string' }, json: { type: 'boolean' } });
   positionalsOf(positionals);
-  await turn(true, readReason(values.reason), values.json === true);
+  await setHalt(true, readReason(values.reason), values.json === true);
   return 0;
 }
 
 async function resume(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
-  await turn(false, null, values.json === true);
+  await setHalt(false, null, values.json === true);
   return 0;
 }
 
@@ -51,15 +77,18 @@ async function status(argv: readonly string[]): Promise<number> {
   return state.halted ? 1 : 0;
 }
 
-async function turn(halted: boolean, reason: string | null, json: boolean): Promise<void> {
+async function setHalt(halted: boolean, reason: string | null, json: boolean): Promise<void> {
   const state = await withStore(loadConfig(), async (store) => {
     await store.halt.set(halted, reason, Date.now());
     return store.halt.read();
   });
-  // Gateways and signing processes act for so long by what they read before.
+  // Gateways and signing processes may act on a state that they read up to this long ago.
   if (halted) await pause(maxHaltAgeMs);
-  // Somebody else turned it the other way at the same moment.
-  if (state.halted !== halted) throw new CommandError(`Trading is ${halted ? 'not halted' : 'halted'} all the same: sluice trading status`);
+  // Another command changed it at the same moment.
+  if (state.halted !== halted)
+    throw new CommandError(
+      `Another command changed it at the same time: trading is ${halted ? 'not halted' : 'halted'}. Check: sluice trading status`,
+    );
   show(state, json);
 }
 
@@ -72,7 +101,7 @@ function show(state: StoredHalt, json: boolean): void {
 function readReason(text: string | undefined): string | null {
   if (text === undefined || text === '') return null;
   if (text.length > maxReasonLength || /\p{C}/u.test(text)) {
-    throw new UsageError(`--reason takes ${maxReasonLength} printable characters at most`);
+    throw new UsageError(`--reason takes at most ${maxReasonLength} printable characters`);
   }
   return text;
 }

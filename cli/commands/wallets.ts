@@ -8,35 +8,78 @@ import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { CommandError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, printTable, shown, type Command } from '../command.ts';
-import { readLabel } from '../key-options.ts';
+import {
+  CommandError,
+  actionOf,
+  loadConfig,
+  parseCommand,
+  positionalsOf,
+  printJson,
+  printTable,
+  shown,
+  storeNote,
+  type Command,
+} from '../command.ts';
+import { maxLabelLength, readLabel } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
 import { policy, policyHelp } from './policy.ts';
 
 export const walletsCommand: Command = {
-  help: `Usage:
-  sluice wallets create [--label L] [--account ID]
-  sluice wallets import [FILE] [--label L] [--account ID]
-      reads a 64-byte secret key, base58 or a JSON array, from the file, or from standard input.
+  help: `Create and manage custodial wallets, and check what was signed with them.
+
+Usage:
+  sluice wallets create [--label TEXT] [--account ID]
+  sluice wallets import [FILE] [--label TEXT] [--account ID]
   sluice wallets list
   sluice wallets audit [--forget LOG]
-      checks the logs of all that was signed, or refused, on this DATA_DIR, line by line; ends with 1 where one was changed, or is missing.
-      --forget takes away the store's note of a log that is lost for good: without it no signing process starts.
   sluice wallets reads
-      who read or opened somebody's wallets or orders by a command, newest first.
-${policyHelp}
+  sluice wallets policy keygen|pin|sign|install|show
 
-A wallet is the operator's, or that of the account: only keys of the same account trade with it. All take --json. Secrets are sealed under the passphrase of KEYSTORE_PASSPHRASE_FILE and never shown.
-Wallets of simnet are separate from those of a real cluster.`,
+A wallet belongs to an account. Only the keys of this account can trade with it. Secret keys are encrypted with the passphrase in
+KEYSTORE_PASSPHRASE_FILE and are never shown. Wallets of simnet are separate from those of a real cluster.
+
+${storeNote}`,
+  actionHelp: {
+    create: `Create a wallet and print its address.
+
+Usage: sluice wallets create [--label TEXT] [--account ID] [--json]
+
+  --label TEXT  a note that the lists show, up to ${maxLabelLength} characters
+  --account ID  the account that owns the wallet. Default: operator
+
+Example: sluice wallets create --label bot`,
+    import: `Import a wallet from its secret key.
+
+Usage: sluice wallets import [FILE] [--label TEXT] [--account ID] [--json]
+
+  FILE          a secret key of 64 bytes, as base58 or as a JSON array. Default: standard input
+  --label TEXT  a note that the lists show, up to ${maxLabelLength} characters
+  --account ID  the account that owns the wallet. Default: operator
+
+Example: sluice wallets import id.json --label bot`,
+    list: `List all wallets with address, account, origin and label.
+
+Usage: sluice wallets list [--json]`,
+    audit: `Check every line of the audit logs, which list all that was signed or refused. The exit code is 1 if a log was changed or
+is missing.
+
+Usage: sluice wallets audit [--forget LOG] [--json]
+
+  --forget LOG  delete the record of a log that is lost for good. While the record exists, no signing process starts`,
+    reads: `List which user read or opened wallets or orders with a command, newest first.
+
+Usage: sluice wallets reads [--json]`,
+    ...policyHelp,
+  },
   async run(argv) {
     const [work, rest] = actionOf('wallets', argv, actions);
     return work(rest);
   },
 };
 
-/** Lines of the operator log that are shown. */
+/** Newest lines of the operator log that are shown. */
 const shownReads = 1_000;
 const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' }, json: { type: 'boolean' } } as const;
 
@@ -49,7 +92,7 @@ async function create(argv: readonly string[]): Promise<number> {
   const label = readLabel(values.label);
   const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.create(label, accountId));
   if (wallet === null) throw new CommandError('The keystore is full.');
-  report(wallet, values.json === true, 'made');
+  report(wallet, values.json === true, 'created');
   return 0;
 }
 
@@ -58,7 +101,7 @@ async function importWallet(argv: readonly string[]): Promise<number> {
   const [file] = positionalsOf(positionals, ...(positionals.length > 0 ? ['FILE'] : []));
   const label = readLabel(values.label);
   const secretKey = readSecretKey(file === undefined ? await readStandardInput() : readKeyFile(file));
-  if (!secretKey.ok) throw new CommandError(`That is no secret key: ${secretKey.reason}.`);
+  if (!secretKey.ok) throw new CommandError(`This is not a secret key: ${secretKey.reason}.`);
   const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.import(secretKey.seed, label, accountId));
   if (wallet === null) throw new CommandError('This wallet is in the keystore already, or the keystore is full.');
   report(wallet, values.json === true, 'imported');
@@ -76,7 +119,7 @@ async function list(argv: readonly string[]): Promise<number> {
   if (values.json === true) {
     printJson(wallets);
   } else if (wallets.length === 0) {
-    console.log('There are no wallets yet: sluice wallets create');
+    console.log('There are no wallets yet. Create one: sluice wallets create');
   } else {
     printTable(
       ['public key', 'account', 'created', 'from', 'label'],
@@ -99,7 +142,7 @@ async function audit(argv: readonly string[]): Promise<number> {
   const config = loadConfig();
   const name = keystoreName(config);
   const passphrase = readPassphrase(config);
-  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: the logs are checked with a key that comes of it.');
+  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase is needed to check the logs.');
   const reports = await withStore(config, async (store) => {
     await noteOperator(store, 'wallets audit', forget === undefined ? 'all wallets' : `forgets log ${forget}`);
     const stored = await store.wallets.keystore(name);
@@ -107,13 +150,13 @@ async function audit(argv: readonly string[]): Promise<number> {
     const key = await unlockKeystore(name, stored, passphrase);
     if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
     if (forget !== undefined && (logIdsIn(signerFolder(config)).has(forget) || !(await store.auditHeads.forget(forget)))) {
-      throw new CommandError(`There is no lost log ${shown(forget)}: sluice wallets audit`);
+      throw new CommandError(`There is no lost log ${shown(forget)}. List the logs: sluice wallets audit`);
     }
     return checkAuditLogs(store, { folder: signerFolder(config), keystore: name, keystoreKey: key });
   });
   const damaged = reports.filter((one) => one.fault !== null);
   if (values.json === true) printJson(reports);
-  else if (reports.length === 0) console.log('Nothing was signed on this DATA_DIR yet.');
+  else if (reports.length === 0) console.log('Nothing was signed with this DATA_DIR yet.');
   else {
     printTable(
       ['log', 'lines', 'signed', 'refused', 'until', 'state'],
@@ -146,18 +189,18 @@ async function reads(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** `accountId` as asked for, where there is such an account and it is not disabled; null: the operator's. */
+/** The id of an account that exists and is not disabled. Null stands for the operator. */
 async function accountOf(store: Store, accountId: string | undefined): Promise<string | null> {
   if (accountId === undefined || accountId === operatorAccountId) return null;
   const account = await store.accounts.byId(accountId);
   if (account !== null && account.disabledAtMs === null) return account.id;
-  throw new CommandError(`There is no account ${shown(accountId)} that could have a wallet: sluice accounts list`);
+  throw new CommandError(`There is no account ${shown(accountId)}, or it is disabled. List the accounts: sluice accounts list`);
 }
 
 function withKeystore<T>(account: string | undefined, work: (keystore: Keystore, accountId: string | null) => Promise<T>): Promise<T> {
   const config = loadConfig();
   const passphrase = readPassphrase(config);
-  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set: nothing would seal the wallet.');
+  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase is needed to encrypt the wallet.');
   return withStore(config, async (store) => {
     const accountId = await accountOf(store, account);
     await noteOperator(store, 'wallets create or import', `account ${accountId ?? operatorAccountId}`);
@@ -176,8 +219,10 @@ function readKeyFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    // A secret key given in place of a file name is not repeated.
-    throw new CommandError('There is no such file, or it cannot be read. The secret key itself is never an argument.', { cause: error });
+    // The argument may be a secret key by mistake, so the message does not repeat it.
+    throw new CommandError('The file does not exist or cannot be read. Give the name of a file, never the secret key itself.', {
+      cause: error,
+    });
   }
 }
 

@@ -11,19 +11,29 @@ import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
 import { followStream, type Subscription } from '../watch/stream-client.ts';
 
 const keyLabel = 'sluice watch';
-/** The key that watch makes for itself ends by then, should watch be killed before it can revoke it; it goes on with another one. */
+/** The temporary key expires after this time, in case watch is killed before it can delete it. A longer watch creates further keys. */
 const keyLifeMs = 15 * 60_000;
 
 export const watchCommand: Command = {
-  help: `Usage: sluice watch <channel> [key…] [--interval 1m] [--url http://127.0.0.1:8080] [--key API_KEY] [--json]
+  help: `Print live events.
 
-  channel   ${channelNames.join(', ')}
-  key       a mint; for trades also @wallet. trades without keys are all trades.
-  interval  of candles: ${candleIntervalNames.join(', ')}; 1m unless said.
+Usage: sluice watch <channel> [key…] [options]
 
-Connects to the running gateway (HOST and PORT, or --url) with the key of --key or SLUICE_API_KEY. Without one it makes a key in
-the store under DATA_DIR and takes it back when it ends; orders are those of a key, which has to be given. --json prints one event per
-line. Ctrl-C ends it.`,
+  <channel>        ${channelNames.join(', ')}
+  key              the address of a mint, or @ and the address of a wallet. Wallets work with trades only.
+                   trades without keys prints the trades of all tokens
+  --interval NAME  interval of candles: ${candleIntervalNames.join(', ')}. Default: 1m
+  --url URL        address of the gateway. Default: from HOST and PORT
+  --key API_KEY    API key. Default: SLUICE_API_KEY, or else a temporary key that watch creates in the store and deletes at its end.
+                   orders needs the key whose orders you want to see
+  --json           print one JSON event a line
+
+It reconnects when the connection is lost, and runs until Ctrl-C.
+
+Examples:
+  sluice watch trades
+  sluice watch candles <mint> --interval 5m
+  sluice watch newTokens --json`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, {
       url: { type: 'string' },
@@ -34,7 +44,7 @@ line. Ctrl-C ends it.`,
     const subscription = readSubscription(positionals, values.interval);
     const given = values.key ?? process.env['SLUICE_API_KEY'];
     if ('own' in channels[subscription.channel] && !given)
-      throw new UsageError(`${subscription.channel} are those of a key: give it with --key`);
+      throw new UsageError(`${subscription.channel} requires the API key whose ${subscription.channel} you want to see: --key API_KEY`);
     const config = loadConfig();
     const url = streamUrl(values.url ?? gatewayUrl(config));
     const key = await openKey(given, config);
@@ -106,20 +116,20 @@ async function openKey(given: string | undefined, config: Config): Promise<Watch
   if (given !== undefined && given !== '') return { isOwn: false, get: async () => given, close: async () => {} };
   const store = await openStore(config);
   let id: string | null = null;
-  const takeBack = async (): Promise<void> => {
+  const deleteKey = async (): Promise<void> => {
     if (id !== null) await deleteApiKey(store, id);
     id = null;
   };
   return {
     isOwn: true,
     get: async () => {
-      await takeBack();
+      await deleteKey();
       const made = await makeKey(store);
       id = made.id;
       return made.key;
     },
     close: async () => {
-      await takeBack();
+      await deleteKey();
       await store.close();
     },
   };
@@ -129,6 +139,6 @@ async function makeKey(store: Store): Promise<{ readonly id: string; readonly ke
   const expiresAtMs = Date.now() + keyLifeMs;
   const operators = { label: keyLabel, accountId: null, ipRanges: [], limits: null };
   const made = await createApiKey(store, { ...operators, plan: 'enterprise', scopes: ['stream'], expiresAtMs });
-  if (!made.ok) throw new CommandError('The store holds as many keys as it takes.');
+  if (!made.ok) throw new CommandError('The store already has as many keys as it can have.');
   return made.shown;
 }

@@ -5,9 +5,9 @@ import { WebSocket } from 'ws';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
 const timeoutMs = 5_000;
-/** Some 6 s behind the others. */
+/** About 6 s behind the others. */
 const maxLagSlots = 15;
-/** Block times are whole seconds and lag by a few; more than this is a clock that is wrong, or a chain that has stopped. */
+/** Block times are whole seconds and lag by a few. A larger difference means that the clock is wrong, or that the chain has stopped. */
 const maxSkewSeconds = 30;
 
 /** Clusters by `getGenesisHash`. */
@@ -29,7 +29,7 @@ interface NodeView {
   readonly skewSeconds: number | null;
 }
 
-/** Asks every RPC for itself, then compares them: all must be of one cluster and near its head. */
+/** Asks each RPC node, then compares them: all must belong to one cluster and be near its newest slot. */
 export async function checkChain(config: Config): Promise<readonly Finding[]> {
   if (config.rpc === null) return [ok('chain', 'simnet: SOLANA_RPC_URL is not set')];
   const { httpUrls, wsUrls } = config.rpc;
@@ -58,14 +58,14 @@ async function askNode(name: string, rpc: Rpc): Promise<NodeView> {
   return { name, slot, genesis, version: String(version['solana-core']), skewSeconds: await clockSkew(rpc) };
 }
 
-/** This machine's clock less the chain's; null where the node has no block time at hand. */
+/** This machine's clock minus the chain's, seconds; null if the node has no block time. */
 async function clockSkew(rpc: Rpc): Promise<number | null> {
   try {
     const slot = Number(await rpc.call('getSlot', [{ commitment: 'confirmed' }]));
     const time = await rpc.call('getBlockTime', [slot]);
     return typeof time === 'number' ? Math.round(Date.now() / 1000 - time) : null;
   } catch {
-    // Skipped slots have no time, and not every node keeps them: the clock is then judged by another node, or not at all.
+    // Skipped slots have no time, and some nodes do not store times. Another node may have one.
     return null;
   }
 }
@@ -76,7 +76,7 @@ function compare(views: readonly NodeView[]): readonly Finding[] {
   const findings: Finding[] = [];
   const strangers = views.filter((view) => view.genesis !== first.genesis);
   if (strangers.length > 0)
-    findings.push(fail('chain', `${strangers.map((view) => view.name).join(', ')} and ${first.name} are of two clusters`));
+    findings.push(fail('chain', `${strangers.map((view) => view.name).join(', ')} and ${first.name} belong to different clusters`));
   const head = Math.max(...views.map((view) => view.slot));
   const behind = views.filter((view) => head - view.slot > maxLagSlots);
   for (const view of behind) findings.push(warn('lag', `${view.name} is ${head - view.slot} slots behind`));
@@ -87,11 +87,11 @@ function compare(views: readonly NodeView[]): readonly Finding[] {
   const detail = `this machine is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the newest block`;
   return [
     ...findings,
-    Math.abs(skew) > maxSkewSeconds ? warn('clock', `${detail}: a wrong clock, or a chain that has stopped`) : ok('clock', detail),
+    Math.abs(skew) > maxSkewSeconds ? warn('clock', `${detail}: the clock is wrong, or the chain has stopped`) : ok('clock', detail),
   ];
 }
 
-/** Connects, subscribes to slots and waits for one. */
+/** Connects, subscribes to slots and waits for the first one. */
 function checkPubSub(name: string, url: string): Promise<Finding> {
   return new Promise((resolve) => {
     const startedMs = performance.now();

@@ -7,9 +7,9 @@ import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
 const timeoutMs = 3_000;
 
-/** A gateway that does not run is no fault: doctor is also asked before the first start. */
+/** Only warns if no gateway runs, because doctor is also used before the first start. */
 export async function checkGateway(config: Config): Promise<Finding> {
-  if (config.port === 0) return ok('gateway', 'takes a free port (PORT=0), so it is not looked for');
+  if (config.port === 0) return ok('gateway', 'not checked: it uses any free port (PORT=0)');
   const url = gatewayUrl(config);
   const listener = listenerAt(url, config);
   if (listener.kind === 'foreign') return fail('gateway', listener.fault);
@@ -23,7 +23,7 @@ export async function checkGateway(config: Config): Promise<Finding> {
   }
 }
 
-/** What the answer of `/readyz` says is wrong. */
+/** The reasons in the answer of `/readyz`. */
 function unreadyReason(text: string): string {
   try {
     const { error } = JSON.parse(text) as { readonly error: { readonly message: string; readonly details: { readonly parts?: Parts } } };
@@ -32,7 +32,7 @@ function unreadyReason(text: string): string {
     );
     return ill.length > 0 ? ill.join(' ') : error.message;
   } catch (error) {
-    return `its answer is not understood (${reason(error)})`;
+    return `its answer cannot be read (${reason(error)})`;
   }
 }
 
@@ -40,11 +40,11 @@ type Parts = Readonly<Record<string, PartReport>>;
 
 const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
 
-/** Where gateways follow each other on one port the kernel has to hand on what waits for the one that ends. */
+/** With SHARE_PORT, the kernel must pass connections that wait for a closing listener to the next one. */
 export function checkSharedPort({ operations: { sharePort } }: Config): readonly Finding[] {
   if (!sharePort) return [];
   const is = existsSync(migrateFile) ? readFileSync(migrateFile, 'utf8').trim() : null;
-  if (is === '1') return [ok('shared port', 'the kernel hands on the connections of a gateway that ends')];
+  if (is === '1') return [ok('shared port', 'the kernel passes waiting connections to the next gateway')];
   const why = is === null ? 'this kernel has no net.ipv4.tcp_migrate_req' : 'net.ipv4.tcp_migrate_req is 0';
-  return [warn('shared port', `${why}: of those who connect while a gateway ends some are reset`)];
+  return [warn('shared port', `${why}: some connections that are opened while a gateway ends are reset. Set it to 1`)];
 }

@@ -4,7 +4,7 @@ import { isLoopback } from '@sluice/shared/config/public-settings.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
 import { ok, warn, type Finding } from './finding.ts';
 
-/** What strangers meet: plans, origins, proxies, the dashboard's address. */
+/** Checks the settings for public access: plans, origins, proxies and the address of the dashboard. */
 export function checkPublic(config: Config): readonly Finding[] {
   return [checkPlans(config), checkPublicUrl(config), ...checkProxies(config), ...checkOrigins(config)];
 }
@@ -19,21 +19,26 @@ function checkPlans({ plans }: Config): Finding {
 
 function checkPublicUrl({ publicUrl, host }: Config): Finding {
   if (publicUrl === null) {
-    return isLoopback(host) ? ok('dashboard', 'on this machine') : warn('dashboard', 'PUBLIC_URL is not set: nobody can sign in');
+    return isLoopback(host) ? ok('dashboard', 'on this machine only') : warn('dashboard', 'PUBLIC_URL is not set: nobody can sign in');
   }
   const { protocol, hostname } = new URL(publicUrl);
   if (protocol === 'http:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
-    return warn('dashboard', `${publicUrl} is not HTTPS: keys and sessions can be read on the way`);
+    return warn('dashboard', `${publicUrl} is not HTTPS: others on the network can read keys and sessions`);
   }
   return ok('dashboard', publicUrl);
 }
 
-/** Behind a proxy that is not named every client has the proxy's address. */
+/** Behind a proxy that is not in TRUSTED_PROXIES, all clients have the address of the proxy. */
 function checkProxies({ trustedProxies, host, publicUrl, port }: Config): readonly Finding[] {
   if (trustedProxies.length > 0) return [ok('proxies', trustedProxies.join(', '))];
   const isBehindOne = publicUrl !== null && isLoopback(host) && !isOwnAddress(publicUrl, port);
   return isBehindOne
-    ? [warn('proxies', 'TRUSTED_PROXIES is not set, but PUBLIC_URL is elsewhere: keys cannot be limited to addresses')]
+    ? [
+        warn(
+          'proxies',
+          'PUBLIC_URL is not the address of this listener, but TRUSTED_PROXIES is not set: keys cannot be limited to IP addresses',
+        ),
+      ]
     : [];
 }
 
@@ -44,5 +49,5 @@ function isOwnAddress(publicUrl: string, port: number): boolean {
 
 function checkOrigins({ corsOrigins }: Config): readonly Finding[] {
   if (corsOrigins.length === 0) return [];
-  return [ok('origins', corsOrigins.includes('*') ? 'pages of any origin may call' : corsOrigins.join(', '))];
+  return [ok('origins', corsOrigins.includes('*') ? 'pages of any origin may call the API' : corsOrigins.join(', '))];
 }

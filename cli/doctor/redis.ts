@@ -10,9 +10,9 @@ const timeoutMs = 5_000;
 const slowMs = 20;
 const roundTrips = 10;
 
-/** Connects to the bus as ingest and gateway do, measures it, and lists who else is connected. */
+/** Connects to the bus like ingest and gateway, measures the round trip, and counts the connected processes. */
 export async function checkRedis({ redisUrls }: Config): Promise<readonly Finding[]> {
-  if (redisUrls === null) return [ok('bus', 'in the process (REDIS_URL is not set): one process runs all, with start')];
+  if (redisUrls === null) return [ok('bus', 'in the process, because REDIS_URL is not set; only start works')];
   try {
     return await withTimeout(askBoth(redisUrls));
   } catch (error) {
@@ -36,9 +36,9 @@ async function askRedis(redisUrls: readonly string[]): Promise<readonly Finding[
     const gateways = statuses.filter((status) => status.name.startsWith(gatewayStatusPrefix)).length;
     const detail = `answers in ${eachMs.toFixed(1)} ms`;
     return [
-      eachMs > slowMs ? warn('redis', `${detail}; every event waits for it`) : ok('redis', detail),
-      ingests > 0 ? ok('ingest', `${ingests} running`) : warn('ingest', 'none is running on this Redis'),
-      ok('gateways', gateways > 0 ? `${gateways} running, which count the limits of keys together` : 'none is running on this Redis'),
+      eachMs > slowMs ? warn('redis', `${detail}; every event is delayed by it`) : ok('redis', detail),
+      ingests > 0 ? ok('ingest', `${ingests} running`) : warn('ingest', 'none is connected to this Redis'),
+      ok('gateways', gateways > 0 ? `${gateways} running; they count the limits of keys together` : 'none is connected to this Redis'),
     ];
   } finally {
     await bus.close();

@@ -16,7 +16,7 @@ import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
-/** Whether orders would be accepted and signed. The check creates, starts and writes nothing. */
+/** Checks whether orders would be accepted and signed. It writes nothing and starts no process. */
 export async function checkTrading(config: Config): Promise<readonly Finding[]> {
   const mode = modeOf(config);
   const isThere = config.databaseUrl !== null || existsSync(join(config.dataDir, 'sluice.db'));
@@ -33,24 +33,24 @@ export async function checkTrading(config: Config): Promise<readonly Finding[]> 
 
 function modeOf({ trading, signerLimits: { maxOrderLamports, maxDayLamports } }: Config): string {
   if (trading === 'off') return 'off: orders are refused';
-  if (trading === 'paper') return 'on paper: nothing is signed or sent';
+  if (trading === 'paper') return 'paper: nothing is signed or sent';
   const [order, day] = [toUi(maxOrderLamports, solDecimals), toUi(maxDayLamports, solDecimals)];
-  return `live: up to ${order} SOL leave a custodial wallet by an order, ${day} SOL on a day`;
+  return `live: a custodial wallet spends at most ${order} SOL in one order and ${day} SOL on a day`;
 }
 
 function tradingFinding(mode: string, { halted, reason: why, changedAtMs }: StoredHalt): Finding {
   if (!halted) return ok('trading', mode);
-  return warn('trading', `halted since ${isoTime(changedAtMs)}${why === null ? '' : ` (${why})`}; \`sluice trading resume\` ends it`);
+  return warn('trading', `halted since ${isoTime(changedAtMs)}${why === null ? '' : ` (${why})`}; end it with \`sluice trading resume\``);
 }
 
-/** Does what the signing process does at its start: unlocks the keystore and checks the audit logs, which keep it from starting. */
+/** Does the same checks as the signing process at its start: it unlocks the keystore and checks the audit logs. */
 async function checkSigner(config: Config, store: Store): Promise<Finding> {
   const name = keystoreName(config);
   const keystore = await store.wallets.keystore(name);
   if (keystore === null) return ok('signer', 'there is no custodial wallet yet');
   const file = passphraseFileOf(config);
   if (config.signerSocket !== null && config.keystorePassphraseFile === null) return checkSocket(config.signerSocket);
-  // Reported by the check of the passphrase.
+  // `checkPassphrase` reports the reason.
   if (file === null) return fail('signer', 'it cannot start without a passphrase');
   try {
     const unsafe = filesFault({ program: null, passphraseFile: file, dataDir: config.dataDir, auditFolder: signerFolder(config) });
@@ -63,7 +63,7 @@ async function checkSigner(config: Config, store: Store): Promise<Finding> {
     );
     if (damaged.length > 0) return fail('signer', damaged.map((log) => `audit log ${basename(log.file)}: ${log.fault}`).join('; '));
     const { length } = await listWallets(store, name);
-    return ok('signer', `the keystore unlocks, ${length} ${length === 1 ? 'wallet' : 'wallets'}; the audit logs are whole`);
+    return ok('signer', `the keystore unlocks, ${length} ${length === 1 ? 'wallet' : 'wallets'}; the audit logs are complete`);
   } catch (error) {
     return fail('signer', reason(error));
   }
@@ -74,11 +74,13 @@ function checkSocket(path: string): Promise<Finding> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('error', (error) =>
-      resolve(fail('signer', `nobody listens at SIGNER_SOCKET, or this user may not connect: ${reason(error)}`)),
+      resolve(fail('signer', `no process listens at SIGNER_SOCKET, or this user may not connect: ${reason(error)}`)),
     );
     socket.once('connect', () => {
       socket.destroy();
-      resolve(ok('signer', `a signing process of another user listens at ${path}; its audit logs: \`sluice wallets audit\` as that user`));
+      resolve(
+        ok('signer', `a signing process of another user listens at ${path}. Check its audit logs as that user: \`sluice wallets audit\``),
+      );
     });
   });
 }

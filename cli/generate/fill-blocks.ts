@@ -1,12 +1,12 @@
 /**
- * Puts each block's text between its markers, `<!-- generated: name -->` and `<!-- /generated -->`. Throws where the document
- * lacks a block or has one that nothing fills: either way a table would be missing or go stale unseen.
+ * Writes the text of each block between its markers, `<!-- generated: name -->` and `<!-- /generated -->`. Throws if the document lacks a
+ * block, or has a block without a text: the table would be missing or stale.
  */
 export function fillBlocks(document: string, blocks: Readonly<Record<string, string>>): string {
   const found = new Set<string>();
   const filled = document.replaceAll(/<!-- generated: ([\w-]+) -->\n[\s\S]*?<!-- \/generated -->/g, (_whole, name: string) => {
     const text = blocks[name];
-    if (text === undefined) throw new Error(`nothing fills the block "${name}"`);
+    if (text === undefined) throw new Error(`the block "${name}" has no text`);
     found.add(name);
     return `<!-- generated: ${name} -->\n${text}\n<!-- /generated -->`;
   });

@@ -28,7 +28,7 @@ export const colourPaint: Paint = {
 const same = (text: string): string => text;
 export const plainPaint: Paint = { buy: same, sell: same, faint: same, strong: same };
 
-/** One event as one line for a person; what the chain's users wrote is shown without control characters. */
+/** One event as a line of text. Control characters are removed from the names and texts of tokens. */
 export function eventLine(event: StreamEvent, paint: Paint): string {
   switch (event.type) {
     case 'trade':
@@ -102,7 +102,7 @@ function orderText(event: OrderEvent, paint: Paint): string {
 
 const maxNameLength = 40;
 
-/** Names are anybody's text: escape sequences and direction marks in them must not reach the terminal. */
+/** Anyone can choose these texts. Escape sequences and direction marks must not reach the terminal. */
 function clean(text: string): string {
   const printable = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '');
   return printable.length > maxNameLength ? `${printable.slice(0, maxNameLength)}…` : printable;

@@ -7,36 +7,36 @@ export interface Subscription {
   readonly channel: Channel;
   readonly mints: readonly string[];
   readonly accounts: readonly string[];
-  /** Of candles; null for other channels. */
+  /** For candles; null for other channels. */
   readonly interval: CandleInterval | null;
 }
 
 export interface StreamHandlers {
   onEvent(event: unknown): void;
-  /** Messages for the user: connected, connection lost, a gap. */
+  /** A message for the user: connected, connection lost, gap. */
   onNotice(text: string): void;
 }
 
 export interface StreamOptions {
   readonly url: string;
   readonly subscription: Subscription;
-  /** Asked before each connection; null: nobody is there to connect to. */
+  /** Called before each connection. Null: no process listens there yet. */
   readonly apiKey: () => Promise<string | null>;
-  /** A key that was refused may be replaced by asking again. */
+  /** Whether `apiKey` returns a new key each time, so that a refused one can be replaced. */
   readonly renewsKey: boolean;
   readonly handlers: StreamHandlers;
   readonly signal: AbortSignal;
 }
 
-/** Why a stream ended for good; null: the caller ended it. */
+/** Why the stream cannot continue; null if the caller ended it. */
 export type StreamEnd = string | null;
 
 const firstRetryMs = 250;
 const maxRetryMs = 10_000;
-/** The gateway sends something every second. After so long without data the connection counts as dead. */
+/** The gateway sends something every second. After this time without data, the connection is considered dead. */
 const silentMs = 6_000;
 const handshakeTimeoutMs = 10_000;
-/** How many event ids are stored, so that an event of two topics is shown once. The oldest are dropped. */
+/** Event ids that are remembered, so that an event on two topics is shown once. The oldest are dropped. */
 const maxSeenIds = 8192;
 
 type Outcome =
@@ -47,7 +47,7 @@ interface Positions {
   readonly [topic: string]: { readonly epoch: string; readonly seq: number };
 }
 
-/** Follows one subscription over any number of connections, each resumed where the last one stopped. */
+/** Follows one subscription. After a lost connection, the next one resumes where it stopped. */
 export async function followStream(options: StreamOptions): Promise<StreamEnd> {
   const session = new StreamSession(options);
   let retryMs = firstRetryMs;
@@ -57,7 +57,7 @@ export async function followStream(options: StreamOptions): Promise<StreamEnd> {
     if (outcome.kind === 'final') return outcome.why;
     if (outcome.wasLive) retryMs = firstRetryMs;
     const waitMs = outcome.waitMs ?? retryMs * (0.5 + Math.random() / 2);
-    options.handlers.onNotice(`${outcome.why}; trying again in ${(waitMs / 1000).toFixed(1)} s`);
+    options.handlers.onNotice(`${outcome.why}; reconnecting in ${(waitMs / 1000).toFixed(1)} s`);
     await pause(waitMs, options.signal);
     retryMs = Math.min(retryMs * 2, maxRetryMs);
   }
@@ -93,7 +93,7 @@ class StreamSession {
     const apiKey = await this.#options.apiKey();
     const { url, signal } = this.#options;
     if (signal.aborted) return { kind: 'final', why: null };
-    if (apiKey === null) return { kind: 'lost', why: `nobody listens at ${new URL(url).host}`, wasLive: false, waitMs: null };
+    if (apiKey === null) return { kind: 'lost', why: `no process listens at ${new URL(url).host}`, wasLive: false, waitMs: null };
     this.#waitMs = null;
     this.#isLive = false;
     this.#refusal = null;
@@ -111,7 +111,7 @@ class StreamSession {
       socket.on('open', () => {
         socket.send(JSON.stringify(this.#subscribeCommand()));
         watchdog = setTimeout(() => {
-          failure = `nothing was heard for ${silentMs / 1000} s`;
+          failure = `no data for ${silentMs / 1000} s`;
           socket.terminate();
         }, silentMs);
       });
@@ -149,7 +149,7 @@ class StreamSession {
   #onMessage(text: string, socket: WebSocket): void {
     const message = parseObject(text);
     if (message === null) {
-      this.#refusal = 'what answers there does not speak this protocol';
+      this.#refusal = 'the server there does not use this protocol';
       return socket.close();
     }
     if (typeof message['topic'] === 'string' && message['op'] === undefined) return this.#onFrame(message['topic'], message);
@@ -157,7 +157,7 @@ class StreamSession {
       case 'subscribed':
         return this.#onSubscribed(message, socket);
       case 'gap':
-        // Without an end, the stream goes on from where the gap begins.
+        // A gap without an end: the stream continues where the gap begins.
         this.#positions.set(shownValue(message['topic']), {
           epoch: shownValue(message['epoch']),
           seq: Number(message['to'] ?? Number(message['from']) - 1),
@@ -180,7 +180,7 @@ class StreamSession {
 
   #onSubscribed(message: Readonly<Record<string, unknown>>, socket: WebSocket): void {
     const rejected = message['rejected'] as readonly { readonly key: string; readonly code: string }[];
-    for (const { key, code } of rejected) this.#options.handlers.onNotice(`${key} is refused: ${code}`);
+    for (const { key, code } of rejected) this.#options.handlers.onNotice(`${key} is rejected: ${code}`);
     const positions = message['positions'] as Positions;
     if (rejected.length > 0 && Object.keys(positions).length === 0) {
       this.#refusal = 'no key was accepted';

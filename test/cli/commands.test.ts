@@ -92,7 +92,7 @@ describe('the command line', () => {
   });
 
   it('tells what is missing, and takes --json before what is to be done', async () => {
-    expect((await run(['keys', '--json'])).stderr).toMatch(/^missing: what to do, create, list, rotate, revoke, reset\n/);
+    expect((await run(['keys', '--json'])).stderr).toMatch(/^missing action: create, list, rotate, revoke, reset\n/);
     expect(await run(['keys', '--json', 'list'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
@@ -236,7 +236,11 @@ describe('sluice accounts', { timeout: 60_000 }, () => {
       run(['keys', 'create', ...keyArguments]),
     ]);
     for (const { code, stdout, stderr } of refused)
-      expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^There is (an|no) account .*\n$/) });
+      expect({ code, stdout, stderr }).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^(There is no account|An account) .*\n$/),
+      });
   });
 
   it('prints a link that signs in once, and stores no token', async () => {
@@ -391,13 +395,13 @@ describe('sluice doctor', () => {
     // The sticky bit keeps nobody from adding something.
     for (const mode of [0o777, 0o1777]) {
       chmodSync(folder, mode);
-      expect(checkFoldersAbove(project)).toMatchObject(warns(`any user may put a pnpm into ${folder},`));
+      expect(checkFoldersAbove(project)).toMatchObject(warns(`any user can put a pnpm into ${folder},`));
     }
     const bin = join(folder, 'node_modules/.bin');
     mkdirSync(bin, { recursive: true });
     for (const file of ['pnpm', 'pnpm@12']) {
       writeFileSync(join(bin, file), '');
-      expect(checkFoldersAbove(project)).toMatchObject(warns(`npx runs ${join(bin, file)} in place of pnpm`));
+      expect(checkFoldersAbove(project)).toMatchObject(warns(`npx runs ${join(bin, file)} instead of pnpm`));
       rmSync(join(bin, file));
     }
     expect(checkFoldersAbove('/usr/bin')).toMatchObject({ state: 'ok' });
@@ -456,7 +460,7 @@ describe('sluice doctor', () => {
       expect(`${stdout}${stderr}`).not.toContain(passphrase);
       return stdout;
     };
-    expect(await lines()).toMatch(/^ok {4}trading +live: up to 101 SOL .* 1000 SOL on a day$/m);
+    expect(await lines()).toMatch(/^ok {4}trading +live: .* 101 SOL in one order and 1000 SOL on a day$/m);
     expect(existsSync(join(folder, '.data'))).toBe(false);
     await json(['keys', 'list'], env);
     expect(await lines()).toMatch(/^ok {4}signer +there is no custodial wallet yet$/m);
@@ -466,7 +470,7 @@ describe('sluice doctor', () => {
     expect(await lines()).toMatch(/^warn {2}trading +halted since .* \(a drill\)/m);
     await run(['trading', 'resume'], env);
     const paper = await lines({ TRADING: 'paper' });
-    expect(paper).toMatch(/^ok {4}trading +on paper/m);
+    expect(paper).toMatch(/^ok {4}trading +paper/m);
     expect(paper).not.toMatch(/signer/);
     expect(await lines({ TRADING: 'off' })).toMatch(/^ok {4}trading +off/m);
     mkdirSync(join(folder, '.data', 'audit'), { recursive: true });

@@ -62,7 +62,7 @@ it.skipIf(process.getuid?.() !== 0)(
     child.stdout.setEncoding('utf8').on('data', (text: string) => (heard += text));
     await once(child.stdout, 'data');
     const port = heard.trim();
-    const refused = new RegExp(`listener at port ${port} belongs to the user ${neighbour},.* No API key is sent there`);
+    const refused = new RegExp(`listener at port ${port} belongs to the user ${neighbour},.* No API key was sent`);
     const made = await sluice(['watch', 'trades'], { folder, env: { PORT: port } });
     expect(made).toMatchObject({ code: 1, stderr: expect.stringMatching(refused) as string });
     const given = await sluice(['watch', 'trades', '--key', 'sluice_a_key', '--url', `http://localhost:${port}`], { folder });

@@ -159,7 +159,7 @@ describe('start', () => {
   it('runs once at a time on a data folder, and takes over from one that was killed', { timeout: testTimeoutMs }, async () => {
     const first = await start();
     const second = await runProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'silent' } });
-    expect(second).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: another start runs on .*\n$/) });
+    expect(second).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: another start uses .*\n$/) });
     expect(await firstTrade(first)).toMatchObject({ type: 'trade' });
     first.child.kill('SIGKILL');
     await first.ended;

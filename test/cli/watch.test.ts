@@ -119,7 +119,7 @@ describe('sluice watch', () => {
     gateway = await startOn(port);
     await waitFor(() => expect(lines).toHaveLength(3));
     expect(lines.slice(1).map((line) => JSON.parse(line) as unknown)).toEqual(meanwhile);
-    expect(notices()).toContain('trying again');
+    expect(notices()).toContain('reconnecting in');
   });
 
   it('shows candles of an interval, and takes no other', { timeout: 40_000 }, async () => {

@@ -1,7 +1,7 @@
-/** What the writers and readers need to know of a schema: how each value is written, in the order of the fields. */
+/** How the generated code writes a value. */
 export type Kind =
   | { readonly kind: 'constant'; readonly value: string | number | boolean }
-  /** ASCII without a character that JSON escapes. */
+  /** A string of ASCII characters that JSON does not escape. */
   | { readonly kind: 'plain'; readonly isEnum: boolean }
   | { readonly kind: 'text' }
   | { readonly kind: 'number' }
@@ -16,7 +16,7 @@ export interface Field {
   readonly optional: boolean;
 }
 
-/** The parts of a JSON schema that say how a value is written. */
+/** The parts of a JSON schema that decide how a value is written. */
 interface Shape {
   readonly type?: string;
   readonly const?: unknown;
@@ -31,12 +31,12 @@ interface Shape {
 const plainText = /^[ !#-[\]-~]*$/;
 const fieldName = /^[a-zA-Z]\w{0,23}$/;
 
-/** The fields of an object's schema. Throws where a field has no form in the generated codec. */
+/** The fields of an object's schema, in its order. Throws if the generated codec cannot write a field. */
 export function fieldsOf(schema: object, path: string): readonly Field[] {
   const { properties, required = [] } = schema as Shape;
   if (properties === undefined) throw new Error(`${path}: the schema has no list of fields.`);
   const fields = Object.entries(properties).map(([name, shape]) => {
-    if (!fieldName.test(name)) throw new Error(`${path}.${name}: a name of a field is 1 to 24 letters and digits.`);
+    if (!fieldName.test(name)) throw new Error(`${path}.${name}: the name of a field must have 1 to 24 letters and digits.`);
     return { name, kind: kindOf(shape, `${path}.${name}`), optional: !required.includes(name) };
   });
   if (fields[0] === undefined || fields[0].optional) throw new Error(`${path}: the first field must be required.`);
@@ -83,7 +83,7 @@ function nullableKind(anyOf: readonly Shape[], path: string): Kind {
   return { kind: 'nullable', of };
 }
 
-/** Whether a pattern is one class of characters, repeated, that are all written as they are in both forms. */
+/** Whether a pattern is one repeated class of characters, none of which JSON escapes. */
 function isPlainPattern(pattern: string | undefined): boolean {
   const found = /^\^(\[(?!\^)(?:[^\]\\])+\])(?:[+*]|\{\d+(?:,\d+)?\})\$$/.exec(pattern ?? '');
   if (found === null) return false;

@@ -8,12 +8,12 @@ import {
   TradeEvent,
 } from '@sluice/shared/wire/events.ts';
 
-// `pnpm generate` writes the code for this into shared/src/codec. It compiles all programs first, so run it before you import a new name.
+// `pnpm generate` writes this code into shared/src/codec. It compiles all programs first, so run it before another file imports a new name.
 
-/** Nearly all events of the stream are of these types. Only they have generated writers; `packValue` and `JSON.stringify` write the others. */
+/** The most frequent events have generated writers. `packValue` and `JSON.stringify` write the others. */
 export const writtenEvents = { TradeEvent, PriceEvent } as const;
 
-/** Readers that take some fields out of an event's MessagePack and skip the others. `ts.received` is a field of the object `ts`. */
+/** Readers of some fields of an event in MessagePack. `ts.received` is a field of the object `ts`. */
 export const fieldReaders = [
   {
     name: 'MarketTradeFields',
@@ -50,7 +50,7 @@ export const fieldReaders = [
   },
 ] as const;
 
-/** Texts and integers that are found in the JSON of these events by a search for their name. */
+/** Strings and integers that are found in the JSON of these events by a search for the name of the field. */
 export const searchedFields = ['type', 'id', 'slot', 'commitment', 'ts.published'] as const;
 export const searchedEvents = {
   TradeEvent,

@@ -1,11 +1,11 @@
 import { fieldsOf, type Field, type Kind } from './kinds.ts';
 import { braced, capitalized, header } from './source.ts';
 
-/** Which fields a reader takes out of an event. */
+/** A function that reads some fields of an event. */
 export interface FieldReader {
-  /** Of the interface; the function is `read` and this. */
+  /** Name of the interface. The function is called `read<name>`. */
   readonly name: string;
-  /** Name of the event's type. */
+  /** Name of the type of the event. */
   readonly event: string;
   readonly purpose: string;
   /** `ts.received` is the field `received` of the object `ts`. */
@@ -18,14 +18,14 @@ interface Draft {
   readonly missing: Set<string>;
 }
 
-/** The file with a function for each reader, that reads its fields and skips the others. */
+/** The source file with one function for each reader. */
 export function generateReaders(schemas: Readonly<Record<string, object>>, readers: readonly FieldReader[]): string {
   const types = [...new Set(readers.map(({ event }) => event))].toSorted();
   return [
-    header('They read the MessagePack that the generated writers write. Any other bytes give null.'),
+    header('They read the MessagePack of the generated writers. They return null for any other bytes.'),
     `import type { ${types.join(', ')} } from '../wire/events.ts';\n`,
     "import { MsgpackFields } from './msgpack-fields.ts';\n\n",
-    '// One for all: it reads one event at a time.\nconst fields = new MsgpackFields();\n\n',
+    '// Shared by all functions, because one event is read at a time.\nconst fields = new MsgpackFields();\n\n',
     readers.map((reader) => readerCode(reader, fieldsOf(schemas[reader.event] ?? {}, reader.event))).join('\n'),
   ].join('');
 }
@@ -49,7 +49,7 @@ function readerCode({ name, event, purpose, fields: names }: FieldReader, fields
   ].join('');
 }
 
-/** Reads an event up to the last field that is requested. An object inside the event is read to its end: the next field follows it. */
+/** Reads an event up to the last requested field. An object inside the event is read to its end, because the next field follows it. */
 function readObject(draft: Draft, fields: readonly Field[], path: string, type: string, condition: string | null = null): void {
   for (const field of fields) {
     if (path === '' && draft.missing.size === 0) return;
@@ -57,7 +57,7 @@ function readObject(draft: Draft, fields: readonly Field[], path: string, type: 
   }
 }
 
-/** `condition`: name of the variable that says whether the object around the field is there; null where it always is. */
+/** `condition`: the variable that says whether the object around the field is present; null if it always is. */
 function readField(draft: Draft, { name, kind, optional }: Field, path: string, type: string, condition: string | null): void {
   const own = path === '' ? name : `${path}.${name}`;
   const line = (text: string): void => void draft.lines.push(`  ${condition === null ? '' : `if (${condition}) `}${text}`);
@@ -91,7 +91,7 @@ function methodOf(kind: Kind, optional: boolean, type: string): string {
   throw new Error(`${type}: MsgpackFields has no method for this kind of field. Add one in shared/src/codec/msgpack-fields.ts.`);
 }
 
-/** The values of an enum are not checked: the writer of the event has done that. */
+/** The values of an enum are not checked, because the writer of the event has checked them. */
 function castOf(kind: Kind, type: string): string {
   return kind.kind === 'plain' && kind.isEnum ? ` as ${type}` : '';
 }

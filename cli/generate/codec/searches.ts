@@ -9,9 +9,9 @@ interface Leaf {
 }
 
 /**
- * The file with a function for each searched field, that finds its value in an event's JSON by the field's name. Texts cannot be mistaken
- * for a name, because JSON escapes the quotes in them. Throws where a search could find another field of the same name. `written` are the
- * events whose fields are surely in the order of their schemas.
+ * The source file with one function for each searched field. It finds the value in an event's JSON by the name of the field. A string value
+ * cannot be mistaken for a name, because JSON escapes its quotes. Throws if a search could find another field of the same name. The fields
+ * of the `written` events are always in the order of their schemas.
  */
 export function generateSearches(
   schemas: Readonly<Record<string, object>>,
@@ -59,7 +59,7 @@ function onlyLeaf(leaves: readonly Leaf[], path: string, type: string, isInOrder
 function searchCode(path: string, found: readonly Leaf[], types: readonly string[]): string {
   const kinds = new Set(found.map(({ kind }) => (kind.kind === 'constant' && typeof kind.value === 'string' ? 'plain' : kind.kind)));
   const [kind] = kinds;
-  if (kinds.size !== 1 || (kind !== 'plain' && kind !== 'number')) throw new Error(`${path}: a search finds texts and numbers only.`);
+  if (kinds.size !== 1 || (kind !== 'plain' && kind !== 'number')) throw new Error(`${path}: only strings and numbers can be searched.`);
   const isText = kind === 'plain';
   const name = path
     .split('.')

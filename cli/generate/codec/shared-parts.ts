@@ -1,16 +1,16 @@
 import type { Field, Kind } from './kinds.ts';
 
-/** Consecutive fields that stand in every written event. */
+/** Consecutive fields that every written event has. */
 export interface SharedPart {
-  /** Made of the first and the last name of its fields. */
+  /** Combined from the names of the first and the last field. */
   readonly name: string;
   readonly fields: readonly Field[];
 }
 
-/** Each event has its own. */
+/** Fields that differ in every event. */
 const neverShared: ReadonlySet<string> = new Set(['id']);
 
-/** The longest runs of fields that stand in all events in the same order, and whose values can be compared one by one. */
+/** The longest runs of fields that all events have in the same order, and whose values can be compared one by one. */
 export function sharedParts(events: readonly (readonly Field[])[]): readonly SharedPart[] {
   const [first = [], ...others] = events;
   if (others.length === 0) return [];
@@ -26,7 +26,7 @@ export function sharedParts(events: readonly (readonly Field[])[]): readonly Sha
     else {
       const before = first[index - 1]?.name;
       if (run.length > 0 && !others.every((fields) => nameBefore(fields, field.name) === before)) end();
-      // A part begins with a field that is always there: the comma before it is not part of it.
+      // A part begins with a required field, because the comma before it is not in the part.
       if (run.length > 0 || !common.optional) run.push(common);
     }
   }
@@ -43,7 +43,7 @@ function nameBefore(fields: readonly Field[], name: string): string | undefined 
   return fields[fields.findIndex((field) => field.name === name) - 1]?.name;
 }
 
-/** The field as both have it: nullable where one of them may be null. */
+/** The field that both events have; nullable if it is nullable in one of them. */
 function commonOf(field: Field, fields: readonly Field[]): Field | null {
   const other = fields.find(({ name }) => name === field.name);
   if (other === undefined || other.optional !== field.optional) return null;
@@ -55,7 +55,7 @@ function withoutNull(kind: Kind): Kind {
   return kind.kind === 'nullable' ? kind.of : kind;
 }
 
-/** An object that may be either missing or null cannot: the values in it are undefined in both cases. */
+/** An object that may be missing or null cannot be compared: its values are undefined in both cases. */
 function isComparable({ kind, optional }: Pick<Field, 'kind' | 'optional'>): boolean {
   return isComparableKind(kind) && !(optional && kind.kind === 'nullable' && kind.of.kind === 'object');
 }
@@ -65,7 +65,7 @@ function isComparableKind(kind: Kind): boolean {
   return kind.kind === 'object' ? kind.fields.every(isComparable) : kind.kind !== 'list';
 }
 
-/** The values that a part is made of: paths from the event, with their types. */
+/** The values in a part: their paths from the event, with their types. */
 export function leavesOf(fields: readonly Field[], at: string): readonly { readonly path: string; readonly type: string }[] {
   return fields.flatMap(({ name, kind, optional }) => {
     const path = `${at}.${name}`;

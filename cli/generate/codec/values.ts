@@ -2,17 +2,17 @@ import { mapHead, packValue } from '@sluice/shared/codec/msgpack.ts';
 import type { Field, Kind } from './kinds.ts';
 import { capitalized, joined, literal, templateText, uncapitalized } from './source.ts';
 
-/** A constant piece, or an expression whose value is a string or a number. */
+/** A constant text, or an expression whose value is a string or a number. */
 type Piece = { readonly constant: string } | { readonly expression: string };
 
-/** Code that writes values in both forms, and the functions that it needs for values that are null or a list. */
+/** Builds the code that writes values as JSON and MessagePack, and the functions that nullable values and lists need. */
 export class ValueWriter {
   readonly json: Piece[] = [];
   readonly msgpack: Piece[] = [];
-  /** The text before both. */
+  /** Statements before both expressions. */
   readonly statements: string[] = [];
 
-  /** Names of the functions made so far, and their code. */
+  /** The functions so far: name to code. */
   readonly functions: Map<string, string>;
   /** Names that the code imports. */
   readonly imports: Set<string>;
@@ -22,12 +22,12 @@ export class ValueWriter {
     this.imports = imports;
   }
 
-  /** One that writes apart, with the same functions and imports. */
+  /** A writer with separate output, and the same functions and imports. */
   fork(): ValueWriter {
     return new ValueWriter(this.functions, this.imports);
   }
 
-  /** A whole object, with the code of its fields. `at` is the expression of the object. */
+  /** Writes a whole object. `at` is the expression of the object. */
   object(fields: readonly Field[], at: string, type: string): void {
     this.json.push({ constant: '{' });
     this.mapHead(fields, at);
@@ -35,7 +35,7 @@ export class ValueWriter {
     this.json.push({ constant: '}' });
   }
 
-  /** The head of a map: how many fields are present. */
+  /** Writes the head of a map, which counts the fields that are present. */
   mapHead(fields: readonly Field[], at: string): void {
     const required = fields.filter(({ optional }) => !optional).length;
     if (required === fields.length) return void this.msgpack.push({ constant: mapHead(required) });
@@ -46,7 +46,7 @@ export class ValueWriter {
     this.imports.add('mapHead');
   }
 
-  /** The first field has no comma in front. */
+  /** Writes the fields; the first one without a comma before it. */
   fields(fields: readonly Field[], at: string, type: string): void {
     for (const [index, field] of fields.entries()) this.field(field, at, type, index === 0);
   }
@@ -123,7 +123,7 @@ export class ValueWriter {
     this.msgpack.push({ expression: `${plural}ListMsgpack(${at})` });
   }
 
-  /** Functions that write one value in each form. Gives the first part of their names. */
+  /** Creates the two functions that write one value. Returns the first part of their names. */
   #valueFunctions(kind: Kind, at: string, type: string): string {
     const name = functionName(at);
     const inner = this.fork();
@@ -153,7 +153,7 @@ function functionName(at: string): string {
   return uncapitalized([first, ...others.map(capitalized)].join(''));
 }
 
-/** A template literal, or a string literal where there is nothing but constants. */
+/** A template literal, or a string literal if all pieces are constants. */
 export function jsonOf(pieces: readonly Piece[]): string {
   const text = merged(pieces);
   const [only] = text;
@@ -162,7 +162,7 @@ export function jsonOf(pieces: readonly Piece[]): string {
   return `\`${text.map((piece) => ('constant' in piece ? templateText(piece.constant) : `\${${piece.expression}}`)).join('')}\``;
 }
 
-/** Operands of a sum. */
+/** The operands of the concatenation. */
 export function msgpackPieces(pieces: readonly Piece[]): readonly string[] {
   return merged(pieces).map((piece) => ('constant' in piece ? literal(piece.constant) : piece.expression));
 }

@@ -3,10 +3,10 @@ import { leavesOf, sharedParts, type SharedPart } from './shared-parts.ts';
 import { capitalized, header, ifAll, joined } from './source.ts';
 import { jsonOf, msgpackPieces, ValueWriter } from './values.ts';
 
-/** Everything else that the code imports comes from `msgpack.ts`. */
+/** Imported from `encoded-event.ts`. All other imports come from `msgpack.ts`. */
 const fromEncodedEvent: ReadonlySet<string> = new Set(['quoted']);
 
-/** The file with a function for each event, that writes it in both forms. Keys are the names of the events' types. */
+/** The source file with one function for each event, which writes it as JSON and MessagePack. Keys are the names of the types. */
 export function generateWriters(schemas: Readonly<Record<string, object>>): string {
   const events = Object.entries(schemas).map(([type, schema]) => ({ type, fields: fieldsOf(schema, type) }));
   const parts = sharedParts(events.map(({ fields }) => fields));
@@ -18,7 +18,7 @@ export function generateWriters(schemas: Readonly<Record<string, object>>): stri
   const ofEvent = imports.filter((name) => fromEncodedEvent.has(name));
   const ofMsgpack = imports.filter((name) => !fromEncodedEvent.has(name));
   return [
-    header('They write the bytes that `JSON.stringify` and `packValue` write of an event with its fields in the order of its schema.'),
+    header('They write the same bytes as `JSON.stringify` and `packValue`, for an event whose fields are in the order of its schema.'),
     '/* oxlint-disable max-lines-per-function */\n',
     `import type { ${types.toSorted().join(', ')} } from '../wire/events.ts';\n`,
     `import { ${['bytesOf', ...ofEvent, 'type EncodedEvent'].join(', ')} } from './encoded-event.ts';\n`,
@@ -58,11 +58,11 @@ function forms(writer: ValueWriter): readonly string[] {
 
 function sharedHead(types: readonly string[]): string {
   return [
-    '/** Both forms of some fields, as characters that stand for a byte each. */\n',
+    '/** Some fields in both forms; each character is one byte. */\n',
     'interface Part {\n  readonly json: string;\n  readonly msgpack: string;\n}\n\n',
     `type WrittenEvent = ${types.join(' | ')};\n\n`,
-    '// Events that follow each other, like a trade and its price, often have parts in common. So the last one written of each part is stored,\n',
-    '// with copies of the fields that it was made of: an event may change after it was encoded.\n',
+    '// Consecutive events, like a trade and its price, often have equal parts. So the last text of each part is stored with the values of its\n',
+    '// fields. The values are copied, because an event may change after it was encoded.\n',
   ].join('');
 }
 
@@ -74,7 +74,7 @@ function partFunction({ name, fields }: SharedPart, writer: ValueWriter): string
     `let ${name}Part: Part = { json: '', msgpack: '' };\n\n`,
     `function write${capitalized(name)}(event: WrittenEvent): Part {\n`,
     `${ifAll([
-      // Of an object that is null all values are undefined, as they are before the first event.
+      // The values of a null object are undefined, like the values before the first event.
       ...(leaves.every(({ path }) => path.includes('?')) ? [`${name}Part.json !== ''`] : []),
       ...leaves.map(({ last, path }) => `${last} === ${path}`),
     ])}\n`,

@@ -2,16 +2,16 @@ import type { LevelWithSilent } from 'pino';
 import type { MemoryBounds } from './memory-bounds.ts';
 import type { Plans } from './plans.ts';
 
-/** The settings of a process, read once at start, checked whole, frozen and passed down. */
+/** The settings of a process. They are read and checked once at the start, frozen, and passed down. */
 export interface Config {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   /** Null: the bus is in this process. */
   readonly redisUrls: readonly string[] | null;
-  /** Null: simnet is the chain. Equal lengths. */
+  /** Null: the chain is simulated. Both lists have the same length. */
   readonly rpc: { readonly httpUrls: readonly string[]; readonly wsUrls: readonly string[] } | null;
-  /** How many times faster than by default the market of simnet moves; 1 on a real cluster. */
+  /** Speed of simnet's market, 1 to 50; 1 on a real cluster. */
   readonly simnetSpeed: number;
   readonly memory: MemoryBounds;
   readonly grpc: { readonly url: string; readonly token: string | null } | null;
@@ -19,36 +19,36 @@ export interface Config {
   readonly databaseUrl: string | null;
   readonly trading: 'off' | 'paper' | 'live';
   readonly keystorePassphraseFile: string | null;
-  /** Where a signing process that runs as a user of its own listens; null: the gateway starts one itself. */
+  /** Socket of a signing process that runs as a separate user; null: the gateway starts one itself. */
   readonly signerSocket: string | null;
-  /** Where that process keeps its audit logs and the operator's policy; null: under `dataDir`. */
+  /** Folder of the audit logs and the operator's policy; null: in `dataDir`. */
   readonly signerDir: string | null;
-  /** What the signing process lets out of a custodial wallet, lamports. */
+  /** The most that a custodial wallet may spend, lamports. */
   readonly signerLimits: { readonly maxOrderLamports: bigint; readonly maxDayLamports: bigint };
-  /** Where orders are sent beside the RPC nodes: a Jito block engine, a Helius Sender. */
+  /** Where orders are sent in addition to the RPC nodes: a Jito block engine, a Helius Sender. */
   readonly broadcast: {
     readonly jitoUrl: string | null;
     readonly senderUrl: string | null;
-    /** What an order pays each of them, lamports; 0 where it is not set. */
+    /** Tip of an order for each of them, lamports; 0 if it is not set. */
     readonly jitoTip: bigint;
     readonly senderTip: bigint;
   };
   /** What each plan grants: the defaults, overridden by PLANS_FILE. */
   readonly plans: Plans;
-  /** Origins whose pages may call the interface from a browser, as browsers send them; `['*']`: any. */
+  /** Origins whose pages may call the API from a browser; `['*']`: any. */
   readonly corsOrigins: readonly string[];
-  /** Proxies (addresses or CIDR ranges) whose `X-Forwarded-For` is believed. */
+  /** Proxies (addresses or CIDR ranges) whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Origin under which people reach the dashboard; null if it does not follow from HOST and PORT. */
+  /** Public origin of the dashboard; null if it is not set and cannot be derived from HOST and PORT. */
   readonly publicUrl: string | null;
-  /** `open`: a wallet that is not known may make itself an account. */
+  /** `open`: any wallet can sign up for an account. */
   readonly signUp: 'open' | 'closed';
   readonly operations: {
     /** Where `/metrics`, `/livez` and `/readyz` are served without a key; null: only at the gateway's own port. */
     readonly metrics: { readonly host: string; readonly port: number } | null;
     /** Other gateways of this machine may listen on the same port. */
     readonly sharePort: boolean;
-    /** Time from the signal to end until the listener closes. */
+    /** Time between the signal to end and the end of the listener. */
     readonly drainWaitMs: number;
   };
   readonly logLevel: LevelWithSilent;

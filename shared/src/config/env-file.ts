@@ -2,14 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { loadEnvFile as addToEnvironment } from 'node:process';
 import { parseEnv } from 'node:util';
 
-/** What `.env` held. */
+/** The names in `.env`. */
 export interface EnvFile {
   readonly names: readonly string[];
-  /** Why it could not be read; null where it was, or there is none. */
+  /** Why the file could not be read; null if it was read or does not exist. */
   readonly fault: string | null;
 }
 
-/** Adds the settings of `.env` in the current folder, where there is one, to the environment; what is set already stays. */
+/** Adds the settings in `.env` of the current folder, if it exists, to the environment. It does not replace values that are already set. */
 export function loadEnvFile(file = '.env'): EnvFile {
   if (!existsSync(file)) return { names: [], fault: null };
   try {

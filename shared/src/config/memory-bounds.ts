@@ -8,21 +8,21 @@ export interface LogBounds {
   readonly maxBytes: number;
 }
 
-/** Bounds of the largest structures of a process. Beyond each bound the oldest entry goes first. */
+/** Bounds of the largest structures of a process. At its bound, a structure drops its oldest entries. */
 export interface MemoryBounds {
   /** The log of the in-process bus. Redis bounds its own. */
   readonly log: LogBounds;
-  /** Events that a gateway holds for resuming clients; JSON only. */
+  /** Events that a gateway retains for resuming clients; JSON only. */
   readonly history: LogBounds;
-  /** The in-process state of the market. A bucket takes some 150 bytes, a mint up to 100 trades of 1.2 KB. */
+  /** The in-process state of the market. A bucket needs about 150 bytes, a mint up to 100 trades of 1.2 KB. */
   readonly market: { readonly mints: number; readonly buckets: number };
-  /** Pools, curves and mints that ingest remembers, each some 2 KB. A forgotten one is read from the chain again. */
+  /** Pools, curves and mints that ingest remembers, about 2 KB each. One that was dropped is read from the chain again. */
   readonly pools: number;
-  /** Signatures that ingest remembers, each some 200 bytes. A later repeat of a forgotten one would be published again. */
+  /** Signatures that ingest remembers, about 200 bytes each. If one was dropped and is reported again, its events are published again. */
   readonly signatures: number;
 }
 
-/** For a real cluster: 120 s at 2,000 events a second, with 1.3 KB of JSON an event. */
+/** For a real cluster: 120 s at 2,000 events per second, with 1.3 KB of JSON for each. */
 export const standardMemory: MemoryBounds = {
   log: { maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes },
   history: { maxEntries: busLimits.maxEntries, maxBytes: 320 * mebibyte },

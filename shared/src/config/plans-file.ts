@@ -6,11 +6,11 @@ import { shown, type Fault, type Get } from './fault.ts';
 import { defaultPlans, type Plans } from './plans.ts';
 import { readFileName } from './setting-files.ts';
 
-/** Bytes of the file. */
+/** Largest file, bytes. */
 const maxFileBytes = 64 * 1024;
 const check = validator(PlansOverride);
 
-/** The plans: the defaults, with what PLANS_FILE says otherwise. Every wrong field is named by its path. */
+/** The default plans with the overrides in PLANS_FILE. Each fault names a field by its path. */
 export function readPlans(get: Get, fault: Fault): Plans {
   const file = readFileName('PLANS_FILE', get, fault);
   if (file === null) return defaultPlans;
@@ -24,10 +24,10 @@ export function readPlans(get: Get, fault: Fault): Plans {
 
 type PlansOutcome =
   | { readonly ok: true; readonly plans: Plans }
-  /** Path of a field to what is wrong with it. */
+  /** Path of a wrong field, to what is wrong. */
   | { readonly ok: false; readonly faults: Readonly<Record<string, string>> };
 
-/** `{"standard":{"requestsPerMinute":200}}` put over the defaults. */
+/** Applies overrides like `{"standard":{"requestsPerMinute":200}}` to the defaults. */
 function overridePlans(json: unknown): PlansOutcome {
   const outcome = check(json);
   if (!outcome.ok) return { ok: false, faults: outcome.fields };
@@ -44,7 +44,7 @@ function overridePlans(json: unknown): PlansOutcome {
   };
 }
 
-/** A misspelt name would withhold nothing. */
+/** Unknown endpoints in `withoutEndpoints`. A misspelt name would exclude nothing. */
 function unknownEndpoints(override: PlansOverride): Readonly<Record<string, string>> {
   const known = endpoints.filter(({ access }) => access !== 'open').map(({ id }) => id);
   const faults: Record<string, string> = {};
@@ -57,7 +57,7 @@ function unknownEndpoints(override: PlansOverride): Readonly<Record<string, stri
 }
 
 function parse(file: string, fault: Fault): unknown {
-  // The file was there and could be read; it may have gone since.
+  // The file was readable a moment ago, but it may have been removed since.
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
@@ -66,7 +66,7 @@ function parse(file: string, fault: Fault): unknown {
     return undefined;
   }
   if (bytes.length > maxFileBytes) {
-    fault('PLANS_FILE', `${shown(file)} has ${bytes.length} bytes, at most ${maxFileBytes} are read`);
+    fault('PLANS_FILE', `${shown(file)} has ${bytes.length} bytes. The maximum is ${maxFileBytes}`);
     return undefined;
   }
   try {

@@ -1,13 +1,13 @@
 import type { PlanName } from '../wire/plans.ts';
 import type { Channel } from '../wire/topics.ts';
 
-/** What a plan grants. Numbers are for one key: its requests over all gateways, its stream on each. */
+/** The limits of a plan, for one key. Requests are counted on all gateways together, connections and topics on each gateway. */
 export interface Plan {
   readonly name: PlanName;
   readonly requestsPerMinute: number;
-  /** Requests that may come at once. */
+  /** Requests that may arrive at the same moment. */
   readonly burst: number;
-  /** `id`s of endpoints that it does not reach. */
+  /** `id`s of endpoints that the plan does not include. */
   readonly withoutEndpoints: readonly string[];
   readonly withoutChannels: readonly Channel[];
   /** The stream of all trades: `trades` without keys. */
@@ -18,13 +18,13 @@ export interface Plan {
   readonly connections: number;
   /** Topics of all connections of one key on one gateway. */
   readonly subscriptions: number;
-  /** Commands of one connection in a burst, and each second after it. */
+  /** Commands of one connection: the burst, and the rate per second after it. */
   readonly commandsPerSecond: number;
 }
 
 export type Plans = Readonly<Record<PlanName, Plan>>;
 
-/** The plans where no file says otherwise. Enterprise is set per key; these are its values until then. */
+/** The plans without PLANS_FILE. Enterprise limits are agreed for each key; these are the values until then. */
 export const defaultPlans: Plans = {
   standard: {
     name: 'standard',

@@ -7,11 +7,11 @@ import type { SettingName } from './settings-table.ts';
 /** Entries of one comma-separated list. */
 const maxEntries = 64;
 
-/** Origins as browsers send them; `*` must be alone. */
+/** Reads the origins in the form in which browsers send them. `*` must be the only one. */
 export function readCorsOrigins(get: Get, fault: Fault): readonly string[] {
   const entries = listOf('CORS_ORIGINS', get, fault);
   if (entries.includes('*')) {
-    if (entries.length > 1) fault('CORS_ORIGINS', 'names `*`, any origin, beside others');
+    if (entries.length > 1) fault('CORS_ORIGINS', 'has `*`, which means any origin, together with other origins. Use one or the other');
     return ['*'];
   }
   return entries.map((entry) => originOf('CORS_ORIGINS', entry, fault) ?? entry);
@@ -21,13 +21,13 @@ export function readTrustedProxies(get: Get, fault: Fault): readonly string[] {
   const entries = listOf('TRUSTED_PROXIES', get, fault);
   for (const entry of entries) {
     if (!isCidr(entry)) fault('TRUSTED_PROXIES', `${shown(entry)} is neither an address nor a range like 10.0.0.0/8`);
-    // Every client could then pretend to have any address.
+    // Every client could then claim any address.
     else if (entry.endsWith('/0')) fault('TRUSTED_PROXIES', `${shown(entry)} trusts every address`);
   }
   return entries;
 }
 
-/** As set, or the listener's own where only this machine reaches it and its port is known. */
+/** PUBLIC_URL, or the address of the listener if only this machine can reach it and its port is fixed. */
 export function readPublicUrl({ host, port, tls }: Pick<Config, 'host' | 'port' | 'tls'>, get: Get, fault: Fault): string | null {
   const text = get('PUBLIC_URL');
   if (text !== null) return originOf('PUBLIC_URL', text, fault);
@@ -47,9 +47,9 @@ function originOf(name: SettingName, text: string, fault: Fault): string | null 
     fault(name, `${shown(text)} is not an origin of the form https://host or https://host:port`);
     return null;
   }
-  // The text behind the host may be a password or a token, so it is not repeated.
+  // The text after the host may be a password or a token, so the message does not repeat it.
   if (url.username !== '' || url.password !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    fault(name, `an origin is a scheme, a host and a port, and nothing else: ${url.origin}`);
+    fault(name, `must be only a scheme, a host and a port: ${url.origin}`);
     return null;
   }
   return url.origin;
@@ -59,7 +59,7 @@ function listOf(name: SettingName, get: Get, fault: Fault): readonly string[] {
   const text = get(name);
   if (text === null) return [];
   const entries = text.split(',').map((entry) => entry.trim());
-  if (entries.length > maxEntries) fault(name, `has ${entries.length} entries, at most ${maxEntries} are taken`);
-  if (new Set(entries).size < entries.length) fault(name, 'names an entry twice');
+  if (entries.length > maxEntries) fault(name, `has ${entries.length} entries. The maximum is ${maxEntries}`);
+  if (new Set(entries).size < entries.length) fault(name, 'has the same entry twice');
   return entries.slice(0, maxEntries);
 }

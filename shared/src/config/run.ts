@@ -6,8 +6,8 @@ import { faultsText, startFault } from './start-fault.ts';
 const endsWithinMs = 5_000;
 
 /**
- * Runs a process of sluice on the settings of `env` and `.env`. What keeps it from starting is said on stderr in plain lines,
- * whatever the log level, and the process ends with 1. `requires` as for `readSettings`. Rejects with what is no fault of settings.
+ * Runs a process with the settings in `env` and `.env`. If a setting prevents the start, it prints the fault on stderr, at every log level,
+ * and the process exits with 1. For `requires`, see `readSettings`. Rejects if `main` fails for another reason.
  */
 export async function runOnSettings(
   env: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-/** A setting that looked right and did not do: its port is taken, its folder holds no store. `what` carries no secret. */
+/** A setting that is well-formed but does not work: its port is in use, its folder has no store. `what` contains no secret. */
 export class SettingError extends Error {
   readonly setting: string;
 

@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { shown, type Fault, type Get } from './fault.ts';
 import type { SettingName } from './settings-table.ts';
 
-/** The name of a file that is there, can be read and is not empty. */
+/** Reads the name of a file. The file must exist, be readable and not be empty. */
 export function readFileName(name: SettingName, get: Get, fault: Fault): string | null {
   const file = get(name);
   if (file === null) return null;
@@ -16,22 +16,22 @@ export function readFileName(name: SettingName, get: Get, fault: Fault): string 
 
 function fileFault(file: string): string | null {
   const stats = statsOf(file);
-  if (stats === undefined) return `there is no file ${shown(file)}, or none that this user may see`;
+  if (stats === undefined) return `there is no file ${shown(file)}, or this user may not see it`;
   if (!stats.isFile()) return `${shown(file)} is not a file`;
   if (stats.size === 0) return `${shown(file)} is empty`;
   return isAccessible(file, constants.R_OK) ? null : `${shown(file)} cannot be read`;
 }
 
-/** Both files or none; a certificate and the key to it. */
+/** Reads the certificate and its key: both files or none. */
 export function readTls(get: Get, fault: Fault): Config['tls'] {
   const certFile = get('TLS_CERT_FILE');
   const keyFile = get('TLS_KEY_FILE');
   const cert = certFile === null ? null : readPem('TLS_CERT_FILE', certFile, 'a certificate', (pem) => new X509Certificate(pem), fault);
   const key = keyFile === null ? null : readPem('TLS_KEY_FILE', keyFile, 'a private key without a passphrase', readKey, fault);
-  if (certFile !== null && keyFile === null) fault('TLS_KEY_FILE', 'missing; TLS_CERT_FILE needs it');
-  if (keyFile !== null && certFile === null) fault('TLS_CERT_FILE', 'missing; TLS_KEY_FILE needs it');
+  if (certFile !== null && keyFile === null) fault('TLS_KEY_FILE', 'missing; TLS_CERT_FILE requires it');
+  if (keyFile !== null && certFile === null) fault('TLS_CERT_FILE', 'missing; TLS_KEY_FILE requires it');
   if (cert !== null && key !== null && !cert.checkPrivateKey(key)) {
-    fault('TLS_KEY_FILE', 'is not the key to the (first) certificate of TLS_CERT_FILE');
+    fault('TLS_KEY_FILE', 'is not the key of the first certificate in TLS_CERT_FILE');
   }
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
@@ -46,9 +46,9 @@ function readPem<T>(name: SettingName, file: string, what: string, parse: (pem: 
     const pem = readFileSync(file);
     if (pem.includes('-----BEGIN ')) return parse(pem);
   } catch {
-    // As for a file without any PEM: the message of OpenSSL would not help.
+    // The message of OpenSSL would not help, so the fault below is reported.
   }
-  fault(name, `${shown(file)} does not hold ${what} in PEM`);
+  fault(name, `${shown(file)} does not contain ${what} in PEM`);
   return null;
 }
 
@@ -56,12 +56,12 @@ function readKey(pem: Buffer): KeyObject {
   return createPrivateKey(pem);
 }
 
-/** File systems of the kernel, which store no files: proc, sysfs, cgroup (1 and 2), devpts, debugfs, tracefs, securityfs, bpf. */
+/** File systems of the kernel, which cannot store files: proc, sysfs, cgroup (1 and 2), devpts, debugfs, tracefs, securityfs, bpf. */
 const kernelFileSystems: ReadonlySet<number> = new Set([
   0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x1cd1, 0x64626720, 0x74726163, 0x73636673, 0xcafe4a11,
 ]);
 
-/** A folder that can be written, or that can be made; the default one is made only by those that need it. */
+/** Reads a folder that is writable or can be created. The default folder is not checked if it does not exist. */
 export function readDataDir(get: Get, fault: Fault): string {
   const named = get('DATA_DIR');
   const dir = named ?? '.data';
@@ -71,22 +71,22 @@ export function readDataDir(get: Get, fault: Fault): string {
 }
 
 function dataDirFault(dir: string): string | null {
-  const there = nearestThere(resolve(dir));
-  const which = there === resolve(dir) ? shown(dir) : `${shown(dir)} cannot be made: ${shown(there)}`;
-  const stats = statsOf(there);
-  if (stats === undefined) return `${which} is a link that leads nowhere, or where this user may not see`;
+  const existing = nearestExisting(resolve(dir));
+  const which = existing === resolve(dir) ? shown(dir) : `${shown(dir)} cannot be created: ${shown(existing)}`;
+  const stats = statsOf(existing);
+  if (stats === undefined) return `${which} is a link without a target, or this user may not see the target`;
   if (!stats.isDirectory()) return `${which} is not a folder`;
-  if (kernelFileSystems.has(statfsSync(there).type)) return `${which} is in a file system of the kernel, which keeps no files`;
-  return isAccessible(there, constants.R_OK | constants.W_OK | constants.X_OK) ? null : `${which} cannot be read and written`;
+  if (kernelFileSystems.has(statfsSync(existing).type)) return `${which} is in a file system of the kernel, which cannot store files`;
+  return isAccessible(existing, constants.R_OK | constants.W_OK | constants.X_OK) ? null : `${which} cannot be read and written`;
 }
 
-/** The path itself, or the nearest folder above it that is there. */
-function nearestThere(path: string): string {
-  const isThere = lstatOf(path) !== undefined;
-  return isThere || dirname(path) === path ? path : nearestThere(dirname(path));
+/** The path itself, or the nearest folder above it that exists. */
+function nearestExisting(path: string): string {
+  const exists = lstatOf(path) !== undefined;
+  return exists || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
-/** Undefined where there is nothing, or nothing that this user may see. */
+/** Undefined if there is nothing, or if this user may not see it. */
 function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

@@ -3,7 +3,7 @@ import type { Fault } from './fault.ts';
 import { settingsTable } from './settings-table.ts';
 
 const knownNames: ReadonlySet<string> = new Set(settingsTable.map((setting) => setting.name));
-/** An unknown name that begins so was meant for us. */
+/** Unknown names with these prefixes are treated as misspelt settings of sluice. */
 const ourPrefixes = [
   'SLUICE_',
   'SOLANA_RPC',
@@ -23,23 +23,23 @@ const ourPrefixes = [
   'TRUSTED_PROX',
   'DRAIN_WAIT',
 ];
-/** Set by others, near as they come to ours: OpenSSL's, service links of Kubernetes and Docker, ports that a manager counts. */
+/** Similar names of other programs: OpenSSL, service links of Kubernetes and Docker, numbered ports of process managers. */
 const foreignName = /^SSL_|_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT$|_PORT_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?$|^(HOST|PORT)\d+$/;
-/** Slips of the hand: one, behind the first letter, or two where our name is so long that another word is not that near. */
+/** Names of at least this length match with two typing errors. Shorter ones match with one, not in the first letter. */
 const longNameLength = 8;
-/** A name that is refused in any case is shown the setting that is so near. */
+/** The message suggests a setting if it differs by at most this many letters. */
 const hintDistance = 6;
 
 /**
- * In the environment, which many programs share, a name is refused that was meant for us; in `.env`, which is for sluice alone,
- * every name that is none of ours.
+ * Reports unknown names. `.env` belongs to sluice alone, so any unknown name in it is a fault. The environment is shared by many programs, so
+ * only names that look like ours are faults.
  */
 export function checkNames(env: NodeJS.ProcessEnv, envFile: EnvFile, fault: Fault): void {
   const inFile = new Set(envFile.names);
   for (const name of [...new Set([...Object.keys(env), ...inFile])].toSorted()) {
     if (knownNames.has(name)) continue;
     const near = nearestName(name);
-    if (!inFile.has(name) && !isMeantForUs(name, near)) continue;
+    if (!inFile.has(name) && !looksLikeOurs(name, near)) continue;
     const hint = near.distance <= hintDistance && near.distance < name.length / 2 ? `; did you mean ${near.name}?` : '';
     fault(name, `there is no such setting${inFile.has(name) ? ' (.env)' : ''}${hint}`);
   }
@@ -50,7 +50,7 @@ interface Near {
   readonly distance: number;
 }
 
-function isMeantForUs(name: string, near: Near): boolean {
+function looksLikeOurs(name: string, near: Near): boolean {
   if (foreignName.test(name)) return false;
   if (ourPrefixes.some((prefix) => name.startsWith(prefix))) return true;
   return near.name.length < longNameLength ? near.distance <= 1 && near.name[0] === name[0] : near.distance <= 2;
@@ -65,7 +65,7 @@ function nearestName(name: string): Near {
   return best;
 }
 
-/** Letters put in, left out, mistaken or exchanged with their neighbour. */
+/** How many letters differ: inserted, omitted, replaced, or exchanged with their neighbour. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -14,31 +14,31 @@ import { readTips } from './tip-settings.ts';
 
 export type SettingsOutcome =
   | { readonly ok: true; readonly config: Config }
-  /** One sentence for each fault, beginning with the setting's name. Never contains an address or a token. */
+  /** One sentence for each fault; it begins with the name of the setting. It never contains an address or a token. */
   | { readonly ok: false; readonly faults: readonly string[] };
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const tradingModes = ['off', 'paper', 'live'] as const;
 const signUps = ['open', 'closed'] as const;
-/** 400 trades a second: more than a machine with two cores carries beside the product. */
+/** 400 trades per second. A machine with two cores cannot simulate more and run sluice at the same time. */
 const maxSimnetSpeed = 50;
 /** Addresses in one comma-separated setting. */
 const maxUrls = 16;
 
 const hostNameForm = /^(?=.{1,253}$)[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$/;
-/** A name that ends so is read as an IPv4 address, and is one or nothing. */
+/** A name with such an end is read as an IPv4 address, so it must be a valid one. */
 const endsInNumber = /(?:^|\.)\d+\.?$/;
 
 export interface SettingsOptions {
-  /** What this process cannot do without, and what it needs it for. */
+  /** Settings that this process requires, and why. */
   readonly requires?: Readonly<Partial<Record<SettingName, string>>>;
-  /** What `loadEnvFile` found. */
+  /** The result of `loadEnvFile`. */
   readonly envFile?: EnvFile;
 }
 
 const noEnvFile: EnvFile = { names: [], fault: null };
 
-/** Reads and checks every setting; an empty value counts as not set. Looks at files, opens no connection. */
+/** Reads and checks all settings. An empty value counts as not set. It reads files and opens no connection. */
 export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = noEnvFile }: SettingsOptions = {}): SettingsOutcome {
   const faults: string[] = [];
   const fault: Fault = (name, what) => void faults.push(`${name}: ${what}`);
@@ -97,7 +97,7 @@ function readHost(name: SettingName, get: Get, fault: Fault): string {
 function readPort(name: SettingName, get: Get, fault: Fault): number {
   const text = get(name) ?? '8080';
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) fault(name, `${shown(text)} is no port, 0 to 65535`);
+  if (!(port <= 65_535)) fault(name, `${shown(text)} is not a port, 0 to 65535`);
   return port;
 }
 
@@ -105,7 +105,7 @@ function readOneOf<T extends string>(name: SettingName, allowed: readonly T[], g
   const text = get(name);
   if (text === null) return null;
   const found = allowed.find((value) => value === text);
-  if (found === undefined) fault(name, `${shown(text)} is none of ${allowed.join(', ')}`);
+  if (found === undefined) fault(name, `${shown(text)} must be one of ${allowed.join(', ')}`);
   return found ?? null;
 }
 
@@ -113,11 +113,14 @@ function readRpc(get: Get, fault: Fault): Config['rpc'] {
   const httpUrls = readUrls('SOLANA_RPC_URL', ['http:', 'https:'], get, fault);
   const wsUrls = readUrls('SOLANA_WS_URL', ['ws:', 'wss:'], get, fault);
   if (httpUrls === null) {
-    if (wsUrls !== null) fault('SOLANA_WS_URL', 'needs SOLANA_RPC_URL');
+    if (wsUrls !== null) fault('SOLANA_WS_URL', 'requires SOLANA_RPC_URL');
     return null;
   }
   if (wsUrls !== null && wsUrls.length !== httpUrls.length) {
-    fault('SOLANA_WS_URL', `has ${wsUrls.length} addresses, SOLANA_RPC_URL has ${httpUrls.length}; each needs its own`);
+    fault(
+      'SOLANA_WS_URL',
+      `${wsUrls.length} addresses for ${httpUrls.length} in SOLANA_RPC_URL. Give one for each RPC address, or leave it empty`,
+    );
   }
   return { httpUrls, wsUrls: wsUrls ?? httpUrls.map((url) => url.replace(/^http/i, 'ws')) };
 }
@@ -126,10 +129,10 @@ function readRedis(get: Get, fault: Fault): readonly string[] | null {
   const urls = readUrls('REDIS_URL', ['redis:', 'rediss:'], get, fault);
   if (urls === null || urls.length < 2) return urls;
   if (new Set(urls.map((url) => url.slice(0, url.indexOf(':')).toLowerCase())).size > 1) {
-    fault('REDIS_URL', 'mixes redis:// and rediss://; several servers are reached in one way');
+    fault('REDIS_URL', 'mixes redis:// and rediss://. Use the same scheme for all servers');
   }
   if (urls.some((url) => URL.canParse(url) && !['', '/', '/0'].includes(new URL(url).pathname))) {
-    fault('REDIS_URL', 'names a database; several servers have only database 0');
+    fault('REDIS_URL', 'names a database. With several servers, only database 0 is possible');
   }
   return urls;
 }
@@ -138,17 +141,17 @@ function readGrpc(get: Get, fault: Fault): Config['grpc'] {
   const [url] = readUrls('SOLANA_GRPC_URL', ['http:', 'https:'], get, fault) ?? [];
   const token = get('SOLANA_GRPC_TOKEN');
   if (url === undefined) {
-    if (token !== null) fault('SOLANA_GRPC_TOKEN', 'needs SOLANA_GRPC_URL');
+    if (token !== null) fault('SOLANA_GRPC_TOKEN', 'requires SOLANA_GRPC_URL');
     return null;
   }
-  fault('SOLANA_GRPC_URL', 'this version has no gRPC source; leave it out');
+  fault('SOLANA_GRPC_URL', 'this version has no gRPC source. Remove the setting');
   return { url, token };
 }
 
 function readSimnetSpeed(simulated: boolean, get: Get, fault: Fault): number {
   const text = get('SIMNET_SPEED');
   if (text === null) return 1;
-  if (!simulated) fault('SIMNET_SPEED', 'has no effect with SOLANA_RPC_URL; leave one of them out');
+  if (!simulated) fault('SIMNET_SPEED', 'has no effect with SOLANA_RPC_URL. Remove one of them');
   const speed = Number(text);
   if (/^\d{1,3}$/.test(text) && speed >= 1 && speed <= maxSimnetSpeed) return speed;
   fault('SIMNET_SPEED', `${shown(text)} is not a whole number from 1 to ${maxSimnetSpeed}`);
@@ -157,31 +160,31 @@ function readSimnetSpeed(simulated: boolean, get: Get, fault: Fault): number {
 
 function readDatabase(get: Get, fault: Fault): string | null {
   const text = get('DATABASE_URL');
-  if (text !== null && text.includes(',')) fault('DATABASE_URL', 'names several addresses; the store is one database');
+  if (text !== null && text.includes(',')) fault('DATABASE_URL', 'has several addresses. Give one, because the store is one database');
   const [url] = readUrls('DATABASE_URL', ['postgres:', 'postgresql:'], get, fault) ?? [];
   return url ?? null;
 }
 
-/** One address over HTTP. */
+/** Reads one HTTP address. */
 function readUrl(name: SettingName, get: Get, fault: Fault): string | null {
   const urls = readUrls(name, ['http:', 'https:'], get, fault);
-  if (urls !== null && urls.length > 1) fault(name, 'names several addresses; one is taken');
+  if (urls !== null && urls.length > 1) fault(name, 'has several addresses. Give one');
   return urls?.[0] ?? null;
 }
 
-/** Addresses may carry passwords and keys: a fault names the place in the list, never the text. */
+/** Addresses may contain passwords and keys, so a fault gives the place in the list, never the text. */
 function readUrls(name: SettingName, schemes: readonly string[], get: Get, fault: Fault): readonly string[] | null {
   const text = get(name);
   if (text === null) return null;
   const urls = text.split(',').map((url) => url.trim());
   const schemeText = schemes.map((scheme) => `${scheme}//`).join(' or ');
-  if (urls.length > maxUrls) fault(name, `has ${urls.length} addresses, at most ${maxUrls} are taken`);
+  if (urls.length > maxUrls) fault(name, `has ${urls.length} addresses. The maximum is ${maxUrls}`);
   for (const [index, url] of urls.entries()) {
     const which = urls.length === 1 ? 'its value' : `address ${index + 1} of ${urls.length}`;
     if (!URL.canParse(url)) fault(name, `${which} is not an address of the form ${schemeText}host`);
     else if (!schemes.includes(new URL(url).protocol)) fault(name, `${which} does not begin with ${schemeText}`);
-    else if (new URL(url).hostname === '') fault(name, `${which} names no host`);
+    else if (new URL(url).hostname === '') fault(name, `${which} has no host`);
   }
-  if (new Set(urls).size < urls.length) fault(name, 'names an address twice');
+  if (new Set(urls).size < urls.length) fault(name, 'has the same address twice');
   return urls;
 }

@@ -3,10 +3,10 @@ import type { Config } from './config.ts';
 import { shown, type Fault, type Get } from './fault.ts';
 
 const lamportDigits = 9;
-/** Nine digits of SOL are more than there is. */
+/** All SOL together has nine digits before the point. */
 const solForm = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 
-/** SOL in decimal digits as lamports; null where it is none, or not whole lamports. */
+/** Reads an amount of SOL; returns lamports. Null if the text is not an amount, or has more than nine decimals. */
 export function readSol(text: string): bigint | null {
   const match = solForm.exec(text);
   return match === null ? null : BigInt(`${match[1]}${(match[2] ?? '').padEnd(lamportDigits, '0')}`);
@@ -15,12 +15,12 @@ export function readSol(text: string): bigint | null {
 /** Longest path of a Unix socket on Linux. */
 const maxPathLength = 107;
 
-/** An absolute path: processes in different folders mean the same. */
+/** Reads an absolute path, so that processes that run in different folders use the same file. */
 export function readPlace(name: 'SIGNER_SOCKET' | 'SIGNER_DIR', get: Get, fault: Fault): string | null {
   const path = get(name);
   if (path === null) return null;
   if (!isAbsolute(path) || path.length > maxPathLength)
-    fault(name, `${shown(path)} is no absolute path of ${maxPathLength} characters at most`);
+    fault(name, `${shown(path)} is not an absolute path of at most ${maxPathLength} characters`);
   return path;
 }
 
@@ -28,12 +28,12 @@ export function readSignerLimits(get: Get, fault: Fault): Config['signerLimits']
   const read = (name: 'SIGNER_MAX_ORDER_SOL' | 'SIGNER_MAX_DAY_SOL', fallback: string): bigint => {
     const text = get(name) ?? fallback;
     const lamports = readSol(text) ?? 0n;
-    if (lamports === 0n) fault(name, `${shown(text)} is no sum of SOL: digits, above 0, with nine of them behind the point at most`);
+    if (lamports === 0n) fault(name, `${shown(text)} is not an amount of SOL above 0 with at most nine decimals`);
     return lamports;
   };
   const limits = { maxOrderLamports: read('SIGNER_MAX_ORDER_SOL', '101'), maxDayLamports: read('SIGNER_MAX_DAY_SOL', '1000') };
   if (limits.maxDayLamports > 0n && limits.maxDayLamports < limits.maxOrderLamports) {
-    fault('SIGNER_MAX_DAY_SOL', 'is less than SIGNER_MAX_ORDER_SOL: no order could be that large');
+    fault('SIGNER_MAX_DAY_SOL', 'is less than SIGNER_MAX_ORDER_SOL. Set it at least as high');
   }
   return limits;
 }

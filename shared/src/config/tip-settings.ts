@@ -2,20 +2,20 @@ import type { Config } from './config.ts';
 import { shown, type Fault, type Get } from './fault.ts';
 import { readSol } from './signer-settings.ts';
 
-/** Least that a Jito block engine takes a transaction for, lamports. */
+/** Lowest tip that a Jito block engine accepts, lamports. */
 export const leastJitoTip = 1_000n;
-/** The same of a Helius Sender, and of one that sends by stake alone (`swqos_only=true`). */
+/** Lowest tip of a Helius Sender, and of one that only uses staked connections (`swqos_only=true`). */
 const leastSenderTip = 1_000_000n;
 const leastSenderTipByStake = 5_000n;
-/** More is a mistake: 0.1 SOL. */
+/** 0.1 SOL. A higher tip is treated as a mistake. */
 export const mostTip = 100_000_000n;
 
-/** Least that the Sender at this address takes a transaction for, lamports. */
+/** Lowest tip that the Sender at this address accepts, lamports. */
 export function senderLeast(url: string): bigint {
   return URL.canParse(url) && new URL(url).searchParams.get('swqos_only') === 'true' ? leastSenderTipByStake : leastSenderTip;
 }
 
-/** Tips for the lanes that want one; by default what the lane wants at least. */
+/** Reads the tips of the lanes that are configured. The default is the lowest tip of the lane. */
 export function readTips(
   { jitoUrl, senderUrl }: Pick<Config['broadcast'], 'jitoUrl' | 'senderUrl'>,
   get: Get,
@@ -25,12 +25,12 @@ export function readTips(
     const text = get(name);
     if (text === null) return url === null ? 0n : least;
     if (url === null) {
-      fault(name, `needs ${urlName}`);
+      fault(name, `requires ${urlName}`);
       return 0n;
     }
     const tip = readSol(text);
-    if (tip === null) fault(name, `${shown(text)} is no sum of SOL: digits, with nine of them behind the point at most`);
-    else if (tip < least) fault(name, `is less than the ${least} lamports that ${urlName} takes a transaction for`);
+    if (tip === null) fault(name, `${shown(text)} is not an amount of SOL with at most nine decimals`);
+    else if (tip < least) fault(name, `is less than ${least} lamports, the lowest tip that ${urlName} accepts`);
     else if (tip > mostTip) fault(name, `is more than ${mostTip} lamports`);
     return tip ?? 0n;
   };

@@ -100,8 +100,8 @@ const order8Y = 2707385501144840649318225287225658788936804267575313519463743609
 const smallOrderYs: ReadonlySet<bigint> = new Set([0n, 1n, prime - 1n, order8Y, prime - order8Y]);
 
 /**
- * Whether 32 bytes are one of the eight points of small order, in any encoding. Anybody can make valid signatures for such a public key, so
- * it belongs to nobody.
+ * Whether 32 bytes are one of the eight points of small order, in any encoding. Anyone can make valid signatures for such a public key, so
+ * it has no owner.
  */
 export function isSmallOrder(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, 32);

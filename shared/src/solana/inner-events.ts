@@ -73,11 +73,11 @@ function fail(reason: string): never {
 
 function objectIn(from: Json, key: string): Json {
   const value = from[key];
-  return isRecord(value) ? value : fail(`${key} is no object`);
+  return isRecord(value) ? value : fail(`${key} is not an object`);
 }
 
 function listOf(value: unknown, what: string): readonly unknown[] {
-  return Array.isArray(value) ? value : fail(`${what} is no list`);
+  return Array.isArray(value) ? value : fail(`${what} is not a list`);
 }
 
 function optionalList(value: unknown, what: string): readonly unknown[] {
@@ -85,11 +85,11 @@ function optionalList(value: unknown, what: string): readonly unknown[] {
 }
 
 function textOf(value: unknown, what: string): string {
-  return typeof value === 'string' ? value : fail(`${what} is no text`);
+  return typeof value === 'string' ? value : fail(`${what} is not a string`);
 }
 
 function addressOf(value: unknown): string {
-  return typeof value === 'string' && isAddress(value) ? value : fail('an account key is no address');
+  return typeof value === 'string' && isAddress(value) ? value : fail('an account key is not an address');
 }
 
 function integerOrNull(value: unknown): number | null {
@@ -106,7 +106,7 @@ function keyAt(keys: readonly string[], index: unknown): string {
 
 /** One instruction in any of its JSON forms: compiled (indexes), partially decoded (addresses), or parsed (without bytes). */
 function readInstruction(value: unknown, keys: readonly string[]): TransactionInstruction {
-  if (!isRecord(value)) return fail('an instruction is no object');
+  if (!isRecord(value)) return fail('an instruction is not an object');
   if (typeof value['programId'] === 'string') {
     const programId = addressOf(value['programId']);
     if (value['parsed'] !== undefined) return { programId, accounts: [], data: new Uint8Array(0) };
@@ -124,7 +124,7 @@ function readInner(meta: Json, keys: readonly string[]): Map<number, Transaction
   if (groups === undefined || groups === null) return null;
   const inner = new Map<number, TransactionInnerInstruction[]>();
   for (const group of listOf(groups, 'innerInstructions')) {
-    if (!isRecord(group)) return fail('inner instructions are no object');
+    if (!isRecord(group)) return fail('an element of innerInstructions is not an object');
     const index = integerOrNull(group['index']) ?? fail('inner instructions without an index');
     const list = listOf(group['instructions'], 'instructions').map((value) => ({
       ...readInstruction(value, keys),
@@ -140,7 +140,7 @@ function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] 
   if (!Array.isArray(preTokenBalances) || !Array.isArray(postTokenBalances)) return null;
   const balances = new Map<string, { account: string; mint: string; owner: string | null; before: bigint; after: bigint }>();
   const add = (value: unknown, side: 'before' | 'after'): void => {
-    if (!isRecord(value)) return fail('a token balance is no object');
+    if (!isRecord(value)) return fail('a token balance is not an object');
     const account = keyAt(keys, value['accountIndex']);
     const mint = addressOf(value['mint']);
     const { amount } = objectIn(value, 'uiTokenAmount');
@@ -174,7 +174,7 @@ function loadedKeys(meta: Json): string[] {
 
 function readEncoded(transaction: readonly unknown[], meta: Json): Body {
   const [text, encoding] = transaction;
-  if (typeof text !== 'string' || (encoding !== 'base64' && encoding !== 'base58')) return fail('an encoding that is not known');
+  if (typeof text !== 'string' || (encoding !== 'base64' && encoding !== 'base58')) return fail('unknown encoding');
   const wire = encoding === 'base64' ? Buffer.from(text, 'base64') : (decodeBase58(text) ?? fail('the transaction is not base58'));
   const decoded = decodeTransaction(wire);
   if (decoded.kind === 'malformed') return fail(decoded.reason);
@@ -217,7 +217,7 @@ function readJson(transaction: Json, meta: Json, version: unknown): Body {
  */
 export function readTransaction(answer: unknown, withInner = true): TransactionView | MalformedTransactionView {
   try {
-    if (!isRecord(answer)) return fail('the answer is no object');
+    if (!isRecord(answer)) return fail('the answer is not an object');
     const meta = objectIn(answer, 'meta');
     const transaction = answer['transaction'];
     const body = Array.isArray(transaction)
@@ -277,7 +277,7 @@ export interface InnerReading {
 }
 
 const notRecorded: InnerReading = { refused: 0, unreadable: 'inner instructions were not recorded' };
-const noHeights = 'the heights of inner instructions do not say who called';
+const noHeights = 'the stack heights of inner instructions do not show their callers';
 
 /**
  * Reports the self-CPI events of a transaction, with the same (program, path, data) that `readLogs` reports for a program that also logs

@@ -75,7 +75,7 @@ export interface RpcPool extends WatchedRpc {
 
 /** Errors about the request itself: every node would return them. Any other error may be specific to the node or to its provider. */
 const requestFaults: ReadonlySet<number> = new Set([
-  -32700, // the request is no JSON
+  -32700, // the request is not JSON
   -32600, // invalid request
   -32602, // invalid params
   -32002, // the simulation before sending failed
@@ -194,7 +194,7 @@ function note(endpoint: Endpoint, healthy: boolean): void {
   endpoint.notBeforeMs = performance.now() + penaltyMs;
 }
 
-/** Puts those whose last call failed at the end. */
+/** Moves endpoints whose last call failed to the end. */
 function byHealth(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   if (endpoints.length === 1) return endpoints;
   const nowMs = performance.now();
@@ -221,7 +221,7 @@ interface Asked {
   readonly asking: Promise<Asked>;
 }
 
-/** Sends the question, and updates the endpoint's health, even if nobody waits for the answer any more. */
+/** Sends the question, and updates the endpoint's health, even if the caller no longer waits for the answer. */
 function ask(endpoint: Endpoint, question: Question): Promise<Asked> {
   const asking: Promise<Asked> = attempt(endpoint, question).then((outcome) => {
     if (outcome.ok) note(endpoint, true);
@@ -276,7 +276,7 @@ function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, hedgeAfterMs, next
         if (last.kind === 'aborted' || (!outcome.next && accept === undefined)) throw last;
       }
       if (refused !== null) return refused.result;
-      throw last ?? new RpcError('unreachable', 0, 'Every endpoint rests after answers that were too long or nested too deeply.');
+      throw last ?? new RpcError('unreachable', 0, 'No endpoint is in use: all sent answers that were too long or nested too deeply.');
     },
   };
 }

@@ -34,7 +34,7 @@ export interface TokenMetadata {
   readonly uri: string;
 }
 
-/** Content of a mint's extensions; null or false for those that it does not have. An authority is null if nobody has it. */
+/** Content of a mint's extensions; null or false for those that it does not have. An authority is null if no one has it. */
 export interface MintExtensions {
   readonly transferFee: {
     readonly configAuthority: string | null;
@@ -103,7 +103,7 @@ function readMetadata(value: Uint8Array, _view: DataView, into: Draft): boolean 
   reader.skip(32);
   const mint = reader.address();
   const [name, symbol, uri] = [reader.text(), reader.text(), reader.text()];
-  // Further pairs of key and value may follow; nothing shows them.
+  // Further pairs of key and value may follow. They are not used.
   if (reader.failed) return false;
   into.metadata = { updateAuthority, mint, name, symbol, uri };
   return true;

@@ -141,8 +141,8 @@ function readHeader(cursor: Cursor): MessageHeader {
 function faultOf(transaction: DecodedTransaction, loadedKeys: number): string | null {
   const { header, accountKeys, signatures, instructions } = transaction;
   if (header.readonlySigned >= header.requiredSignatures) return 'the fee payer is not writable';
-  if (header.requiredSignatures + header.readonlyUnsigned > accountKeys.length) return 'the header counts more keys than there are';
-  if (signatures.length !== header.requiredSignatures) return 'the number of signatures is not what the header says';
+  if (header.requiredSignatures + header.readonlyUnsigned > accountKeys.length) return 'the header counts more keys than the message has';
+  if (signatures.length !== header.requiredSignatures) return 'the number of signatures differs from the header';
   const keys = accountKeys.length + loadedKeys;
   for (const instruction of instructions) {
     if (instruction.programIdIndex >= accountKeys.length) return 'a program index is outside the static keys';
@@ -158,7 +158,7 @@ function decodeLegacyOrV0(wire: Uint8Array): DecodedTransaction | MalformedTrans
   const messageBytes = wire.subarray(cursor.at);
   let version: TransactionVersion = 'legacy';
   if ((wire[cursor.at] ?? 0) & 128) {
-    if (cursor.u8() !== 128) return malformed('the message is of an unknown version');
+    if (cursor.u8() !== 128) return malformed('unknown message version');
     version = 0;
   }
   const header = readHeader(cursor);
@@ -178,7 +178,7 @@ function decodeLegacyOrV0(wire: Uint8Array): DecodedTransaction | MalformedTrans
           readonlyIndexes: [...cursor.take(cursor.compact())],
         }));
   if (cursor.failed) return malformed('the bytes end too early');
-  if (cursor.at !== wire.length) return malformed('bytes are left over');
+  if (cursor.at !== wire.length) return malformed('there are bytes after the end');
   const loadedKeys = addressTableLookups.reduce((sum, lookup) => sum + lookup.writableIndexes.length + lookup.readonlyIndexes.length, 0);
   const transaction: DecodedTransaction = {
     kind: 'decoded',
@@ -218,7 +218,7 @@ function decodeV1(wire: Uint8Array): DecodedTransaction | MalformedTransaction {
   if (keyCount > maxV1Accounts || instructionCount > maxV1Instructions) return malformed('more keys or instructions than v1 allows');
   const accountKeys = cursor.repeat(keyCount, () => cursor.text(32));
   const config = readConfig(cursor, mask);
-  if (config === null) return malformed('the config mask has bits that v1 does not know');
+  if (config === null) return malformed('the config mask has bits that v1 does not define');
   const shapes = cursor.repeat(instructionCount, () => ({ programIdIndex: cursor.u8(), accounts: cursor.u8(), bytes: cursor.u16() }));
   const instructions = shapes.map((shape) => ({
     programIdIndex: shape.programIdIndex,
@@ -228,7 +228,7 @@ function decodeV1(wire: Uint8Array): DecodedTransaction | MalformedTransaction {
   const messageBytes = wire.subarray(0, cursor.at);
   const signatures = cursor.repeat(header.requiredSignatures, () => cursor.text(signatureBytes));
   if (cursor.failed) return malformed('the bytes end too early');
-  if (cursor.at !== wire.length) return malformed('bytes are left over');
+  if (cursor.at !== wire.length) return malformed('there are bytes after the end');
   const transaction: DecodedTransaction = {
     kind: 'decoded',
     version: 1,
@@ -351,7 +351,7 @@ export function withoutSignatures(wire: Uint8Array, { messageBytes, signatures, 
 
 const advanceNonceTag = 4;
 
-/** Whether it uses a durable nonce instead of a blockhash. Then it can land until somebody advances the nonce. */
+/** Whether it uses a durable nonce instead of a blockhash. Then it can land until the nonce is advanced. */
 export function advancesNonce({ instructions: [first], accountKeys }: DecodedTransaction): boolean {
   if (first === undefined || accountKeys[first.programIdIndex] !== systemProgram || first.data.length < 4) return false;
   return new DataView(first.data.buffer, first.data.byteOffset, 4).getUint32(0, true) === advanceNonceTag;

@@ -8,13 +8,13 @@ interface CloseSpec {
 
 /** Close codes without an error code. */
 const others = [
-  { code: 1000, name: 'NORMAL', meaning: 'The client closed.' },
+  { code: 1000, name: 'NORMAL', meaning: 'The client closed the connection.' },
   {
     code: 1006,
     name: 'ABNORMAL',
-    meaning: 'No close frame came: the link broke, or the client was so far behind that none could be sent. Come back.',
+    meaning: 'No close frame arrived: the connection broke, or the client lagged so far that none could be sent. Reconnect.',
   },
-  { code: 4009, name: 'SILENT', meaning: 'The client answered no ping.' },
+  { code: 4009, name: 'SILENT', meaning: 'The client did not answer a ping. Reconnect.' },
 ] as const satisfies readonly CloseSpec[];
 
 /** The WebSocket close code of an error that ends a socket. */
@@ -26,7 +26,7 @@ export function closeCode(error: ErrorCode): number {
 
 export const silentCloseCode = 4009;
 
-/** Every close code a client can meet, in ascending order. 4000-4499: come back; 4500-4999: don't. */
+/** All close codes that a client can receive, in ascending order. 4000-4499: reconnect; 4500-4999: do not. */
 export function closeCodes(): readonly CloseSpec[] {
   const fromErrors = (Object.keys(errorTable) as ErrorCode[]).flatMap((name) => {
     const { closeCode: code, message } = errorTable[name];

@@ -8,7 +8,7 @@ export const CommandId = Type.Union(
   [Type.String({ maxLength: 128 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],
   {
     description:
-      'Chosen by the client; the reply carries it. A number is an integer of at most 53 bits, as others cannot be given back exactly. Null or absent: the reply carries null.',
+      'Chosen by the client; the reply has the same `id`. A number must be an integer of at most 53 bits, because larger ones cannot be returned exactly. If it is null or absent, the reply has null.',
   },
 );
 export type CommandId = Static<typeof CommandId>;
@@ -17,10 +17,12 @@ export const Position = Type.Object(
   {
     epoch: Type.String({
       maxLength: 128,
-      description: 'The run of numbers that `seq` counts in; a new one begins when Redis starts again or another server takes its place.',
+      description: 'The epoch in which `seq` counts. A new epoch begins when Redis restarts or a replica takes over.',
     }),
     seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1, description: 'Number of the last frame of the topic.' }),
-    recovered: Type.Optional(Type.Boolean({ description: 'Let pass, so that a position of a reply can be sent back as it came.' })),
+    recovered: Type.Optional(
+      Type.Boolean({ description: 'Ignored. It is allowed so that a position from a reply can be sent back unchanged.' }),
+    ),
   },
   { additionalProperties: false, title: 'position' },
 );
@@ -28,7 +30,7 @@ export type Position = Static<typeof Position>;
 
 const Since = Type.Union([Position, Type.Record(Type.String(), Position, { maxProperties: streamLimits.sinceTopics })], {
   description:
-    'Where the client stopped: one position where the command names one topic, or a map from topic to position; a topic that the command does not name is refused. What came after it is sent before live frames.',
+    'The last position that the client knows: one position if the command has one topic, or a map from topic to position. A topic that is not in the command is refused. Later frames are sent before live frames.',
 });
 export type Since = Position | Record<string, Position>;
 
@@ -48,7 +50,7 @@ const subscribeCommon = {
 const commitment = Type.Optional(
   Type.Enum(['processed', 'confirmed'], {
     description:
-      '`processed`, as where it is left out: every event at once, followed by `retract` where its fork dies. `confirmed`: events come once their slot is confirmed, a second or two later, with `prev`, and none is ever taken back.',
+      '`processed` (default): every event at once, followed by `retract` if its fork dies. `confirmed`: each event once its slot is confirmed, a second or two later, with `prev`; none is ever retracted.',
   }),
 );
 const unsubscribeCommon = { id: Type.Optional(CommandId), op: Type.Literal('unsubscribe') } as const;
@@ -72,7 +74,7 @@ export const subscribeSchemas = {
       commitment,
       filter: Type.Optional(filterSchemas.trades),
     },
-    closed('subscribe trades', 'Trades of mints, of accounts, of both, or (with neither) all.'),
+    closed('subscribe trades', 'Trades of mints, of accounts, or of both; without keys, all trades.'),
   ),
   prices: Type.Object(
     { ...subscribeCommon, channel: Type.Literal('prices'), mints, commitment, filter: Type.Optional(filterSchemas.prices) },
@@ -80,41 +82,47 @@ export const subscribeSchemas = {
   ),
   candles: Type.Object(
     { ...subscribeCommon, channel: Type.Literal('candles'), mints, interval: Interval },
-    closed('subscribe candles', 'Candles of mints: the present one as trades come, at most twice a second, and each once it is over.'),
+    closed('subscribe candles', 'Candles of mints: the open candle after trades, at most twice a second, and each candle when it closes.'),
   ),
   orders: Type.Object(
     { ...subscribeCommon, channel: Type.Literal('orders') },
-    closed('subscribe orders', "Changes of the orders of the key's own, as they are stored."),
+    closed('subscribe orders', 'Changes of the orders of this API key, when they are stored.'),
   ),
 } as const satisfies Record<Channel, unknown>;
 
 export const unsubscribeSchemas = {
   newTokens: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('newTokens') },
-    closed('unsubscribe newTokens', 'Ends the channel.'),
+    closed('unsubscribe newTokens', 'Unsubscribes from the channel.'),
   ),
   migrations: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('migrations') },
-    closed('unsubscribe migrations', 'Ends the channel.'),
+    closed('unsubscribe migrations', 'Unsubscribes from the channel.'),
   ),
   trades: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('trades'), mints: Type.Optional(mints), accounts: Type.Optional(accounts) },
-    closed('unsubscribe trades', 'Ends these keys, or without keys the whole channel.'),
+    closed('unsubscribe trades', 'Unsubscribes from these keys; without keys, from the whole channel.'),
   ),
   prices: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('prices'), mints: Type.Optional(mints) },
-    closed('unsubscribe prices', 'Ends these mints, or without keys the whole channel.'),
+    closed('unsubscribe prices', 'Unsubscribes from these mints; without keys, from the whole channel.'),
   ),
   candles: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('candles'), mints: Type.Optional(mints), interval: Type.Optional(Interval) },
-    closed('unsubscribe candles', 'Ends these mints (without: all) at this interval (without: at every one).'),
+    closed(
+      'unsubscribe candles',
+      'Unsubscribes from these mints at this interval; without mints, from all; without an interval, at all intervals.',
+    ),
   ),
-  orders: Type.Object({ ...unsubscribeCommon, channel: Type.Literal('orders') }, closed('unsubscribe orders', 'Ends the channel.')),
+  orders: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('orders') },
+    closed('unsubscribe orders', 'Unsubscribes from the channel.'),
+  ),
 } as const satisfies Record<Channel, unknown>;
 
 export const AuthCommand = Type.Object(
   { id: Type.Optional(CommandId), op: Type.Literal('auth'), key: Type.String({ minLength: 1, maxLength: 512, description: 'API key.' }) },
-  closed('auth', 'Authenticates a connection whose handshake did not.'),
+  closed('auth', 'Authenticates the connection, if the handshake did not.'),
 );
 export const PingCommand = Type.Object({ id: Type.Optional(CommandId), op: Type.Literal('ping') }, closed('ping', 'Answered with `pong`.'));
 export const ListCommand = Type.Object(
@@ -124,11 +132,11 @@ export const ListCommand = Type.Object(
     after: Type.Optional(
       Type.String({
         maxLength: 128,
-        description: 'The topic after which to go on: `next` of the page before. Absent: from the beginning.',
+        description: '`next` of the previous page. Absent: the first page.',
       }),
     ),
   },
-  closed('list', 'Answered with the subscriptions of this connection, a page at a time.'),
+  closed('list', 'Returns the subscriptions of this connection, one page at a time.'),
 );
 
 export type AuthCommand = Static<typeof AuthCommand>;

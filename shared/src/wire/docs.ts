@@ -29,39 +29,39 @@ interface Shown {
 const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
   authTimeoutMs: 'Time for the first message to authenticate (ms)',
   messageBytes: 'Bytes of one message from a client',
-  cutMessageBytes: 'Bytes of one message beyond which the link is cut without a reply (1006)',
+  cutMessageBytes: 'Bytes of one message above which the connection is cut without a reply (1006)',
   keysPerCommand: 'Keys in one list of a command',
   sinceTopics: 'Topics in the map `since` of a command',
   listTopics: 'Topics in one page of `list`',
   subscriptionsPerConnection: 'Topics of one connection',
   snapshotTopics: 'Topics of a command with `snapshot`',
-  snapshotEvents: 'Retained events that a command with `snapshot` looks at',
-  workBurst: 'Work of a connection in a burst: bytes of commands and replies',
-  workPerSecond: 'Work of a connection that comes back each second',
-  keyWorkBurst: 'Work of all connections of one key in a burst',
-  keyWorkPerSecond: 'Work of all connections of one key that comes back each second',
+  snapshotEvents: 'Retained events that a command with `snapshot` searches',
+  workBurst: 'Work of a connection, burst: bytes of commands and replies',
+  workPerSecond: 'Work of a connection, per second',
+  keyWorkBurst: 'Work of all connections of one key, burst',
+  keyWorkPerSecond: 'Work of all connections of one key, per second',
   unauthenticatedWork: 'Work of a connection that has not authenticated',
-  unauthenticatedCommands: 'Commands of such a connection in a burst, and each second after it',
-  commandWork: 'Work of a command beside its bytes',
-  sinceWork: 'Work of a topic in `since` beside its bytes',
-  refusedIdBytes: 'Bytes up to which a command refused for its rate is read for its `id`',
-  rateRefusals: 'Refused commands without a pause before the close',
+  unauthenticatedCommands: 'Commands of such a connection: burst, and per second after it',
+  commandWork: 'Work of a command in addition to its bytes',
+  sinceWork: 'Work of a topic in `since` in addition to its bytes',
+  refusedIdBytes: 'Largest command (bytes) whose `id` is read if it is refused for its rate',
+  rateRefusals: 'Refused commands in a row after which the connection is closed',
   filtersPerKeyAndTopic: 'Different filters of one key on one topic of one gateway',
   unauthenticatedConnections: 'Connections of one gateway that have not authenticated',
   filterValues: 'Values in one list of a filter',
-  heartbeatTopics: 'Topics up to which a heartbeat names all',
+  heartbeatTopics: 'Topics up to which a heartbeat lists all of them',
   heartbeatMs: 'Time between heartbeats (ms)',
   pingAfterMs: 'Silence after which the client is pinged (ms)',
-  silentMs: 'Silence after which it is closed (ms)',
-  softBufferBytes: 'Bytes waiting for a client beyond which it is closed',
+  silentMs: 'Silence after which the client is disconnected (ms)',
+  softBufferBytes: 'Bytes waiting for a client above which it is disconnected',
   batchMs: 'Time for which events are collected into a batch (ms)',
   batchEvents: 'Events of one batch',
-  batchBytes: 'Bytes beyond which a batch is sent at once',
+  batchBytes: 'Bytes above which a batch is sent at once',
 };
 
 /**
- * The tables of REFERENCE.md, from the very schemas that the gateway checks with. Markdown; the same for the same schemas,
- * so that a comparison finds a stale document.
+ * The tables of REFERENCE.md as Markdown, made from the schemas that the gateway checks requests with. The output depends on the schemas
+ * only, so a comparison finds a stale document.
  */
 export function generateProtocolTables(): string {
   return [
@@ -118,7 +118,7 @@ function fieldTable(schema: TSchema): string {
   return table(['field', 'type', 'meaning'], rows);
 }
 
-/** A schema with a title is described by its own table. */
+/** The type of a value. A schema with a title has a table of its own. */
 function typeOf(schema: Shown): string {
   if (schema.title !== undefined) return schema.title;
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
@@ -136,7 +136,7 @@ function objectType({ properties, patternProperties }: Shown): string {
   return value === undefined ? 'object' : `map to ${typeOf(value)}`;
 }
 
-/** The field's own words, and those of its parts that have some. */
+/** The description of a field and of its parts. */
 function descriptionOf(schema: Shown): string {
   if (schema.title !== undefined) return '';
   const own = schema.description ?? '';
@@ -158,7 +158,7 @@ function channelTable(): string {
     const keys = [...channel.keys, ...(channel.interval === true ? ['interval'] : [])].map((key) => `\`${key}\``).join(', ');
     return [
       `\`${name}\``,
-      own ? "– (the key's own)" : keys === '' ? '–' : `${keys}${channel.all === true ? ', or none for all' : ''}`,
+      own ? '– (of this API key)' : keys === '' ? '–' : `${keys}${channel.all === true ? ', or none for all' : ''}`,
       topics.join(', '),
     ];
   });

@@ -5,10 +5,10 @@ import { OrderEvent } from './order-event.ts';
 
 export { commitments, venueNames, type Commitment, type VenueName } from './event-parts.ts';
 
-/** What every event carries. */
+/** Fields of every event. */
 const common = {
   id: EventId(
-    '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, where it was an inner one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`.',
+    '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`.',
   ),
   mint: Address('Mint of the token.'),
   quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
@@ -16,7 +16,7 @@ const common = {
   poolAddress: Address('The bonding curve or pool.'),
   signature: Nullable(Signature(), 'Signature of the transaction; null for a price read from an account change, and for a candle.'),
   slot: Type.Integer({ description: 'Slot.' }),
-  blockTime: Nullable(Type.Integer(), 'Unix seconds by the chain clock, null where not known.'),
+  blockTime: Nullable(Type.Integer(), 'Block time, Unix seconds; null if it is unknown.'),
   commitment: Type.Enum([...commitments], { description: 'Commitment at which the event was seen.' }),
   ts: Type.Object(
     {
@@ -28,7 +28,7 @@ const common = {
   late: Type.Optional(
     Type.Literal(true, {
       description:
-        'Present and true where it was not seen when it happened and was read from the history of the chain later: newer events of its topics may stand before it. Its values in SOL of another coin and in USD are by the price of the time when it was read.',
+        'Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading.',
     }),
   ),
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
@@ -36,19 +36,19 @@ const common = {
 
 export const Reserves = Type.Object(
   {
-    virtualBase: Raw('Base reserve that the price follows from.'),
-    virtualQuote: Raw('Quote reserve that the price follows from (virtual part included).'),
+    virtualBase: Raw('Base reserve that determines the price.'),
+    virtualQuote: Raw('Quote reserve that determines the price, with its virtual part.'),
     realBase: Raw('Base tokens that can be bought.'),
     realQuote: Raw('Quote coins held.'),
   },
   { additionalProperties: false, description: 'Reserves after the event.' },
 );
 
-const ReservesOrNull = Nullable(Reserves, 'Null where the price of the venue does not follow from reserves (concentrated liquidity).');
+const ReservesOrNull = Nullable(Reserves, 'Null if reserves do not determine the price of the venue (concentrated liquidity).');
 
 const priceQuote = Ui('Quote coins for one token.');
 const valuation = {
-  priceQuote: Nullable(priceQuote, 'Null where neither the reserves nor the amounts make a price; then there is no price event either.'),
+  priceQuote: Nullable(priceQuote, 'Null if neither the reserves nor the amounts give a price. There is no price event then.'),
   priceSol: Nullable(Ui('SOL for one token.')),
   priceUsd: Nullable(Ui('USD for one token.')),
   marketCapSol: Nullable(Ui('Price times supply, in SOL.')),
@@ -64,13 +64,13 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   ...common,
   side: Type.Enum(['buy', 'sell'], { description: "The taker's side." }),
   trader: Address('Wallet that traded.'),
-  feePayer: Nullable(Address('Fee payer of the transaction.'), 'Null where the source does not show it (logs).'),
-  baseAmount: Raw('Tokens through the pool, fees apart.'),
+  feePayer: Nullable(Address('Fee payer of the transaction.'), 'Null if the source does not show it (logs).'),
+  baseAmount: Raw('Tokens through the pool, without fees.'),
   baseDecimals: Type.Integer(),
-  quoteAmount: Raw('Quote coins through the pool, fees apart.'),
+  quoteAmount: Raw('Quote coins through the pool, without fees.'),
   quoteDecimals: Type.Integer(),
   tokenAmount: Ui('baseAmount in whole tokens.'),
-  solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null where the quote coin is not SOL.'),
+  solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null if the quote coin is not SOL.'),
   quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
   ...valuation,
   fees: Fees,
@@ -82,7 +82,7 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
 export const PriceEvent = event('price', 'A price tick, from a trade or from a change of the pool account.', {
   type: Type.Literal('price'),
   ...common,
-  source: Type.Enum(['trade', 'account'], { description: 'What moved the price.' }),
+  source: Type.Enum(['trade', 'account'], { description: 'What changed the price.' }),
   ...valuation,
   priceQuote,
   solUsd: Nullable(
@@ -94,7 +94,7 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
       },
       { additionalProperties: false },
     ),
-    'The SOL/USD price behind the USD numbers; null where unknown.',
+    'The SOL/USD price that the USD values use; null if it is unknown.',
   ),
   reserves: ReservesOrNull,
 });
@@ -110,12 +110,12 @@ const InitialBuy = Type.Object(
   { additionalProperties: false },
 );
 
-/** What the creation of a token says of it. */
+/** What a creation says about its token. */
 const creation = {
   name: Type.String({ description: 'As on chain.' }),
   symbol: Type.String({ description: 'As on chain.' }),
-  uri: Type.String({ description: 'Where its metadata is.' }),
-  creator: Address('Creator, who earns the creator fee.'),
+  uri: Type.String({ description: 'Address of its metadata.' }),
+  creator: Address('Creator, who receives the creator fee.'),
 } as const;
 const initialBuy = Nullable(InitialBuy, 'What the creating wallet bought in the same transaction.');
 const traits = {
@@ -138,13 +138,13 @@ export const NewTokenEvent = event('newToken', 'A token was created.', {
   ...traits,
 });
 
-const Link = (what: string) => Nullable(Type.String(), `${what} (http, https or ipfs); null where the document has none that is one.`);
+const Link = (what: string) => Nullable(Type.String(), `${what} (http, https or ipfs); null if the document has no valid one.`);
 
-/** Of a document behind a token's `uri`, what is shown. Its author is anybody: texts without control characters, bounded. */
+/** The published part of the document at a token's `uri`. Anyone can write it, so texts are bounded and without control characters. */
 export const metadataFields = {
   description: Nullable(
     Type.String({ maxLength: 1000 }),
-    'In the words of its author, without control characters; null where the document has none.',
+    'Text of the creator, without control characters; null if the document has none.',
   ),
   image: Link('Address of its image'),
   twitter: Link('Its page on X'),
@@ -154,7 +154,7 @@ export const metadataFields = {
 
 export const TokenMetadataEvent = event(
   'tokenMetadata',
-  'The document behind the `uri` of a new token is known. It carries of the creation what filters look at: a filter lets pass the metadata of just the tokens whose `newToken` it lets pass.',
+  'The document at the `uri` of a new token was read. The event repeats the fields of the creation that filters use, so a filter passes the metadata of exactly the tokens whose `newToken` it passes.',
   {
     type: Type.Literal('tokenMetadata'),
     ...common,
@@ -175,26 +175,26 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
   quoteDecimals: Type.Integer(),
   solAmount: Nullable(Ui('quoteAmount in SOL.')),
   migrationFee: Raw(
-    'Quote coins taken as the fee of the migration; 0 where the quote coin is not SOL: then the migrator pays the fee in lamports.',
+    'Quote coins that the fee of the migration takes. 0 if the quote coin is not SOL: the migrator then pays the fee in lamports.',
   ),
   ...valuation,
 });
 
-/** Prices and sums of one interval; the same in events and in answers. */
+/** Prices and sums of one interval. Events and answers use the same fields. */
 export const candleFields = {
-  start: Type.Integer({ description: 'When it begins, Unix seconds by the block times of its trades; a multiple of the interval.' }),
+  start: Type.Integer({ description: 'Begin of the interval, Unix seconds of block time; a multiple of the interval.' }),
   open: Ui('Quote coins for one token in the main pool after the first trade.'),
   high: Ui('Highest.'),
   low: Ui('Lowest.'),
   close: Ui('After the last trade.'),
-  openUsd: Nullable(Ui('USD for one token.'), 'Null where no trade had a price in USD; so the three below.'),
+  openUsd: Nullable(Ui('USD for one token.'), 'Null if no trade had a price in USD. This also holds for the next three fields.'),
   highUsd: Nullable(Ui('Highest.')),
   lowUsd: Nullable(Ui('Lowest.')),
   closeUsd: Nullable(Ui('After the last trade.')),
   volumeBase: Ui('Tokens traded, in all pools.'),
-  volumeQuote: Ui('The same in quote coins of the main pool.'),
-  volumeSol: Ui('The same in SOL, where its worth is known.'),
-  volumeUsd: Ui('The same in USD, where its worth is known.'),
+  volumeQuote: Ui('Volume in quote coins of the main pool.'),
+  volumeSol: Ui('Volume in SOL, as far as the value is known.'),
+  volumeUsd: Ui('Volume in USD, as far as the value is known.'),
   buys: Type.Integer({ minimum: 0, description: 'Buys, in all pools.' }),
   sells: Type.Integer({ minimum: 0, description: 'Sells, in all pools.' }),
   trades: Type.Integer({ minimum: 1, description: 'Both.' }),
@@ -202,21 +202,21 @@ export const candleFields = {
 
 export const CandleEvent = event(
   'candle',
-  'Trades of one mint in one interval. Of the same `start`, the newer event replaces the older. The fields that all events have are those of the main pool and of the last trade known of the mint.',
+  'Trades of one mint in one interval. A newer event with the same `start` replaces the older one. The common fields describe the main pool and the last known trade of the mint.',
   {
     type: Type.Literal('candle'),
     ...common,
     interval: Type.Enum([...candleIntervalNames], { description: 'Length of the interval.' }),
     ...candleFields,
     closed: Type.Boolean({
-      description: 'The interval is over. Should a trade of it come late, or be taken back, the candle comes again, with `closed` true.',
+      description: 'The interval is over. If one of its trades comes late or is retracted, the candle is sent again, with `closed` true.',
     }),
   },
 );
 
 export const RetractEvent = Type.Object(
-  { type: Type.Literal('retract'), id: EventId('Id of the event that a dead fork took back.') },
-  { additionalProperties: false, title: 'retract', description: 'An earlier event was on a fork that died.' },
+  { type: Type.Literal('retract'), id: EventId('Id of the retracted event.') },
+  { additionalProperties: false, title: 'retract', description: 'An earlier event is void, because its fork died.' },
 );
 
 export const eventSchemas = {
@@ -237,7 +237,7 @@ export type TokenMetadataEvent = Static<typeof TokenMetadataEvent>;
 export type MigrationEvent = Static<typeof MigrationEvent>;
 export type CandleEvent = Static<typeof CandleEvent>;
 export type RetractEvent = Static<typeof RetractEvent>;
-/** What happened on the market. */
+/** Events of the market. */
 export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | CandleEvent;
 export type StreamEvent = MarketStreamEvent | OrderEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;

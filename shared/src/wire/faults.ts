@@ -1,4 +1,4 @@
-/** The parts of a JSON schema by which faults are named. */
+/** The parts of a JSON schema that are needed to find faults. */
 export interface FaultSchema {
   readonly type?: string;
   readonly const?: unknown;
@@ -19,19 +19,19 @@ export interface FaultSchema {
   readonly pattern?: string;
 }
 
-/** Path (`filter.minSol`) to what is wrong there. */
+/** Path of a field (`filter.minSol`), to what is wrong. */
 type Faults = ReadonlyMap<string, string>;
 
-/** Faults named in one answer. More of them are left out, and not looked for. */
+/** The most faults in one answer. The search stops there. */
 const maxFaults = 16;
-/** Characters of a name that a client made up. */
+/** Longest part of an unknown name that a message repeats, characters. */
 const maxNameChars = 64;
 
 type Note = (path: string, what: string) => void;
 
 /**
- * Names what is wrong with a value, at most `maxFaults` and no further look beyond them. Of alternatives those of the value's
- * own type are meant, and of several the one that it comes closest to. Empty where nothing is found.
+ * Finds what is wrong with a value: at most `maxFaults`, empty if nothing is found. If the schema has alternatives, the value is compared
+ * with those of its own type, and the faults of the closest one are returned.
  */
 export function faultsOf(schema: FaultSchema, value: unknown): Faults {
   const found = new Map<string, string>();

@@ -16,7 +16,7 @@ const Part = (description: string) => Type.Optional(Type.String({ minLength: 1, 
 const common = {
   pool: OneOrMore(Venue, 'Venue, or any of several.'),
   quoteMint: OneOrMore(Address, 'Mint of the quote coin, or any of several.'),
-  commitment: Type.Optional(Type.Enum([...commitments], { description: 'Seen at this commitment or a higher one.' })),
+  commitment: Type.Optional(Type.Enum([...commitments], { description: 'The event was seen at this commitment or a higher one.' })),
 } as const;
 
 export const TradeFilter = Type.Object(
@@ -33,8 +33,8 @@ export const TradeFilter = Type.Object(
 export const NewTokenFilter = Type.Object(
   {
     creator: OneOrMore(Address, 'Creator, or any of several.'),
-    name: Part('Part of the name; upper and lower case are the same.'),
-    symbol: Part('Part of the symbol; upper and lower case are the same.'),
+    name: Part('Part of the name; case-insensitive.'),
+    symbol: Part('Part of the symbol; case-insensitive.'),
     minDevBuySol: Amount('The creating wallet bought for at least this many SOL.'),
     maxDevBuySol: Amount('The creating wallet bought for at most this many SOL; no purchase counts as 0.'),
     traits: Traits('The token has each of these special properties, for example `mayhemMode`.'),
@@ -45,7 +45,7 @@ export const NewTokenFilter = Type.Object(
 );
 
 export const PriceFilter = Type.Object(
-  { source: Type.Optional(Type.Enum(['trade', 'account'], { description: 'What moved the price.' })), ...common },
+  { source: Type.Optional(Type.Enum(['trade', 'account'], { description: 'What changed the price.' })), ...common },
   { additionalProperties: false, title: 'filter prices' },
 );
 
@@ -67,7 +67,7 @@ export type PriceFilter = Static<typeof PriceFilter>;
 export type MigrationFilter = Static<typeof MigrationFilter>;
 export type Filter = TradeFilter | NewTokenFilter | PriceFilter | MigrationFilter;
 
-/** Bounds that shut out every event, by the name of the field: such a subscription could never fire. */
+/** Bounds that no event can pass, by the name of the field. */
 export function impossibleBounds(filter: Filter): Readonly<Record<string, string>> {
   const faults: Record<string, string> = {};
   const { minSol, maxSol, minDevBuySol, maxDevBuySol } = filter as TradeFilter & NewTokenFilter;

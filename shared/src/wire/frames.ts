@@ -1,7 +1,7 @@
 /**
- * Frames around events that were encoded once, at their publisher: the event's bytes are copied, never read.
+ * Writes frames around events. The publisher has encoded each event once; its bytes are copied and never parsed.
  *
- * JSON: `{"topic":"…","seq":1,"prev":0,"data":…}`. MessagePack: the same map. `prev` only under a filter.
+ * JSON: `{"topic":"…","seq":1,"prev":0,"data":…}`. MessagePack: the same map. `prev` is present under a filter only.
  */
 export type Format = 'json' | 'msgpack';
 export const formats = ['json', 'msgpack'] as const satisfies readonly Format[];
@@ -32,24 +32,24 @@ export function frameHead(topic: string): FrameHead {
   };
 }
 
-/** An upper bound of the bytes of a topic's name in either form. */
+/** An upper bound for the bytes of a topic's name in either format. */
 export function nameBytes(head: FrameHead): number {
   return head.json.length;
 }
 
-/** Writes a topic's name alone, as a string in either form, and returns where it ends. */
+/** Writes the name of a topic as a string; returns the offset after it. */
 export function writeName(target: Buffer, at: number, head: FrameHead, format: Format): number {
   const [before, after] = format === 'json' ? jsonHead : msgpackHead;
   const bytes = head[format];
   return at + bytes.copy(target, at, before.length, bytes.length - after.length);
 }
 
-/** An upper bound of a frame's bytes. */
+/** An upper bound for the bytes of a frame. */
 export function frameBytes(head: FrameHead, data: Uint8Array): number {
   return head.json.length + data.length + overhead;
 }
 
-/** Writes one JSON frame at `at` and returns where it ends; `prev` null leaves it out. */
+/** Writes one JSON frame at offset `at`; returns the offset after it. Without `prev` if that is null. */
 export function writeJsonFrame(target: Buffer, at: number, head: FrameHead, seq: number, prev: number | null, json: Uint8Array): number {
   target.set(head.json, at);
   at += head.json.length;
@@ -67,7 +67,7 @@ export function writeJsonFrame(target: Buffer, at: number, head: FrameHead, seq:
   return at + 1;
 }
 
-/** Writes one MessagePack frame at `at` and returns where it ends; `prev` null leaves it out. */
+/** Writes one MessagePack frame at offset `at`; returns the offset after it. Without `prev` if that is null. */
 export function writeMsgpackFrame(
   target: Buffer,
   at: number,
@@ -100,7 +100,7 @@ export function writeDecimal(target: Buffer, at: number, value: number): number 
   return end;
 }
 
-/** An integer from 0 to 2^53. */
+/** Writes an integer from 0 to 2^53; returns the offset after it. */
 export function writeUnsigned(target: Buffer, at: number, value: number): number {
   if (value < 0x80) {
     target[at] = value;

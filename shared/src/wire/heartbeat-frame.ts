@@ -1,7 +1,7 @@
 import { nameBytes, writeDecimal, writeName, writeUnsigned, type Format, type FrameHead } from './frames.ts';
 
 const initialBytes = 16 * 1024;
-/** The bytes around the names: the message's own parts, and an epoch and two numbers of at most 16 digits for each position. */
+/** Bytes beside the names: the fixed parts of the message, and an epoch and two numbers of at most 16 digits for each position. */
 const overhead = 128;
 
 const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
@@ -10,10 +10,10 @@ const comma = 0x2c;
 const jsonOpen = latin1('{"op":"heartbeat","ts":');
 const jsonPositions = latin1(',"positions":{');
 const msgpackOpen = latin1('\x83\xa2op\xa9heartbeat\xa2ts');
-/** With the header of a `map 16`, whose count is known at the end. */
+/** With the header of a `map 16`, whose count is written at the end. */
 const msgpackPositions = latin1('\xa9positions\xde\x00\x00');
 
-/** The part of a position in front of its `seq`. */
+/** The part of a position before its `seq`. */
 interface EpochPart {
   readonly epoch: string;
   readonly json: Uint8Array;
@@ -29,8 +29,8 @@ function epochPart(epoch: string): EpochPart {
 }
 
 /**
- * Writes heartbeats position by position, out of the parts of their topics' frames: once a second each client's, with many topics, they
- * would cost more than the events if an object were made of each. At most 65,535 positions.
+ * Writes heartbeats position by position, from the fixed parts of the frames of their topics. Each client gets one every second, with many
+ * topics, so building an object for each would cost more than the events. At most 65,535 positions.
  */
 export class HeartbeatWriter {
   #buffer = Buffer.allocUnsafeSlow(initialBytes);
@@ -41,7 +41,7 @@ export class HeartbeatWriter {
   #count = 0;
   #epoch = epochPart('');
 
-  /** `batch`: as the only element of an array. */
+  /** Begins a message; with `batch`, it is the only element of an array. */
   begin(format: Format, batch: boolean, ts: number): void {
     this.#at = 0;
     this.#count = 0;
@@ -73,7 +73,7 @@ export class HeartbeatWriter {
     if (json) this.#buffer[this.#at++] = brace;
   }
 
-  /** The whole message; its bytes may be used until the next `begin`. */
+  /** Returns the whole message. Its bytes are valid until the next `begin`. */
   end(): Uint8Array {
     if (this.#format === 'msgpack') this.#buffer.writeUInt16BE(this.#count, this.#countAt);
     else {

@@ -1,4 +1,4 @@
-/** Intervals of candles that clients ask for, in seconds. */
+/** Intervals of candles, in seconds. */
 export const candleIntervals = {
   '1s': 1,
   '5s': 5,

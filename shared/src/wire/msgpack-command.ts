@@ -1,6 +1,6 @@
 /**
- * Reads one MessagePack value of a client: nil, booleans, numbers, strings, arrays, maps with string keys. Bounded by the
- * bytes that are there, so that a header that claims a billion elements costs nothing; everything else is refused.
+ * Reads one MessagePack value from a client: nil, booleans, numbers, strings, arrays, maps with string keys. Everything else is refused. The
+ * work is bounded by the bytes that are present, so a header that claims a billion elements costs nothing.
  */
 export type MsgpackOutcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
@@ -20,13 +20,13 @@ export function decodeMsgpackCommand(bytes: Uint8Array): MsgpackOutcome {
     const value = read(reader, 0);
     return reader.at === bytes.byteLength ? { ok: true, value } : { ok: false };
   } catch (error) {
-    // A length that points past the end: Buffer's own RangeError.
+    // Buffer throws a RangeError if a length points past the end.
     if (error instanceof Refused || error instanceof RangeError) return { ok: false };
     throw error;
   }
 }
 
-/** The value of `id` where it is the first field of a map, from a message's beginning; undefined elsewhere. */
+/** The value of `id` if it is the first field of the map, read from the beginning of a message; otherwise undefined. */
 export function firstMsgpackId(bytes: Uint8Array): unknown {
   const reader: Reader = { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), at: 1 };
   const head = bytes[0] ?? 0;

@@ -8,9 +8,9 @@ export const OrderEvent = Type.Object(
     type: Type.Literal('order'),
     id: Type.String({ description: '`<order id>:<version>`: unique.' }),
     ...orderFields,
-    slot: Nullable(Type.Integer({ minimum: 0 }), 'Slot of its block; null where no block is known.'),
-    blockTime: Nullable(Type.Integer(), 'Unix seconds by the chain clock, null where not known.'),
-    commitment: Nullable(Type.Enum([...commitments]), 'Commitment at which its block was seen; null where it is in none.'),
+    slot: Nullable(Type.Integer({ minimum: 0 }), 'Slot of its block; null if no block is known.'),
+    blockTime: Nullable(Type.Integer(), 'Block time, Unix seconds; null if it is unknown.'),
+    commitment: Nullable(Type.Enum([...commitments]), 'Commitment at which its block was seen; null if no block is known.'),
     ts: Type.Object(
       {
         received: Type.Integer({ description: 'When the change was stored, Unix microseconds.' }),
@@ -20,6 +20,6 @@ export const OrderEvent = Type.Object(
     ),
     simulated: Type.Optional(Type.Literal(true, { description: 'Present and true on the simulated chain.' })),
   },
-  { additionalProperties: false, title: 'order', description: "An order of the key's own changed.", examples: [orderEventExample] },
+  { additionalProperties: false, title: 'order', description: 'An order of this API key changed.', examples: [orderEventExample] },
 );
 export type OrderEvent = Static<typeof OrderEvent>;

@@ -3,9 +3,9 @@ import { errorTable, type ErrorCode } from '../errors/codes.ts';
 import { Address, Nullable, Raw, Ui, Venue } from './event-parts.ts';
 
 /**
- * The life of an order. It moves forward only: `accepted` → `simulated` → `submitted` → `processed` → `confirmed` → `finalized`;
- * out of any of the first states to `failed` (nothing can land, or it landed and failed), from `submitted` to `unknown` where nobody
- * answers and back to what is found out, and to `expired` once the message can no longer land.
+ * The states of an order. It only moves forward: `accepted` → `simulated` → `submitted` → `processed` → `confirmed` → `finalized`. From each
+ * state before `finalized` it can move to `failed` (it cannot land, or it landed and failed). From `submitted` it moves to `unknown` if no
+ * node answers, and from there to the state that is found out. It moves to `expired` once its message can no longer land.
  */
 export const orderStates = [
   'accepted',
@@ -32,12 +32,12 @@ const Signed = (description: string) =>
     description: `${description} Raw integer in its smallest unit, as a decimal string.`,
   });
 
-/** What ids of orders look like. */
+/** Form of the ids of orders. */
 export const orderIdPattern = '^ord_[0-9A-HJKMNP-TV-Z]{26}$';
 
 export const OrderStatus = Type.Enum([...orderStates], {
   description:
-    '`accepted`: stored, not sent yet. `simulated`: the signed bytes passed a simulation. `submitted`: on its way. `processed`, `confirmed`, `finalized`: in a block, by commitment. `failed`: refused before it was sent, or it landed and failed. `expired`: it can land no more. `unknown`: nobody answers who could tell, and it is being found out. `finalized`, `failed` and `expired` are ends.',
+    '`accepted`: stored, not sent yet. `simulated`: the signed bytes passed a simulation. `submitted`: sent to the chain. `processed`, `confirmed`, `finalized`: in a block with this commitment. `failed`: refused before it was sent, or it landed and failed. `expired`: it can no longer land. `unknown`: no node reports its state yet; sluice keeps asking. `finalized`, `failed` and `expired` are final.',
 });
 
 const OrderFill = Type.Object(
@@ -46,29 +46,31 @@ const OrderFill = Type.Object(
     baseAmount: Raw('Tokens traded.'),
     baseDecimals: Type.Integer(),
     baseUiAmount: Ui('baseAmount in whole tokens.'),
-    quoteAmount: Raw('Quote coins through the pool, fees apart.'),
+    quoteAmount: Raw('Quote coins through the pool, without fees.'),
     quoteDecimals: Type.Integer(),
     quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
-    traderQuoteAmount: Raw('Quote coins that the wallet paid (buy) or received (sell), all fees of the venue inside.'),
+    traderQuoteAmount: Raw('Quote coins that the wallet paid (buy) or received (sell), with all fees of the venue.'),
     traderQuoteUiAmount: Ui('traderQuoteAmount in whole quote coins.'),
     venueFees: Raw('Fees of the venue, in the quote coin.'),
     venueFeesUi: Ui('venueFees in whole quote coins.'),
-    price: Ui('Quote coins for one token, all fees of the venue inside.'),
+    price: Ui('Quote coins for one token, with all fees of the venue.'),
     networkFee: Raw('Base fee and priority fee, lamports.'),
     otherLamports: Signed(
-      'Rent of accounts that were made, less that of accounts that were closed, and tips, lamports; below 0 where more came back.',
+      'Rent of created accounts minus rent of closed accounts, plus tips, lamports. Negative if more was returned than paid.',
     ),
     slot: Type.Integer({ minimum: 0, description: 'Slot of the block.' }),
-    blockTime: Nullable(Type.Integer(), 'Unix seconds by the chain clock, null where not known.'),
+    blockTime: Nullable(Type.Integer(), 'Block time, Unix seconds; null if it is unknown.'),
   },
-  { ...closed, description: 'What the landed transaction did, read from the transaction itself.' },
+  { ...closed, description: 'What the transaction did, read from the landed transaction.' },
 );
 
 export const OrderFault = Type.Object(
   {
     code: Type.Enum(Object.keys(errorTable) as ErrorCode[], { description: 'From the table of errors.' }),
     message: Type.String({ description: 'For people.' }),
-    details: Type.Record(Type.String(), Type.Unknown(), { description: 'What the code says more, by the table of errors.' }),
+    details: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Further data; the table of errors shows the fields of each code.',
+    }),
   },
   closed,
 );
@@ -78,14 +80,17 @@ export const orderFields = {
   orderId: Type.String({ description: 'Id of the order.' }),
   version: Type.Integer({
     minimum: 1,
-    description: 'Counts the changes of the order: of two tellings the one with the higher version is the newer.',
+    description: 'Counts the changes of the order. The report with the higher version is the newer one.',
   }),
   kind: Type.Enum([...orderKinds], {
     description:
       '`lightning`: signed by a custodial wallet. `sent`: signed by the caller (`/transaction/send`). `paper`: filled against live state by the same quotes, and never sent.',
   }),
   status: OrderStatus,
-  side: Nullable(Type.Enum(['buy', 'sell']), 'Null where a transaction of the caller is no trade that is known here; so the five below.'),
+  side: Nullable(
+    Type.Enum(['buy', 'sell']),
+    "Null if the caller's transaction is not a known trade. This also holds for the next five fields.",
+  ),
   mint: Nullable(Address('Mint of the token.')),
   quoteMint: Nullable(Address('Mint of the quote coin; wrapped SOL for SOL.')),
   pool: Nullable(Venue, 'Venue that the order was built for.'),

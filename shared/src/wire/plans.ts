@@ -1,4 +1,4 @@
-/** Plans by name. What each of them grants is configuration: `shared/src/config/plans.ts`. */
+/** Names of the plans. Their limits are configuration: `shared/src/config/plans.ts`. */
 export const planNames = ['standard', 'premium', 'enterprise'] as const;
 export type PlanName = (typeof planNames)[number];
 

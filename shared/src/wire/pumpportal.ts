@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 
-/** The stream dialect of PumpPortal's clients: commands with `method`, answers with `message`, bare event objects. */
+/** The stream dialect of PumpPortal: commands with `method`, answers with `message`, and events as plain objects. */
 export const dialectMethods = [
   'subscribeNewToken',
   'subscribeTokenTrade',
@@ -13,7 +13,7 @@ export const dialectMethods = [
 ] as const;
 export type DialectMethod = (typeof dialectMethods)[number];
 
-/** Other fields than these are let pass: its clients send some. */
+/** Unknown fields are accepted, because its clients send some. */
 export const DialectCommand = Type.Object(
   {
     method: Type.Enum([...dialectMethods]),
@@ -23,7 +23,7 @@ export const DialectCommand = Type.Object(
 );
 export type DialectCommand = Static<typeof DialectCommand>;
 
-/** Acks, errors and notices: never `mint` or `txType` beside it, by which clients tell events. */
+/** Acknowledgements, errors and notices. They never have `mint` or `txType`, by which clients recognise events. */
 const DialectMessage = Type.Object({ message: Type.String() }, { additionalProperties: false, title: 'message' });
 export type DialectMessage = Static<typeof DialectMessage>;
 
@@ -41,10 +41,10 @@ export const dialectAcks: Readonly<Record<DialectMethod, string>> = {
 const Amount = Type.Number({ description: 'Whole coins, float64.' });
 const Optional = <T extends typeof Amount>(schema: T) => Type.Optional(schema);
 const tail = {
-  quoteMint: Type.Optional(Type.String({ description: 'Only where the quote coin is not SOL.' })),
+  quoteMint: Type.Optional(Type.String({ description: 'Present only if the quote coin is not SOL.' })),
   slot: Type.Integer({ description: 'Beyond PumpPortal.' }),
   blockUnixTime: Type.Optional(Type.Integer({ description: 'Beyond PumpPortal: seconds, where known.' })),
-  simulated: Type.Optional(Type.Literal(true, { description: 'Events of the simulated chain.' })),
+  simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
 } as const;
 
 export const DialectCreate = Type.Object(

@@ -15,8 +15,8 @@ const Position = Type.Object({ epoch: Type.String(), seq: Seq }, { additionalPro
 const JoinPosition = Type.Object(
   {
     epoch: Type.String(),
-    seq: Type.Integer({ minimum: 0, description: 'The next frame of the topic is this number plus one.' }),
-    recovered: Type.Boolean({ description: 'True: `since` was given, and everything after it follows.' }),
+    seq: Type.Integer({ minimum: 0, description: 'The next frame of the topic has this number plus one.' }),
+    recovered: Type.Boolean({ description: 'True if `since` was given and all later frames follow.' }),
   },
   { additionalProperties: false },
 );
@@ -39,8 +39,8 @@ export const SubscribedReply = Type.Object(
     op: Type.Literal('subscribed'),
     channel: Channel,
     accepted: Type.Array(Type.String(), { description: 'Keys that are followed from now on; empty for a channel without keys.' }),
-    rejected: Type.Array(RejectedKey, { description: 'Keys that are not, and why.' }),
-    positions: Type.Record(Type.String(), JoinPosition, { description: 'Topic to where its frames begin.' }),
+    rejected: Type.Array(RejectedKey, { description: 'Keys that are not followed, and why.' }),
+    positions: Type.Record(Type.String(), JoinPosition, { description: 'For each topic, the position where its frames begin.' }),
     snapshot: Type.Optional(
       Type.Array(SnapshotFrame, { description: 'With `snapshot`: the newest retained event of each topic that has one.' }),
     ),
@@ -52,8 +52,8 @@ export const UnsubscribedReply = Type.Object(
     id: CommandId,
     op: Type.Literal('unsubscribed'),
     channel: Channel,
-    removed: Type.Array(Type.String(), { description: 'Topics that end; no frame of them follows.' }),
-    positions: Type.Record(Type.String(), Position, { description: 'Where they ended, to come back with `since`.' }),
+    removed: Type.Array(Type.String(), { description: 'Topics that are no longer followed. No frame of them follows.' }),
+    positions: Type.Record(Type.String(), Position, { description: 'The last position of each topic, to resume with `since`.' }),
   },
   closed('unsubscribed', 'The reply to `unsubscribe`.'),
 );
@@ -65,12 +65,12 @@ export const SubscriptionsReply = Type.Object(
       Type.Object(
         {
           channel: Channel,
-          all: Type.Boolean({ description: 'The channel without keys.' }),
+          all: Type.Boolean({ description: 'Whether the channel is followed without keys.' }),
           mints: Keys,
           accounts: Keys,
           interval: Type.Optional(Type.Enum([...candleIntervalNames], { description: 'Of candles.' })),
           filter: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
-          commitment: Type.Optional(Type.Literal('confirmed', { description: 'Where it was asked for.' })),
+          commitment: Type.Optional(Type.Literal('confirmed', { description: 'Present if it was requested.' })),
         },
         { additionalProperties: false },
       ),
@@ -93,7 +93,7 @@ export const ErrorReply = Type.Object(
       { additionalProperties: false },
     ),
   },
-  closed('error', 'The reply to a command that was refused; `id` is null where the command could not be read.'),
+  closed('error', 'The reply to a refused command; `id` is null if the command could not be read.'),
 );
 export const Heartbeat = Type.Object(
   {
@@ -101,7 +101,10 @@ export const Heartbeat = Type.Object(
     ts: Type.Integer({ description: "The gateway's clock, Unix microseconds." }),
     positions: Type.Record(Type.String(), Position),
   },
-  closed('heartbeat', 'Every second: the newest `seq` of the topics of this connection (beyond 100 topics: of those that moved).'),
+  closed(
+    'heartbeat',
+    'Sent every second: the newest `seq` of the topics of this connection (with more than 100 topics: of those that changed).',
+  ),
 );
 export const Gap = Type.Object(
   {
@@ -120,19 +123,19 @@ export const Gap = Type.Object(
     slots: Type.Optional(
       Type.Object(
         { from: Type.Integer(), to: Type.Integer() },
-        { additionalProperties: false, description: 'Only with `unseen`: the slots, both included, of which something is missing.' },
+        { additionalProperties: false, description: 'Only with `unseen`: the first and the last slot in which something is missing.' },
       ),
     ),
     signatures: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Only with `unseen`: transactions known to be among what is missing, 16 at most. They need not be of this topic.',
+        description: 'Only with `unseen`: up to 16 transactions that are known to be missing. They may belong to other topics.',
       }),
     ),
   },
-  closed('gap', 'Frames `from`..`to` of the topic are gone and cannot be replayed.'),
+  closed('gap', 'Frames `from` to `to` of the topic are lost and cannot be replayed.'),
 );
 export const Draining = Type.Object(
-  { op: Type.Literal('draining'), reconnectWithinMs: Type.Integer({ description: 'Come back after a random part of this time.' }) },
+  { op: Type.Literal('draining'), reconnectWithinMs: Type.Integer({ description: 'Reconnect after a random part of this time.' }) },
   closed('draining', 'The gateway is about to restart; a close with 4012 follows.'),
 );
 export const EventFrame = Type.Object(
@@ -143,7 +146,7 @@ export const EventFrame = Type.Object(
       Type.Integer({
         minimum: 0,
         description:
-          'Only under a filter, and with `commitment` `confirmed`: the `seq` of the frame before this one that passed it. Nothing is missing while `prev` is not above the last `seq` known from a frame, a reply or a heartbeat.',
+          'Present under a filter, or with `commitment` `confirmed`: the `seq` of the previous frame that passed. Nothing is missing as long as `prev` is not higher than the last `seq` in a frame, a reply or a heartbeat.',
       }),
     ),
     data: Type.Unknown({ description: 'The event.' }),

@@ -1,8 +1,8 @@
 import { isCandleInterval, type CandleInterval } from './intervals.ts';
 
 /**
- * What a client subscribes to. `keys` says which keys narrow it; a topic is made from a channel and one key. `own`: the topic is made
- * from the API key of who subscribes, and nobody else follows it.
+ * The channels that a client can subscribe to. `keys` lists the kinds of keys that it accepts; a channel and a key make a topic. With `own`,
+ * the topic is made from the API key of the subscriber, so only its connections can follow it.
  */
 export const channels = {
   newTokens: { keys: [] },

@@ -7,7 +7,7 @@ export type Validated<T> =
   | { readonly ok: false; readonly fields: Readonly<Record<string, string>> };
 export type Validate<T> = (value: unknown) => Validated<T>;
 
-/** Compiles a schema to a check that names the wrong fields by their paths (`filter.minSol`) with what is wrong with each. */
+/** Compiles a schema to a check. Its faults are a map from the path of a wrong field (`filter.minSol`) to what is wrong. */
 export function validator<S extends TSchema>(schema: S): Validate<Static<S>> {
   const compiled = Compile(schema);
   return (value) => {

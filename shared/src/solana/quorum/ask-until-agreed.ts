@@ -7,7 +7,7 @@ export interface Question<T> {
   readonly ask: (endpoint: number) => Promise<T | null>;
   /** Whether both answers can be true. */
   readonly agree: (one: T, other: T) => boolean;
-  /** If nothing was answered for this long, one more endpoint is asked. */
+  /** If no answer arrives for this long, one more endpoint is asked. */
   readonly hedgeAfterMs: number;
   /** How long to wait for the others after the first answer; then they count as silent. */
   readonly othersWithinMs: number;

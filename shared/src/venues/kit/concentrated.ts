@@ -23,7 +23,7 @@ export function stateOfSqrtPrice(sqrtPrice: bigint, liquidity: bigint | null): P
   };
 }
 
-/** Average liquidity that a swap met: raw quote that moved, divided by the change of the square root. Null if the price did not move. */
+/** Average liquidity during a swap: the raw quote that moved, divided by the change of the square root. Null if the price did not change. */
 export function liquidityMet(quoteAmount: bigint, sqrtPriceBefore: bigint, sqrtPriceAfter: bigint): bigint | null {
   const way = sqrtPriceBefore > sqrtPriceAfter ? sqrtPriceBefore - sqrtPriceAfter : sqrtPriceAfter - sqrtPriceBefore;
   return way === 0n ? null : (quoteAmount << sqrtPriceBits) / way;

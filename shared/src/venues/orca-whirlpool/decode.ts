@@ -8,7 +8,7 @@ import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction,
 import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
 import { eventDiscriminators, ignoredEvents, swapInstructions } from './program.ts';
 
-/** A Whirlpool as its price needs it. */
+/** The fields of a Whirlpool account that prices and quotes need. */
 export interface Whirlpool {
   readonly mintA: string;
   readonly mintB: string;
@@ -19,7 +19,7 @@ export interface Whirlpool {
   readonly feeRate: number;
   /** Basis points of the fee. */
   readonly protocolFeeRate: number;
-  /** The fee rate moves with the trades: an oracle account beside the pool has its state. */
+  /** The fee rate changes with the trades. Its state is in a separate oracle account. */
   readonly adaptiveFee: boolean;
   /** Square root of raw B per raw A, times 2^64. */
   readonly sqrtPriceX64: bigint;
@@ -29,7 +29,7 @@ export interface Whirlpool {
 
 const oneX128 = 1n << 128n;
 
-/** Reads a Whirlpool account; null when the bytes are none. Never throws. */
+/** Reads a Whirlpool account; null if the bytes are not one. Never throws. */
 export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
   if (data.length < whirlpoolLength || !hasPrefix(data, whirlpoolDiscriminator)) return null;
   const view = viewOf(data);
@@ -55,7 +55,7 @@ export function whirlpoolPrice({ sqrtPriceX64 }: Pick<Whirlpool, 'sqrtPriceX64'>
   return quotient(sqrtPriceX64 ** 2n * 10n ** BigInt(decimalsA), oneX128 * 10n ** BigInt(decimalsB));
 }
 
-/** USDC for one SOL from a pool of that pair, in either order, correctly rounded; null for another pair, or without a price or liquidity behind it. */
+/** USDC for one SOL from a SOL/USDC pool, in either order, correctly rounded; null for another pair, or without a price or liquidity. */
 export function usdcPerSol(pool: Pick<Whirlpool, 'mintA' | 'mintB' | 'sqrtPriceX64' | 'liquidity'>): number | null {
   const { mintA, mintB, sqrtPriceX64, liquidity } = pool;
   if (sqrtPriceX64 === 0n || liquidity === 0n) return null;
@@ -76,13 +76,13 @@ function u128(view: DataView, at: number): bigint {
   return view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
 }
 
-/** The user of the swap; null if it is no instruction that swaps on this pool. */
+/** The user of the swap; null if the instruction is not a swap on this pool. */
 function userOf({ accounts, data }: EmittingInstruction, pool: string): string | null {
   const form = swapInstructions.find(({ discriminator }) => hasPrefix(data, discriminator));
   return form === undefined || !accounts.includes(pool) ? null : (accounts[form.user] ?? null);
 }
 
-/** The event names no rate: the rate is the share of the input, rounded. */
+/** The event contains no rates. A rate is the fee's share of the input, rounded. */
 function feesOf(lp: bigint, protocol: bigint, input: bigint, coin: Fee['coin']): Fee[] {
   const bpsOf = (amount: bigint): number => (input === 0n ? 0 : Number((amount * basisPoints + input / 2n) / input));
   return [
@@ -101,11 +101,11 @@ function decodeTraded(data: Uint8Array, emitting: EmittingInstruction | null, em
   const received = view.getBigUint64(traded.input, true) - view.getBigUint64(traded.inputTransferFee, true);
   const input = received - lp - protocol;
   const output = view.getBigUint64(traded.output, true);
-  if (direction > 1 || after === 0n || input < 0n) return malformed('Traded has a senseless field');
+  if (direction > 1 || after === 0n || input < 0n) return malformed('Traded has an invalid field');
   if (emitting === null) return { kind: 'incomplete' };
   const pool = encodeBase58(data, traded.pool, 32);
   const trader = userOf(emitting, pool);
-  if (trader === null) return malformed('Traded by an instruction that swaps on no such pool');
+  if (trader === null) return malformed('Traded was emitted by an instruction that is not a swap on its pool');
   const isSell = direction === 1;
   const [baseAmount, quoteAmount] = isSell ? [input, output] : [output, input];
   emit({

@@ -6,7 +6,7 @@ import { quoting } from './quote.ts';
 
 export { decodeWhirlpool, usdcPerSol, whirlpoolPrice } from './decode.ts';
 
-/** Orca Whirlpools. Prices move by swaps alone, and `Traded` shows each of them: no account is watched. */
+/** Orca Whirlpools. Only swaps change the price, and `Traded` shows each of them, so no account is watched. */
 export const orcaWhirlpool: Venue = {
   name: 'orca-whirlpool',
   programId,

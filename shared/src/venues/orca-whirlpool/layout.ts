@@ -1,5 +1,5 @@
 /**
- * Layouts by byte offsets, the eight of the discriminator included. Source: the program's published IDL (whirlpool 0.9.0) for the accounts;
+ * Layouts as byte offsets, including the eight bytes of the discriminator. Source: the program's published IDL (whirlpool 0.9.0) for the accounts;
  * recorded transactions for `Traded`; the program's source for `PoolInitialized`.
  */
 export const whirlpool = {
@@ -42,6 +42,6 @@ export const fixedTickArray = { start: 8, ticks: 12, tickLength: 113, net: 1, wh
 export const fixedTickArrayLength = 9988;
 export const fixedTickArrayDiscriminator: Uint8Array = Uint8Array.from([0x45, 0x61, 0xbd, 0xbe, 0x6e, 0x07, 0x42, 0xbb]);
 
-/** Tick array that grows: for each of 88 ticks a 0, or a 1 and the fields of the fixed form without `initialized`. */
+/** Tick array of a dynamic size: for each of 88 ticks a 0, or a 1 followed by the fields of the fixed form without `initialized`. */
 export const dynamicTickArray = { start: 8, whirlpool: 12, ticks: 60, tickLength: 113, net: 1 } as const;
 export const dynamicTickArrayDiscriminator: Uint8Array = Uint8Array.from([0x11, 0xd8, 0xf6, 0x8e, 0xe1, 0xc7, 0xda, 0x38]);

@@ -23,7 +23,7 @@ const basisPoints = 10_000n;
 /** Fee rates are hundredths of a basis point. */
 const ratePerBps = 100;
 
-/** A trade on a pool, with the token as A or as B. */
+/** Quotes a trade. The token is coin A or coin B of the pool. */
 function quoteSwap(state: SwapState, tokenIsA: boolean, { exact, amount }: QuotedTrade): QuoteOutcome {
   if (amount <= 0n) return quoteFault('too_small');
   if (amount > maxU64) return quoteFault('too_large');
@@ -54,7 +54,7 @@ function quoteSwap(state: SwapState, tokenIsA: boolean, { exact, amount }: Quote
   };
 }
 
-/** Rates of the whole input. */
+/** The fees, with rates relative to the whole input. */
 function feesOf({ feeRate, protocolFeeRate }: SwapState, lp: bigint, protocol: bigint, coin: Fee['coin']): readonly Fee[] {
   const ofProtocol = (feeRate * protocolFeeRate) / Number(basisPoints);
   const bps = (rate: number): number => Math.round(rate / ratePerBps);
@@ -69,7 +69,7 @@ function isSound({ tickSpacing, tick, sqrtPriceX64, feeRate, protocolFeeRate }: 
   return isPriced && tickSpacing > 0 && feeRate < 1_000_000 && protocolFeeRate <= Number(basisPoints);
 }
 
-/** Initialized ticks of the arrays, the lowest first. An array that does not exist has none. Null if an account is no array of this pool. */
+/** Initialized ticks of the arrays, the lowest first. An array that does not exist has none. Null if an account is not an array of this pool. */
 function ticksOf(pool: string, tickSpacing: number, arrays: readonly string[], accounts: AccountLookup): LiquidityTick[] | null {
   const ticks: LiquidityTick[] = [];
   for (const address of arrays) {
@@ -82,12 +82,12 @@ function ticksOf(pool: string, tickSpacing: number, arrays: readonly string[], a
   return ticks.toSorted((one, other) => one.tick - other.tick);
 }
 
-/** The pool's account says where the price is, and so which tick arrays a swap may pass: these are read in a second round. */
+/** The pool's account contains the current tick, from which the tick arrays of a swap follow. They are read in a second round. */
 function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: AccountLookup): OpenedPool {
   const data = ownedData(accounts, address, programId);
   const pool = data === null ? null : decodeWhirlpool(data);
   if (pool === null || (pool.mintA !== mint.address && pool.mintB !== mint.address)) return { kind: 'absent' };
-  if (!isSound(pool)) return malformed('the Whirlpool has a senseless field');
+  if (!isSound(pool)) return malformed('the Whirlpool has an invalid field');
   const tokenIsA = pool.mintA === mint.address;
   const shown = { address, quoteMint: tokenIsA ? pool.mintB : pool.mintA, curve: false, complete: false, reserves: null, build };
   if (pool.adaptiveFee) return { kind: 'open', pool: { ...shown, quote: () => quoteFault('unknown_fee') } };
@@ -100,8 +100,8 @@ function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: A
 }
 
 function build(): never {
-  throw new TypeError('No orders are sent to Whirlpools.');
+  throw new TypeError('Orders on Whirlpools are not supported.');
 }
 
-/** No settings: the pool's account has its own fee rates. */
+/** There are no settings accounts, because the pool's account contains its fee rates. */
 export const quoting: VenueQuoting = { settings: [], accountsOf: () => null, open };

@@ -6,17 +6,17 @@ const feeDenominator = 1_000_000n;
 const maxU128 = (1n << 128n) - 1n;
 const fraction = (1n << 64n) - 1n;
 
-/** A part of a swap in which the liquidity stays the same. All amounts are raw, prices square roots in Q64.64. */
+/** A part of a swap with constant liquidity. Amounts are raw; prices are square roots in Q64.64. */
 interface StepInput {
   readonly remaining: bigint;
   readonly feeRate: bigint;
   readonly liquidity: bigint;
   readonly sqrtPrice: bigint;
-  /** Where the step ends at the latest. */
+  /** The price at which the step ends at the latest. */
   readonly target: bigint;
-  /** `remaining` is what the trader gives; otherwise what the trader gets. */
+  /** `remaining` is what the trader pays; if false, what the trader receives. */
   readonly exactIn: boolean;
-  /** The trader gives A, and the price falls. */
+  /** The trader pays A, and the price falls. */
   readonly aToB: boolean;
 }
 
@@ -48,7 +48,7 @@ function amountOfB(one: bigint, other: bigint, liquidity: bigint, roundUp: boole
   return roundUp && (product & fraction) > 0n ? (amount === maxU64 ? null : amount + 1n) : amount;
 }
 
-/** The price behind an amount of A that comes in or goes out, rounded up: against the trader. Null if there is not so much. */
+/** The price after an amount of A came in or went out, rounded up, to the trader's disadvantage. Null if the pool does not have this much. */
 function priceAfterA(sqrtPrice: bigint, liquidity: bigint, amount: bigint, exactIn: boolean): bigint | null {
   if (amount === 0n) return sqrtPrice;
   const denominator = exactIn ? (liquidity << 64n) + amount * sqrtPrice : (liquidity << 64n) - amount * sqrtPrice;
@@ -57,7 +57,7 @@ function priceAfterA(sqrtPrice: bigint, liquidity: bigint, amount: bigint, exact
   return price < minSqrtPrice || price > maxSqrtPrice ? null : price;
 }
 
-/** The same of B, rounded down. */
+/** The same for B, rounded down. */
 function priceAfterB(sqrtPrice: bigint, liquidity: bigint, amount: bigint, exactIn: boolean): bigint | null {
   if (liquidity === 0n) return null;
   const way = divided(amount << 64n, liquidity, !exactIn);
@@ -65,9 +65,9 @@ function priceAfterB(sqrtPrice: bigint, liquidity: bigint, amount: bigint, exact
   return price < 0n || price > maxU128 ? null : price;
 }
 
-/** One step as the program does it. Null if the program would fail. */
+/** Computes one step like the program. Null if the program would fail. */
 export function swapStep({ remaining, feeRate, liquidity, sqrtPrice, target, exactIn, aToB }: StepInput): Step | null {
-  // The amount of the coin that the trade names is fixed; the amount of the other one follows. What comes in is rounded up.
+  // The trade fixes the amount of one coin; the other amount follows from it. Amounts that come in are rounded up.
   const fixesA = aToB === exactIn;
   const [fixedOf, otherOf] = fixesA ? [amountOfA, amountOfB] : [amountOfB, amountOfA];
   const toTarget = fixedOf(sqrtPrice, target, liquidity, exactIn);
@@ -81,7 +81,7 @@ export function swapStep({ remaining, feeRate, liquidity, sqrtPrice, target, exa
   if (fixed === null || other === null) return null;
   const amountIn = exactIn ? fixed : other;
   const amountOut = exactIn ? other : fixed < remaining ? fixed : remaining;
-  // The last step of an exact input takes all that is left: what rounding spares is fee.
+  // The last step of an exact input uses all of the rest: what rounding leaves over is fee.
   const fee = exactIn && !reaches ? remaining - amountIn : divided(amountIn * feeRate, feeDenominator - feeRate, true);
   return fee < 0n || fee > maxU64 ? null : { amountIn, amountOut, fee, sqrtPrice: next };
 }

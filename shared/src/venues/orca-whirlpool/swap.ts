@@ -3,7 +3,7 @@ import { swapStep } from './swap-step.ts';
 import { swapWay, type LiquidityTick } from './tick-arrays.ts';
 import { sqrtPriceOfTick } from './tick-math.ts';
 
-/** What a swap depends on. */
+/** Everything on which a swap depends. */
 export interface SwapState {
   readonly sqrtPriceX64: bigint;
   readonly liquidity: bigint;
@@ -17,17 +17,17 @@ export interface SwapState {
 
 interface SwapOrder {
   readonly amount: bigint;
-  /** `amount` is what the trader gives; otherwise what the trader gets. */
+  /** `amount` is what the trader pays; if false, what the trader receives. */
   readonly exactIn: boolean;
-  /** The trader gives A, and the price falls. */
+  /** The trader pays A, and the price falls. */
   readonly aToB: boolean;
 }
 
 interface Swapped {
-  /** What the trader gives, fees included. */
+  /** What the trader pays, fees included. */
   readonly amountIn: bigint;
   readonly amountOut: bigint;
-  /** Parts of the fee, in the coin that comes in. */
+  /** Parts of the fee, in the coin that the trader pays. */
   readonly lpFee: bigint;
   readonly protocolFee: bigint;
   readonly sqrtPrice: bigint;
@@ -36,7 +36,7 @@ interface Swapped {
 const basisPoints = 10_000n;
 const maxU128 = (1n << 128n) - 1n;
 
-/** The ticks at which the liquidity changes, in the order in which the swap meets them, and the one where the arrays end. */
+/** The ticks at which the liquidity changes, in the order of the swap, and the tick at the end of the arrays. */
 function ticksAhead({ tick: current, tickSpacing, ticks }: SwapState, aToB: boolean): LiquidityTick[] {
   const { starts, end } = swapWay(current, tickSpacing, aToB);
   if (starts.length === 0) return [];
@@ -45,8 +45,8 @@ function ticksAhead({ tick: current, tickSpacing, ticks }: SwapState, aToB: bool
 }
 
 /**
- * A swap as the program does it, step by step from one initialized tick to the next. A swap that needs more arrays than one swap takes, or
- * more than the pool has, is `too_large`.
+ * Computes a swap like the program, step by step from one initialized tick to the next. The result is `too_large` if the swap needs more
+ * arrays than one swap may use, or more coins than the pool has.
  */
 export function swap(state: SwapState, { amount, exactIn, aToB }: SwapOrder): Swapped | QuoteFault {
   const feeRate = BigInt(state.feeRate);

@@ -10,7 +10,7 @@ import {
 import { tickArrayAddress } from './program.ts';
 import { maxTick, minTick } from './tick-math.ts';
 
-/** A tick at which positions begin or end, and the liquidity that a rising price gains there. */
+/** A tick at which positions begin or end, with the liquidity that is added there if the price rises. */
 export interface LiquidityTick {
   readonly tick: number;
   readonly net: bigint;
@@ -18,22 +18,22 @@ export interface LiquidityTick {
 
 /** Ticks of one account. */
 const ticksPerArray = 88;
-/** Arrays that one swap passes at most. */
+/** The most arrays that one swap may use. */
 const arraysPerSwap = 3;
-/** Places whose addresses are remembered; the oldest are dropped first. */
+/** Cached results; the oldest are dropped. */
 const maxRemembered = 1_024;
 
-/** The arrays that a swap passes, by their first ticks, in the order in which it does; and the tick where they end. */
+/** The first ticks of the arrays that a swap uses, in its order, and the tick at which they end. */
 interface SwapWay {
   readonly starts: readonly number[];
   readonly end: number;
 }
 
-/** `aToB`: the price falls. The program takes fewer arrays at the ends of the scale. */
+/** `aToB`: the price falls. Near the lowest and the highest tick, there are fewer arrays. */
 export function swapWay(currentTick: number, tickSpacing: number, aToB: boolean): SwapWay {
   const span = ticksPerArray * tickSpacing;
   const base = Math.floor(currentTick / span) * span;
-  // A rising price looks for ticks above the current one, which the last ticks of an array do not have in it.
+  // A rising price needs the ticks above the current one. At the end of an array, they are in the next one.
   const first = !aToB && currentTick + tickSpacing >= base + span ? base + span : base;
   const starts: number[] = [];
   for (let at = 0; at < arraysPerSwap; at++) {
@@ -47,7 +47,7 @@ export function swapWay(currentTick: number, tickSpacing: number, aToB: boolean)
 
 const remembered = new Map<string, readonly string[]>();
 
-/** Addresses of all arrays that a swap in either direction may pass. Derived once for a pool and its place: six addresses take 0.6 ms. */
+/** Addresses of all arrays that a swap in either direction may use. The result is cached: six addresses take 0.6 ms. */
 export function tickArraysAround(pool: string, currentTick: number, tickSpacing: number): readonly string[] {
   const starts = [true, false].flatMap((aToB) => swapWay(currentTick, tickSpacing, aToB).starts);
   const unique = [...new Set(starts)].toSorted((one, other) => one - other);
@@ -70,7 +70,7 @@ interface TickArray {
   readonly ticks: readonly LiquidityTick[];
 }
 
-/** Reads a tick array of either form; null if the bytes are none. Never throws. */
+/** Reads a tick array of either form; null if the bytes are not one. Never throws. */
 export function decodeTickArray(data: Uint8Array, tickSpacing: number): TickArray | null {
   if (hasPrefix(data, fixedTickArrayDiscriminator)) return decodeFixed(data, tickSpacing);
   return hasPrefix(data, dynamicTickArrayDiscriminator) ? decodeDynamic(data, tickSpacing) : null;

@@ -117,8 +117,8 @@ function programAccountsOf(traded: TradedCurve, order: TradeOrder, isSol: boolea
 }
 
 /**
- * `buy_exact_quote_in_v2` (a sum to spend), `buy_v2` (tokens to get, or the rest of the curve) or `sell_v2`. Of a coin against SOL
- * the program moves lamports: no wrapped SOL is needed. Throws TypeError where an address of the order is none.
+ * Builds `buy_exact_quote_in_v2` (an amount to spend), `buy_v2` (tokens to receive, or the rest of the curve) or `sell_v2`. If the quote
+ * coin is SOL, the program moves lamports, so no wrapped SOL is needed. Throws TypeError if an address of the order is invalid.
  */
 export function buildCurveTrade(pool: TradedCurve, order: TradeOrder): BuiltTrade {
   const parties = partiesOf(pool, order);

@@ -11,11 +11,11 @@ import type { Json, JsonObject, SchemaShape } from './json.ts';
 import { errorList, type DocumentOptions } from './openapi.ts';
 import { componentName, SchemaBook } from './schema-book.ts';
 
-const about = `One WebSocket carries everything that happens in the token market, as it happens. Text frames are JSON, or with \`?format=msgpack\` binary ones MessagePack; with \`?batch=1\` every message of the server is an array of messages.
+const about = `One WebSocket delivers all events of the token market as they happen. Messages are JSON in text frames, or with \`?format=msgpack\` MessagePack in binary frames. With \`?batch=1\`, every message of the server is an array of messages.
 
-Every command has exactly one reply with its \`id\`. A frame's \`seq\` is that of the topic's frame before it plus one, on every gateway; what comes after it is the next, or a \`gap\`, or a close. With \`since\` a client that comes back gets what it missed. A refused handshake is a plain HTTP 400, 401, 403, 429 or 503 with the error body. Close codes from 4000 to 4499: come back; from 4500 to 4999: don't. Clients of PumpPortal are served on the same socket, in their own dialect.
+Every command has exactly one reply, with the same \`id\`. The \`seq\` of a topic counts up by one with each frame, the same on every gateway. After a frame comes the next one, a \`gap\`, or a close. A client that resumes with \`since\` gets the frames that it missed. A refused handshake is a plain HTTP 400, 401, 403, 429 or 503 with the error body. After a close code from 4000 to 4499, reconnect; after 4500 to 4999, do not. Clients of PumpPortal use the same socket in their own dialect.
 
-Actions are the server's: it receives commands, and sends replies, frames and notices.`;
+The actions in this document are those of the server: it receives commands, and sends replies, frames and notices.`;
 
 type Reply = keyof typeof replySchemas;
 const titleOf = (schema: TSchema): string => (schema as SchemaShape).title ?? '';
@@ -28,7 +28,7 @@ const commands: readonly { readonly schema: TSchema; readonly reply: Reply }[] =
   { schema: PingCommand, reply: 'pong' },
 ];
 
-/** The AsyncAPI 3.0 document of the stream; the same for the same schemas. */
+/** The AsyncAPI 3.0 document of the stream. It depends on the schemas only. */
 export function asyncApiDocument({ version }: Pick<DocumentOptions, 'version'>): JsonObject {
   const book = new SchemaBook();
   const messages = messagesOf(book);
@@ -36,7 +36,7 @@ export function asyncApiDocument({ version }: Pick<DocumentOptions, 'version'>):
     asyncapi: '3.0.0',
     info: { title: 'sluice stream', version, description: about, license: { name: 'Apache-2.0' } },
     defaultContentType: 'application/json',
-    servers: { plain: server('ws', 'Without TLS: on the loopback, or behind a proxy.'), tls: server('wss', 'With TLS.') },
+    servers: { plain: server('ws', 'Without TLS: on this machine, or behind a proxy.'), tls: server('wss', 'With TLS.') },
     channels: {
       stream: {
         address: '/api/data',
@@ -56,13 +56,13 @@ export function asyncApiDocument({ version }: Pick<DocumentOptions, 'version'>):
 
 const securitySchemes: JsonObject = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key with the scope `stream`, in the handshake.' },
-  query: { type: 'httpApiKey', in: 'query', name: 'api-key', description: 'The same key; addresses end up in logs.' },
+  query: { type: 'httpApiKey', in: 'query', name: 'api-key', description: 'The same key in the URL. Note that URLs are often logged.' },
   ticket: {
     type: 'httpApiKey',
     in: 'query',
     name: 'ticket',
     description:
-      'For browsers: `POST /api/ws-ticket` gives one, for one connection within 30 s. The other way is the command `auth` as first message.',
+      'For browsers: a ticket from `POST /api/ws-ticket`, for one connection within 30 s. Alternatively, send the command `auth` as the first message.',
   },
 };
 
@@ -83,7 +83,7 @@ function handshake(): JsonObject {
     query: {
       type: 'object',
       properties: {
-        format: { type: 'string', enum: [...formats], default: 'json', description: 'Of all messages of the server.' },
+        format: { type: 'string', enum: [...formats], default: 'json', description: 'Format of all messages of the server.' },
         batch: { type: 'string', enum: ['0', '1'], default: '0', description: 'With `1` every message is an array of messages.' },
       },
     },
@@ -159,7 +159,12 @@ function operations(): JsonObject {
       summary: 'Events of the topics that the connection follows.',
       messages: inChannel(Object.keys(eventSchemas).map(frameName)),
     },
-    notices: { action: 'send', channel, summary: 'What the gateway says by itself.', messages: inChannel(Object.keys(noticeSchemas)) },
+    notices: {
+      action: 'send',
+      channel,
+      summary: 'Messages that the gateway sends without a command.',
+      messages: inChannel(Object.keys(noticeSchemas)),
+    },
     dialectCommands: {
       action: 'receive',
       channel,

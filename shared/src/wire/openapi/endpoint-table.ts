@@ -1,6 +1,6 @@
 import type { EndpointSpec } from '../rest/endpoint.ts';
 
-/** The endpoints as a table of REFERENCE.md. Markdown; the same for the same endpoints. */
+/** The table of endpoints in REFERENCE.md, as Markdown. It depends on the endpoints only. */
 export function generateEndpointTable(endpoints: readonly EndpointSpec[]): string {
   const rows = endpoints.map((spec) => {
     const { method, path, bothForms, access, summary, errors, deprecated } = spec;

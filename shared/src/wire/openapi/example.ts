@@ -12,9 +12,8 @@ const textByName: Readonly<Record<string, string>> = {
 };
 
 /**
- * A value of a schema, the same for the same schema: the first of its own examples, else the least that it asks for, with values that
- * look like real ones.
- * `name` is the name of its field.
+ * An example of a schema: the first of its own examples, or else the smallest value that it allows, with realistic content. It depends on
+ * the schema and on `name`, the name of its field, only.
  */
 export function exampleOf(schema: SchemaShape, name = ''): Json {
   if (schema.examples !== undefined) return schema.examples[0] as Json;

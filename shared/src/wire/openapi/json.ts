@@ -1,8 +1,8 @@
-/** A part of a document, as JSON has it. */
+/** A value of JSON. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
 
-/** The parts of a JSON schema that the documents look at. */
+/** The parts of a JSON schema that the documents use. */
 export interface SchemaShape {
   readonly type?: string;
   readonly const?: unknown;

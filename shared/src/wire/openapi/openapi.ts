@@ -8,7 +8,7 @@ import { headerComponents, headersOf } from './headers.ts';
 import type { Json, JsonObject, SchemaShape } from './json.ts';
 import { SchemaBook } from './schema-book.ts';
 
-/** What a plan says that the documents tell. */
+/** The part of a plan that the documents show. */
 export interface PlanNote {
   readonly name: string;
   readonly requestsPerMinute: number;
@@ -22,11 +22,11 @@ export interface DocumentOptions {
   readonly plans: readonly PlanNote[];
 }
 
-const about = `Read and trade endpoints of a self-hosted gateway to Solana's token market. Bodies and answers are JSON in UTF-8; amounts are raw integers in decimal strings, with a UI number beside them for reading.
+const about = `HTTP API of a self-hosted gateway to Solana's token market, for reading and trading. Bodies and answers are JSON in UTF-8. Amounts are raw integers in decimal strings, and a UI number shows the same amount in whole coins.
 
-Every answer carries \`X-Request-Id\` and \`X-API-Version\`; every answer to a key carries its rate limit. \`GET\` endpoints answer \`HEAD\` too, and every path answers \`OPTIONS\`. Unknown parameters and fields are refused with \`INVALID_REQUEST\`, whose details name them. What is at no path is answered with \`NOT_FOUND\` (404), another method with \`METHOD_NOT_ALLOWED\` (405). What is deprecated says so in its headers, and works until its sunset.`;
+Every answer carries \`X-Request-Id\` and \`X-API-Version\`; every answer to a key carries its rate limit. \`GET\` endpoints answer \`HEAD\` too, and every path answers \`OPTIONS\`. Unknown parameters and fields are refused with \`INVALID_REQUEST\`, whose details list them. An unknown path gives \`NOT_FOUND\` (404), a wrong method \`METHOD_NOT_ALLOWED\` (405). Deprecated endpoints have headers for it, and work until their sunset.`;
 
-/** The OpenAPI 3.1 document of the endpoints; the same for the same endpoints and plans. */
+/** The OpenAPI 3.1 document of the endpoints. It depends on the endpoints and plans only. */
 export function openApiDocument(endpoints: readonly EndpointSpec[], options: DocumentOptions): JsonObject {
   const book = new SchemaBook();
   const errorSchema = book.of(ErrorAnswer);
@@ -54,7 +54,7 @@ export function openApiDocument(endpoints: readonly EndpointSpec[], options: Doc
           type: 'apiKey',
           in: 'query',
           name: 'api-key',
-          description: 'The same key where headers cannot be set; addresses end up in logs.',
+          description: 'The same key in the URL, for clients that cannot set headers. Note that URLs are often logged.',
         },
       },
     },
@@ -82,7 +82,7 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
       ? {}
       : {
           requestBody: {
-            // What has no field that must be there may be left out as a whole.
+            // A body without required fields may be absent.
             required: ((body as SchemaShape).required ?? []).length > 0,
             content: bodyContent(spec, body, book),
           },
@@ -108,7 +108,8 @@ const idempotencyParameter: JsonObject = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Chosen by the client, new for each operation that must happen once: the same key and body have the same outcome.',
+  description:
+    'Chosen by the client, different for each operation that must happen once. A repeated request with the same key and body has the same outcome.',
   schema: { type: 'string', minLength: 1, maxLength: maxIdempotencyKeyChars, pattern: '^[!-~]+$' },
   example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
 };
@@ -177,7 +178,7 @@ function errorExample(code: ErrorCode): JsonObject {
   };
 }
 
-/** The table of errors, as both documents carry it. */
+/** The table of errors, for both documents. */
 export function errorList(): Json {
   return (Object.keys(errorTable) as ErrorCode[]).map((code) => {
     const { status, retryable, message, closeCode } = errorTable[code];

@@ -1,22 +1,22 @@
 import type { TSchema } from 'typebox';
 import type { Json, JsonObject } from './json.ts';
 
-/** The TypeBox form of a map from any name to one schema. */
+/** The pattern that TypeBox uses for a map from any name to one schema. */
 const anyName = '^.*$';
 
 /**
- * The schemas of one document: a schema with a title is listed once among the components, and referenced elsewhere.
- * Throws where two different schemas have one name: a document would tell one of them for the other.
+ * The schemas of one document. A schema with a title is listed once among the components, and referenced elsewhere. Throws if two different
+ * schemas have the same name, because the document would show one instead of the other.
  */
 export class SchemaBook {
   readonly #components = new Map<string, Json>();
 
-  /** The schema with references in place of what has a title, itself among them. */
+  /** The schema, in which every schema with a title is replaced by a reference. This can be the schema itself. */
   of(schema: TSchema): JsonObject {
     return this.#convert(JSON.parse(JSON.stringify(schema)) as JsonObject);
   }
 
-  /** All that were asked for, by name. */
+  /** All referenced schemas, by name. */
   get components(): JsonObject {
     const names = [...this.#components.keys()].toSorted();
     return Object.fromEntries(names.map((name) => [name, this.#components.get(name)!]));

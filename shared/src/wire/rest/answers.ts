@@ -8,19 +8,22 @@ export const ErrorAnswer = Type.Object(
   {
     error: Type.Object(
       {
-        code: Type.Enum(codes, { description: 'From the table of errors; stays the same where the message changes.' }),
+        code: Type.Enum(codes, { description: 'From the table of errors. It stays the same even if the message changes.' }),
         message: Type.String({ description: 'For people.' }),
         retryable: Type.Boolean({ description: 'The same request may succeed later.' }),
-        details: Type.Record(Type.String(), Type.Unknown(), { description: 'What the code says more, by the table of errors.' }),
+        details: Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Further data; the table of errors shows the fields of each code.',
+        }),
       },
       { additionalProperties: false },
     ),
     errors: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'The same as texts, at the endpoints for clients of PumpPortal alone: code and message, then each wrong field.',
+        description:
+          'Only at the endpoints for clients of PumpPortal: the same error as texts, first code and message, then each wrong field.',
       }),
     ),
-    requestId: Type.String({ description: 'As in `X-Request-Id`; leads to the request in the log.' }),
+    requestId: Type.String({ description: 'The value of `X-Request-Id`, which identifies the request in the log.' }),
   },
   { additionalProperties: false, title: 'error' },
 );

@@ -10,7 +10,7 @@ export const openApiEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'documents',
-  summary: 'These endpoints as an OpenAPI 3.1 document.',
+  summary: 'The HTTP API as an OpenAPI 3.1 document.',
   answer: anything,
   errors: ['RATE_LIMIT'],
 });
@@ -22,7 +22,7 @@ export const asyncApiEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'documents',
-  summary: 'The stream as an AsyncAPI 3.0 document.',
+  summary: 'The stream API as an AsyncAPI 3.0 document.',
   answer: anything,
   errors: ['RATE_LIMIT'],
 });
@@ -34,7 +34,7 @@ export const docsEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'documents',
-  summary: 'Both as a page to read.',
+  summary: 'Both documents as a web page.',
   answer: null,
   contentType: 'text/html; charset=utf-8',
   errors: ['RATE_LIMIT'],

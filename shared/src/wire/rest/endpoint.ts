@@ -3,8 +3,8 @@ import type { ErrorCode } from '../../errors/codes.ts';
 import type { Scope } from '../plans.ts';
 
 /**
- * Who may call: `open` (anybody), `key` (any valid API key), or a key with this scope. A plan may withhold an endpoint
- * beside that, by its `id`.
+ * Who may call an endpoint: `open` (everyone), `key` (any valid API key), or keys with this scope. In addition, a plan can exclude an
+ * endpoint by its `id`.
  */
 export type Access = 'open' | 'key' | Scope;
 
@@ -13,48 +13,48 @@ export const maxIdempotencyKeyChars = 255;
 
 /** A deprecated endpoint works until its sunset; headers (RFC 9745, RFC 8594) and documents follow from this. */
 export interface Deprecation {
-  /** Since when it is deprecated, `2026-11-21`. */
+  /** First day of the deprecation, `2026-11-21`. */
   readonly since: string;
-  /** When it may go, at least 90 days later. */
+  /** The day from which it may be removed, at least 90 days later. */
   readonly sunset: string;
-  /** Path of what replaces it; null where nothing does. */
+  /** Path of its replacement; null if there is none. */
   readonly successor: string | null;
 }
 
-/** One endpoint of the HTTP interface: routing, checks, OpenAPI and the documents come from this alone. */
+/** One endpoint of the HTTP API. Routing, checks, OpenAPI and the documents are all made from it. */
 export interface EndpointSpec {
   /** The `operationId`, camelCase; plans name endpoints by it. */
   readonly id: string;
   readonly method: 'GET' | 'POST';
   /** `/token/info/{mint}`: a parameter is one whole segment. */
   readonly path: string;
-  /** It answers at `/api` + path as well. */
+  /** The endpoint is also served at `/api` + path. */
   readonly bothForms: boolean;
   readonly access: Access;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** Schemas of the parameters in the path and in the query: strings, checked and then converted (`readInteger`, say). */
+  /** Schemas of the parameters in the path and the query. They are strings, which are checked and then converted (for example by `readInteger`). */
   readonly params?: TObject;
   readonly query?: TObject;
-  /** JSON body; unknown fields are refused. */
+  /** Schema of the JSON body. Unknown fields are refused. */
   readonly body?: TObject;
-  /** The body may also come as `application/x-www-form-urlencoded`: all values are texts then, which `body` must allow. */
+  /** The body may also be `application/x-www-form-urlencoded`. All values are then strings, so `body` must allow strings. */
   readonly form?: true;
-  /** Several such bodies may come in one list, of a key whose plan has the batch forms. */
+  /** The body may also be a list of such bodies, if the plan of the key has `batch`. */
   readonly batch?: {
     readonly max: number;
-    /** JSON of a 200 to a list. */
+    /** JSON of the answer 200 to a list. */
     readonly answer: TSchema;
   };
-  /** The body of an error has `errors` as well: what went wrong, as texts in a list. */
+  /** The body of an error also has `errors`, a list of texts. */
   readonly errorList?: true;
-  /** It takes an `Idempotency-Key`. */
+  /** The endpoint accepts an `Idempotency-Key`. */
   readonly idempotent?: true;
-  /** JSON of a 200; null where it is no JSON (`contentType` says what). */
+  /** JSON of the answer 200; null if it is not JSON but `contentType`. */
   readonly answer: TSchema | null;
   readonly contentType?: string;
-  /** Codes of its own, beside those that any endpoint of its access can give. */
+  /** Error codes of this endpoint, in addition to those of all endpoints with the same access. */
   readonly errors: readonly ErrorCode[];
   readonly deprecated?: Deprecation;
 }
@@ -69,7 +69,7 @@ export type AnswerOf<E extends EndpointSpec> =
 
 type ListOrOne<T> = T | readonly T[];
 
-/** Keeps the static types of the schemas. */
+/** Returns the spec; it exists so that the static types of the schemas are inferred. */
 export function defineEndpoint<const E extends EndpointSpec>(spec: E): E {
   return spec;
 }

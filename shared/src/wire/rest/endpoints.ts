@@ -18,7 +18,7 @@ import { tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint } from './
 import { wsTicketEndpoint } from './ticket.ts';
 import { usageEndpoint } from './usage.ts';
 
-/** Every endpoint of the HTTP interface; a gateway serves exactly these. */
+/** All endpoints of the HTTP API. A gateway serves exactly these. */
 export const endpoints: readonly EndpointSpec[] = [
   statusEndpoint,
   liveEndpoint,

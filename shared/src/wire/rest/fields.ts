@@ -1,7 +1,7 @@
 import { Type, type TSchema } from 'typebox';
 import { venueNames } from '../events.ts';
 
-/** Parts that the answers of several endpoints are made of. */
+/** Fields that the answers of several endpoints share. */
 export const closed = { additionalProperties: false } as const;
 
 export const Raw = (description: string) =>
@@ -24,11 +24,11 @@ export const SolUsd = OrNull(
     },
     closed,
   ),
-  'The SOL/USD price behind the USD numbers; null where it is not known or older than 60 s: then they are null too, unless the quote coin is USDC.',
+  'The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC.',
 );
 
 /** Why there is no price. */
 export const priceNullReasons = ['no_market', 'no_liquidity', 'bus_down', 'no_ingest', 'ingest_blind', 'unknown'] as const;
 export type PriceNullReason = (typeof priceNullReasons)[number];
 export const priceNullMeaning =
-  '`no_market`: no supported venue trades it. `no_liquidity`: its pool is empty, or its curve is complete and the pool it moves to is not there yet. `bus_down`: this gateway has lost its link to ingest. `no_ingest`: no process reads the chain. `ingest_blind`: the one that should sees no node. `unknown`: its pool could not be read.';
+  '`no_market`: no supported venue trades the token. `no_liquidity`: its pool is empty, or its curve is complete and the new pool does not exist yet. `bus_down`: this gateway has lost its connection to ingest. `no_ingest`: no ingest process leads. `ingest_blind`: the leading ingest process reaches no node. `unknown`: its pool could not be read.';

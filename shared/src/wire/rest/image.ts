@@ -8,9 +8,9 @@ export const tokenImageEndpoint = defineEndpoint({
   bothForms: true,
   access: 'read',
   tag: 'token',
-  summary: 'The image that the off-chain metadata of one token names.',
+  summary: 'The image in the off-chain metadata of one token.',
   description:
-    'Fetched on request, and cached for a while. PNG, JPEG, GIF, WebP or AVIF by its bytes, at most 5 MB; the `Content-Type` of the answer says which. A token without such an image is `NOT_FOUND`; one whose image cannot be had now is `UPSTREAM_UNAVAILABLE`. What it shows is the word of its creator: anybody.',
+    'The image is fetched on request and cached for a while. It must be PNG, JPEG, GIF, WebP or AVIF (its bytes decide, and `Content-Type` shows the result) of at most 5 MB. `NOT_FOUND`: the token has no such image. `UPSTREAM_UNAVAILABLE`: the image cannot be fetched now. Anyone can create a token with any image, so do not trust its content.',
   params: Type.Object({ mint: Type.String({ description: 'Mint of the token, base58.' }) }, { additionalProperties: false }),
   answer: null,
   contentType: 'image/*',

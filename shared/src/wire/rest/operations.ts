@@ -20,33 +20,34 @@ const PartReports = Type.Record(
   Type.Object(
     {
       ok: Type.Boolean(),
-      reason: Type.Union([Type.String(), Type.Null()], { description: 'What is wrong with it; null where it is well.' }),
+      reason: Type.Union([Type.String(), Type.Null()], { description: 'What is wrong; null if the part works.' }),
     },
     closed,
   ),
   { description: 'The parts that the gateway needs: `bus`, `ingest`, `store`, `limits`, `chain`, `trading`.' },
 );
 const TradingRole = Type.Union([Type.Enum(['self', 'other']), Type.Null()], {
-  description: 'Which gateway holds the trading role: this one, or another, which gets the orders of this one. Null if that is unknown.',
+  description:
+    'The gateway that holds the trading role: this one, or another one, to which this one hands over its orders. Null if it is unknown.',
 });
 const step = (what: string) => latencies('Orders measured.', `${what}, microseconds, median.`);
 
 const Status = Type.Object(
   {
     name: Type.Literal('sluice'),
-    version: Type.String({ description: 'Of the program.' }),
-    apiVersion: Type.String({ description: 'Of the interface, as in `X-API-Version`.' }),
+    version: Type.String({ description: 'Version of sluice.' }),
+    apiVersion: Type.String({ description: 'Version of the API, as in `X-API-Version`.' }),
     node: Type.String({ description: 'Version of Node.js.' }),
     transport: Type.Union([Type.Enum(['uws', 'node']), Type.Null()], { description: 'What speaks HTTP.' }),
     startedAtMs: Count('Start of this gateway, Unix time in milliseconds.'),
     uptimeMs: Count('Time since then.'),
-    draining: Type.Boolean({ description: 'A restart is due: it takes no new connections.' }),
+    draining: Type.Boolean({ description: 'The gateway is about to restart and accepts no new connections.' }),
     lag: Type.Object(
       {
-        slots: Type.Union([Count('Slots that ingest is behind the newest that this gateway hears of.'), Type.Null()], {
-          description: 'Null where it hears of none itself.',
+        slots: Type.Union([Count('How many slots ingest is behind the newest slot that nodes report to this gateway.'), Type.Null()], {
+          description: 'Null if no node reports slots to this gateway.',
         }),
-        ms: Type.Union([Count('Time since ingest heard of a new slot, as of its last report.'), Type.Null()], {
+        ms: Type.Union([Count('Time since a node reported a new slot to ingest, as of the last report of ingest.'), Type.Null()], {
           description: 'Null if no ingest process reports it.',
         }),
       },
@@ -56,7 +57,7 @@ const Status = Type.Object(
     cluster: Type.Object(
       {
         simulated: Type.Union([Type.Boolean(), Type.Null()], {
-          description: 'The chain is simnet; null while no ingest process reports it.',
+          description: 'Whether the chain is simulated; null while no ingest process reports it.',
         }),
       },
       closed,
@@ -65,32 +66,32 @@ const Status = Type.Object(
       Type.Object(
         {
           endpoint: Type.Integer({ minimum: 1, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
-          offences: Count('Answers over HTTP since the start that were longer, or nested deeper, than any true one.'),
-          resting: Type.Boolean({ description: 'It sent such an answer, and is not asked for a while.' }),
-          restMs: Count('Time until it is asked again; 0 where it is not resting.'),
+          offences: Count('HTTP answers since the start that were longer, or more deeply nested, than any correct one can be.'),
+          resting: Type.Boolean({ description: 'Whether the endpoint is not used for a while, because it sent such an answer.' }),
+          restMs: Count('Time until it is used again; 0 if it is in use.'),
         },
         closed,
       ),
-      { description: 'The RPC endpoints of this gateway; none of their addresses.' },
+      { description: 'The RPC endpoints of this gateway, without their addresses.' },
     ),
     bus: Type.Object(
       {
         kind: Type.Enum(['in-process', 'redis']),
         linkUp: Type.Boolean(),
-        caughtUp: Type.Boolean({ description: 'The history was read whole.' }),
-        epoch: Type.Union([Type.String(), Type.Null()], { description: 'The run of numbers that positions count in.' }),
+        caughtUp: Type.Boolean({ description: 'Whether the history was read completely.' }),
+        epoch: Type.Union([Type.String(), Type.Null()], { description: 'The current epoch of positions.' }),
       },
       closed,
     ),
     stream: Type.Object(
       {
         connections: Count('Open stream connections.'),
-        topics: Count('Topics that somebody follows.'),
-        events: Count('Events taken from the bus.'),
+        topics: Count('Topics that clients follow.'),
+        events: Count('Events received from the bus.'),
         gaps: Count('Gaps reported to clients.'),
-        slowCloses: Count('Connections closed as too slow.'),
-        latencyUs: latencies('Events measured.', 'From publishing to sending, microseconds, median.'),
-        history: Type.Object({ entries: Count('Events retained for replays.'), bytes: Count('Their memory.') }, closed),
+        slowCloses: Count('Connections closed because the client was too slow.'),
+        latencyUs: latencies('Events measured.', 'Median time from publishing to sending, microseconds.'),
+        history: Type.Object({ entries: Count('Events retained for replays.'), bytes: Count('Their size in memory.') }, closed),
       },
       closed,
     ),
@@ -99,10 +100,10 @@ const Status = Type.Object(
         Type.Object(
           {
             open: Count('Orders that this gateway follows.'),
-            stored: Count('Orders stored by it since its start.'),
+            stored: Count('Orders that it stored since its start.'),
             finalized: Count('Orders that ended filled.'),
             failed: Count('Orders that ended failed.'),
-            expired: Count('Orders that can land no more.'),
+            expired: Count('Orders that expired.'),
             executionUs: Type.Object(
               {
                 quote: step('Quoting'),
@@ -110,17 +111,17 @@ const Status = Type.Object(
                 simulate: step('Simulating it'),
                 sign: step('Signing it'),
                 store: step('Storing the order durably'),
-                send: step('Handing the message to the nodes'),
+                send: step('Sending the message to the nodes'),
                 total: step('From the request to the answer'),
               },
-              { ...closed, description: 'Of the orders that were sent.' },
+              { ...closed, description: 'Latencies of the orders that were sent.' },
             ),
           },
           closed,
         ),
         Type.Null(),
       ],
-      { description: 'Execution of orders; null where this gateway does not trade.' },
+      { description: 'Execution of orders; null if this gateway does not trade.' },
     ),
     ingest: Type.Array(
       Type.Object(
@@ -143,7 +144,7 @@ export const statusEndpoint = defineEndpoint({
   bothForms: true,
   access: 'open',
   tag: 'operations',
-  summary: 'Versions, uptime, lag and the percentiles that the server measured itself.',
+  summary: 'Versions, uptime, lag, and latency percentiles measured by the server.',
   answer: Status,
   errors: [],
 });
@@ -155,7 +156,7 @@ export const liveEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'operations',
-  summary: 'The process lives.',
+  summary: 'Liveness: the process runs.',
   answer: Type.Object({ live: Type.Literal(true) }, closed),
   errors: [],
 });
@@ -167,10 +168,10 @@ export const readyEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'operations',
-  summary: 'The gateway may get traffic: every part that it needs works, and no restart is due.',
-  description: 'Where a part is ill the error has the same `parts` and `tradingRole` in its details.',
+  summary: 'Readiness: all parts of the gateway work, and it is not about to restart.',
+  description: 'If a part does not work, the details of the error have the same `parts` and `tradingRole`.',
   query: Type.Object(
-    { exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts, comma-separated, that may be ill: `ingest`, say.' })) },
+    { exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts to ignore, comma-separated, for example `ingest`.' })) },
     closed,
   ),
   answer: Type.Object({ ready: Type.Literal(true), parts: PartReports, tradingRole: TradingRole }, closed),
@@ -184,7 +185,7 @@ export const metricsEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'operations',
-  summary: "Metrics in Prometheus' text form, for callers on this machine; to others there is nothing here.",
+  summary: "Metrics in Prometheus' text format, for callers on this machine. Others get `NOT_FOUND`.",
   answer: null,
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
   errors: ['NOT_FOUND'],

@@ -5,11 +5,11 @@ import { closed, OrNull } from './fields.ts';
 import { slippageLimits } from './quote.ts';
 
 /**
- * Orders as PumpPortal's clients send them. Flags and numbers may be texts, as they are in forms. Which fields an action needs is read
- * behind the schema: the first fault reported is that an action is not supported, and not that its fields are missing.
+ * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields are checked after the schema, so that an
+ * unsupported action is reported first, and not its missing fields.
  */
 
-/** SOL that a buy may spend; percent; SOL. PumpPortal's own are wider than those of `/trade/*`. */
+/** `maxSol`: SOL that a buy may spend. `maxSlippage`: percent. `maxPriorityFee`: SOL. They are wider than those of `/trade/*`, like PumpPortal's. */
 export const pumpPortalLimits = { maxSol: 100, maxSlippage: 100, maxPriorityFee: 0.1, maxBatch: 5 } as const;
 
 const exampleMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
@@ -20,26 +20,26 @@ const Decimal = (description: string) =>
 const Text = (maxLength: number, description: string) => Type.Optional(Type.String({ minLength: 1, maxLength, description }));
 
 const order = {
-  action: Type.String({ minLength: 1, maxLength: 32, description: '`buy` or `sell`. Others, `create` say, are refused by name.' }),
-  mint: Text(128, 'Mint of the token, base58. Must be there.'),
+  action: Type.String({ minLength: 1, maxLength: 32, description: '`buy` or `sell`. Others, for example `create`, are refused.' }),
+  mint: Text(128, 'Mint of the token, base58. Required.'),
   amount: Decimal(
-    `How much, by \`denominatedInSol\`; of a sell also a part of what the wallet holds, as "100%". Must be there. A buy spends at most ${pumpPortalLimits.maxSol} SOL. Decimals beyond those of the coin are cut off.`,
+    `The amount, in the unit given by \`denominatedInSol\`. For a sell, also a part of the wallet's balance, for example "100%". Required. A buy spends at most ${pumpPortalLimits.maxSol} SOL. Decimals beyond those of the coin are ignored.`,
   ),
   denominatedInSol: Flag(
-    '`true`: `amount` is SOL, of a buy to spend with all fees inside, of a sell to receive with all fees off. `false`: it is tokens, exactly. Must be there unless `amount` is a percentage.',
+    '`true`: `amount` is SOL: what a buy spends with all fees, or what a sell gives after all fees. `false`: `amount` is the exact number of tokens. Required unless `amount` is a percentage.',
   ),
   slippage: Decimal(
-    `Percent that the price may move against the trader, 0 to ${pumpPortalLimits.maxSlippage}; ${slippageLimits.default} where it is not given.`,
+    `Percent that the price may move against the trader, 0 to ${pumpPortalLimits.maxSlippage}; default ${slippageLimits.default}.`,
   ),
   priorityFee: Decimal(
-    `Priority fee of the whole transaction in SOL, 0 to ${pumpPortalLimits.maxPriorityFee}. Left out: by the recent fees of the accounts that it writes, with a cap.`,
+    `Priority fee of the whole transaction in SOL, 0 to ${pumpPortalLimits.maxPriorityFee}. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap.`,
   ),
-  pool: Text(32, '`pump`, which it is where it is not given, `pump-amm` or `auto`. Venues that are not traded yet are refused by name.'),
-  skipPreflight: Flag('`true`: checks on the state at hand take the place of the simulation.'),
-  jitoOnly: Flag('`true` is refused at `/api/trade`: orders go to all nodes. Without meaning where the caller sends.'),
-  tokenMetadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Of `create`, which is not done here.' })),
-  isMayhemMode: Flag('Of `create`, which is not done here.'),
-  isCashback: Flag('Of `create`, which is not done here.'),
+  pool: Text(32, '`pump` (default), `pump-amm` or `auto`. Venues that are not supported for trading are refused.'),
+  skipPreflight: Flag('`true`: the order is checked against the known state instead of simulated.'),
+  jitoOnly: Flag('`true` is refused at `/api/trade`, because orders are sent to all nodes. It has no effect at `/api/trade-local`.'),
+  tokenMetadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'For `create`, which is not supported.' })),
+  isMayhemMode: Flag('For `create`, which is not supported.'),
+  isCashback: Flag('For `create`, which is not supported.'),
 } as const;
 
 const example = {
@@ -56,7 +56,7 @@ const PumpPortalBody = Type.Object(
   {
     publicKey: Text(
       64,
-      'Wallet that signs and pays. At `/api/trade` a custodial wallet, to be named unless the account of the key has exactly one. At `/api/trade-local` it must be there.',
+      'Wallet that signs and pays. At `/api/trade`: a custodial wallet, required unless the account of the key has exactly one. At `/api/trade-local`: required.',
     ),
     ...order,
   },
@@ -66,9 +66,9 @@ export type PumpPortalBody = Static<typeof PumpPortalBody>;
 
 export const PumpPortalAnswer = Type.Object(
   {
-    signature: OrNull(Type.String(), 'Signature of the transaction; null where the server trades on paper.'),
+    signature: OrNull(Type.String(), 'Signature of the transaction; null in paper trading.'),
     errors: Type.Array(Type.String(), {
-      description: 'Empty, unless an order is answered again (`Idempotency-Key`) that has failed meanwhile.',
+      description: 'Empty, except if a repeated `Idempotency-Key` returns an order that has failed since.',
     }),
     orderId: Type.String({ description: 'Leads to `GET /trade/orders/{id}`. Beyond PumpPortal.' }),
     status: OrderStatus,
@@ -79,7 +79,7 @@ export type PumpPortalAnswer = Static<typeof PumpPortalAnswer>;
 
 const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
 const differences =
-  'For clients of PumpPortal, unchanged but for the host. Errors are those of all endpoints, with their texts in `errors` beside them.';
+  'For clients of PumpPortal, which need only another host. Errors have the common form, and also the list of texts `errors`.';
 
 export const pumpPortalTradeEndpoint = defineEndpoint({
   id: 'pumpPortalTrade',
@@ -89,8 +89,8 @@ export const pumpPortalTradeEndpoint = defineEndpoint({
   access: 'trade',
   idempotent: true,
   tag: 'PumpPortal',
-  summary: "Buys or sells with a custodial wallet, by PumpPortal's body.",
-  description: `The same order as at \`/trade/buy\` and \`/trade/sell\`, with the same life. ${differences} A list of orders is refused.`,
+  summary: "Buys or sells with a custodial wallet; the body has PumpPortal's format.",
+  description: `It places the same order as \`/trade/buy\` and \`/trade/sell\`. ${differences} A list of orders is refused.`,
   body: PumpPortalBody,
   form: true,
   errorList: true,
@@ -105,8 +105,8 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
   bothForms: false,
   access: 'read',
   tag: 'PumpPortal',
-  summary: "The unsigned transaction of a buy or sell, by PumpPortal's body, as raw bytes.",
-  description: `The same transaction as at \`/transaction/buy\` and \`/transaction/sell\`; nothing is stored or sent. ${differences} A key is needed, in the header or as \`?api-key=\`, where PumpPortal asks for none. Of a list the answer is a JSON list of transactions in base58, in the same order, for a bundle of Jito's: they are quoted on the state of now and not simulated, for each may need what the one before it does; the \`priorityFee\` of the first, which must be there, is the tip of the bundle, and those of the others do not count.`,
+  summary: "The unsigned transaction of a buy or sell as raw bytes; the body has PumpPortal's format.",
+  description: `Returns the same transaction as \`/transaction/buy\` and \`/transaction/sell\`. Nothing is stored or sent. ${differences} Unlike PumpPortal, it requires a key, in the header or as \`?api-key=\`. For a list, the answer is a JSON list of transactions in base58, in the same order, for a Jito bundle. They are quoted against the current state and not simulated, because each may depend on the previous one. The \`priorityFee\` of the first is required and is the tip of the bundle; the others are ignored.`,
   body: PumpPortalBody,
   form: true,
   batch: {

@@ -6,27 +6,27 @@ import { Address, closed, Ms, OrNull, Raw, Slot, Ui, Venue } from './fields.ts';
 
 /** Whole quote coins that a buy may spend. */
 export const buyLimits = { min: 0.001, max: 100 } as const;
-/** Percent. */
+/** Slippage in percent. */
 export const slippageLimits = { min: 0.1, max: 50, default: 10 } as const;
 
 /** What a trade gives and costs; the same object in quotes and in the answers of trades. */
 export const QuoteObject = Type.Object(
   {
-    inAmount: Raw('What the trader gives: of a buy quote coins, all fees inside; of a sell tokens.'),
+    inAmount: Raw('What the trader pays: quote coins with all fees for a buy, tokens for a sell.'),
     inDecimals: Type.Integer(),
     inUiAmount: Ui('inAmount in whole coins.'),
-    outAmount: Raw('What the trader gets: of a buy tokens; of a sell quote coins, all fees off.'),
+    outAmount: Raw('What the trader receives: tokens for a buy, quote coins after all fees for a sell.'),
     outDecimals: Type.Integer(),
     outUiAmount: Ui('outAmount in whole coins.'),
-    minOut: Raw('Least that the slippage lets the trader get, rounded up.'),
+    minOut: Raw('The least that the trader receives at this slippage, rounded up.'),
     minOutUiAmount: Ui('minOut in whole coins.'),
-    maxIn: Raw('Most that the trader gives.'),
+    maxIn: Raw('The most that the trader pays.'),
     maxInUiAmount: Ui('maxIn in whole coins.'),
     price: Ui('Quote coins for one token on average, fees included.'),
     priceImpactPct: Type.Number({
       minimum: 0,
       description:
-        'How much worse than the price of the pool before it the trade is on average, fees apart; percent, rounded up to a hundredth.',
+        'How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths.',
     }),
     fees: Fees,
     feeTotal: Raw(
@@ -50,11 +50,11 @@ export const QuoteBody = Type.Object(
     mint: Type.String({ maxLength: 64, description: 'Mint of the token, base58.' }),
     amount: Type.Optional(
       Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
-        description: `Of a buy: whole quote coins to spend, all fees inside, ${buyLimits.min}–${buyLimits.max}: SOL, or, of a coin that trades against another coin, that one (say USDC). Of a sell: whole tokens, or a part of what \`publicKey\` holds, as "50%". A number has at most as many decimals as the coin, a percentage four.`,
+        description: `For a buy: quote coins to spend, with all fees, ${buyLimits.min}–${buyLimits.max}. This is SOL, or another coin (for example USDC) if the token trades against that. For a sell: tokens, or a part of the balance of \`publicKey\`, for example "50%". A number can have as many decimals as the coin, a percentage four.`,
       }),
     ),
     sellAll: Type.Optional(
-      Type.Boolean({ description: 'Sells all that `publicKey` holds in its associated token account; `amount` is then left out.' }),
+      Type.Boolean({ description: 'Sells the whole balance in the associated token account of `publicKey`. Omit `amount` then.' }),
     ),
     slippage: Type.Optional(
       Type.Number({
@@ -71,7 +71,7 @@ export const QuoteBody = Type.Object(
           'Venue. `auto` is the bonding curve until it is complete, then the pool with the best quote: most out for a fixed amount in, least in for a fixed amount out. A venue that is not quoted yet is refused.',
       }),
     ),
-    publicKey: Type.Optional(Address('Wallet that sells: needed for a percentage and for `sellAll`.')),
+    publicKey: Type.Optional(Address('Wallet that sells. Required for a percentage and for `sellAll`.')),
   },
   { ...closed, examples: [{ side: 'buy', mint: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', amount: 0.5 }] },
 );
@@ -87,11 +87,11 @@ export const QuoteAnswer = Type.Object(
     quote: QuoteObject,
     completesCurve: OrNull(
       Type.Boolean({ description: 'This buy takes the last tokens of the curve, which then moves to a pool.' }),
-      'Null where the venue is no curve.',
+      'Null if the venue has no curve.',
     ),
-    cut: Type.Boolean({ description: 'The curve has fewer tokens left than the sum would buy: only those are bought, for less.' }),
+    cut: Type.Boolean({ description: 'The curve has fewer tokens left than the amount could buy. Only these are bought, for less.' }),
     slot: Slot('Slot of the reserves.'),
-    ageMs: Ms('Age of the reserves: the time since they were asked for.'),
+    ageMs: Ms('Age of the reserves: the time since they were requested.'),
     feesSlot: Slot('Slot of the fee tables.'),
     feesAgeMs: Ms('Age of the fee tables.'),
   },
@@ -108,7 +108,7 @@ export const quoteEndpoint = defineEndpoint({
   tag: 'trading',
   summary: 'What a buy or sell would give now, without building a transaction.',
   description:
-    'Reckoned in the integers of the program, with the fees that the coin pays now. The rent of accounts that a first trade makes, the network fee and tips are not in it. Reserves are at most 400 ms old when they are reckoned with, fee tables 30 s.',
+    'Calculated with the integer arithmetic of the program and the current fees of the token. It does not contain the rent of accounts that a first trade creates, the network fee and tips. Reserves are at most 400 ms old, fee tables 30 s.',
   body: QuoteBody,
   answer: QuoteAnswer,
   errors: ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'NOT_FOUND', 'UPSTREAM_UNAVAILABLE'],

@@ -8,17 +8,17 @@ export const wsTicketEndpoint = defineEndpoint({
   bothForms: false,
   access: 'stream',
   tag: 'keys',
-  summary: 'A ticket with which a browser opens one stream without being shown the key.',
+  summary: 'A ticket with which a browser can open one stream without knowing the key.',
   description:
-    'Connect to `/api/data?ticket=TICKET` within the time given; it is good once, on any gateway, and void when the key is revoked. ' +
-    'The connection is one of the key, and counts as a request like any handshake.',
+    'Connect to `/api/data?ticket=TICKET` before it expires. It works once, on any gateway, and is void when the key is revoked. ' +
+    'The connection counts as a connection of the key, and its handshake as a request.',
   body: Type.Object(
     {
       address: Type.Optional(
         Type.String({
           minLength: 2,
           maxLength: 45,
-          description: 'The only IP address from which the ticket may be used, in place of those that the key is limited to.',
+          description: 'The only IP address that may use the ticket. It replaces the addresses to which the key is limited.',
         }),
       ),
     },
@@ -26,7 +26,7 @@ export const wsTicketEndpoint = defineEndpoint({
   ),
   answer: Type.Object(
     {
-      ticket: Type.String({ description: '43 characters that may stand in a URL as they are.' }),
+      ticket: Type.String({ description: '43 characters that need no escaping in a URL.' }),
       expiresInMs: Type.Integer({ minimum: 0 }),
     },
     { additionalProperties: false, title: 'ticket' },

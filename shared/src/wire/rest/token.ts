@@ -5,86 +5,91 @@ import { candleIntervalNames } from '../intervals.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Address, closed, Count, Ms, OrNull, priceNullMeaning, priceNullReasons, Raw, Slot, SolUsd, Ui, Venue } from './fields.ts';
 
-/** The mint in the path; anything else is refused with INVALID_MINT. */
+/** The mint in the path. A text that is not a mint is refused with INVALID_MINT. */
 const mintParams = Type.Object({ mint: Type.String({ description: 'Mint of the token, base58.' }) }, closed);
 
 const TransferFee = Type.Object(
   {
     bps: Type.Integer({ minimum: 0, description: 'Withheld from every transfer, basis points.' }),
-    maxFee: Raw('Most that one transfer pays.'),
-    nextBps: OrNull(Type.Integer({ minimum: 0 }), 'Set already for a later epoch; null where nothing else is set.'),
-    nextMaxFee: OrNull(Raw('Most that one transfer then pays.'), 'Null like `nextBps`.'),
-    nextEpoch: OrNull(Type.Integer({ minimum: 0 }), 'The first epoch in which it holds; null like `nextBps`.'),
-    configAuthority: OrNull(Address('May change the fee.'), 'Null: nobody may.'),
-    withdrawAuthority: OrNull(Address('May take what was withheld.'), 'Null: nobody may.'),
+    maxFee: Raw('The most that one transfer pays.'),
+    nextBps: OrNull(Type.Integer({ minimum: 0 }), 'Rate that is already set for a later epoch; null if there is none.'),
+    nextMaxFee: OrNull(Raw('The most that one transfer then pays.'), 'Null if `nextBps` is.'),
+    nextEpoch: OrNull(Type.Integer({ minimum: 0 }), 'The first epoch with the new rate; null if `nextBps` is.'),
+    configAuthority: OrNull(Address('May change the fee.'), 'Null: no one may.'),
+    withdrawAuthority: OrNull(Address('May withdraw the withheld fees.'), 'Null: no one may.'),
   },
   closed,
 );
 
 const Extensions = Type.Object(
   {
-    transferFee: OrNull(TransferFee, 'A fee is withheld from transfers; null where the mint has no such extension.'),
+    transferFee: OrNull(TransferFee, 'Fee that is withheld from transfers; null if the mint has no such extension.'),
     transferHook: OrNull(
       Type.Object(
         {
-          programId: OrNull(Address('Program called with every transfer, which it can refuse.'), 'Null: none now.'),
-          authority: OrNull(Address('May set the program.'), 'Null: nobody may.'),
+          programId: OrNull(Address('Program that every transfer calls. It can refuse the transfer.'), 'Null: currently none.'),
+          authority: OrNull(Address('May set the program.'), 'Null: no one may.'),
         },
         closed,
       ),
-      'Null where the mint has no such extension.',
+      'Null if the mint has no such extension.',
     ),
-    permanentDelegate: OrNull(Address('May move or burn the tokens of every holder.'), 'Null: nobody may.'),
+    permanentDelegate: OrNull(Address('May move or burn the tokens of every holder.'), 'Null: no one may.'),
     defaultAccountState: OrNull(
-      Type.Enum(['initialized', 'frozen'], { description: 'How new token accounts begin; `frozen` ones can neither receive nor send.' }),
-      'Null where the mint has no such extension.',
+      Type.Enum(['initialized', 'frozen'], {
+        description: 'State of new token accounts. A `frozen` account can neither receive nor send.',
+      }),
+      'Null if the mint has no such extension.',
     ),
     nonTransferable: Type.Boolean({ description: 'Tokens cannot be moved, only burned.' }),
     pausable: OrNull(
       Type.Object(
         {
-          paused: Type.Boolean({ description: 'No transfers, mints or burns now.' }),
-          authority: OrNull(Address('May pause and resume.'), 'Null: nobody may.'),
+          paused: Type.Boolean({ description: 'Whether transfers, mints and burns are paused now.' }),
+          authority: OrNull(Address('May pause and resume.'), 'Null: no one may.'),
         },
         closed,
       ),
-      'Null where the mint has no such extension.',
+      'Null if the mint has no such extension.',
     ),
     confidentialTransfer: Type.Boolean({ description: 'Amounts of transfers may be hidden.' }),
     interestBearing: OrNull(
       Type.Object(
         {
-          rateBps: Type.Integer({ description: 'Interest a year that UI amounts grow by, basis points; may be negative.' }),
-          authority: OrNull(Address('May set the rate.'), 'Null: nobody may.'),
+          rateBps: Type.Integer({ description: 'Yearly interest by which UI amounts grow, basis points; may be negative.' }),
+          authority: OrNull(Address('May set the rate.'), 'Null: no one may.'),
         },
         closed,
       ),
-      'UI amounts elsewhere may be shown with it; here they never are. Null where the mint has no such extension.',
+      'Other programs may display UI amounts with interest; sluice never does. Null if the mint has no such extension.',
     ),
     scaledUiAmount: OrNull(
       Type.Object(
         {
-          multiplier: Type.Number({ description: 'UI amounts elsewhere are multiplied by it; here they never are.' }),
-          authority: OrNull(Address('May set it.'), 'Null: nobody may.'),
+          multiplier: Type.Number({ description: 'Other programs multiply UI amounts by it; sluice never does.' }),
+          authority: OrNull(Address('May set it.'), 'Null: no one may.'),
         },
         closed,
       ),
-      'Null where the mint has no such extension.',
+      'Null if the mint has no such extension.',
     ),
-    closeAuthority: OrNull(Address('May close the mint once its supply is 0.'), 'Null: nobody may.'),
+    closeAuthority: OrNull(Address('May close the mint once its supply is 0.'), 'Null: no one may.'),
     others: Type.Array(Type.Integer({ minimum: 0 }), {
-      description: 'Types of extensions of the mint that stand in no field above and are no metadata, by their numbers in Token-2022.',
+      description: 'Other extensions of the mint, except metadata, by their type numbers in Token-2022.',
     }),
   },
-  { ...closed, description: 'What the mint can do to its holders. All null or false for SPL Token mints, which have no extensions.' },
+  {
+    ...closed,
+    description: 'Extensions of the mint that affect holders. All null or false for SPL Token mints, which have no extensions.',
+  },
 );
 
 const Window = Type.Object(
   {
     buys: Count('Buys.'),
     sells: Count('Sells.'),
-    volumeSol: Ui('SOL through the pools; of trades in another quote coin what that was worth in SOL, where it is known.'),
-    volumeUsd: Ui('USD through the pools; trades without a price in USD are not in it.'),
+    volumeSol: Ui('Volume in SOL. Trades in another quote coin count with their value in SOL, if it is known.'),
+    volumeUsd: Ui('Volume in USD, without trades that had no price in USD.'),
   },
   closed,
 );
@@ -95,44 +100,44 @@ const Windows = OrNull(
     {
       ...closed,
       description:
-        'Trades in all pools that are followed, by block time: of the minute under way and the 4, 59 or 1,439 before it. What happened before this installation followed the chain is not in it.',
+        'Trades in all followed pools, by block time: in the current minute and the 4, 59 or 1,439 minutes before it. Trades before this installation began to follow the chain are missing.',
     },
   ),
-  'Null where the record of trades cannot be read.',
+  'Null if the stored trades cannot be read.',
 );
 
 const OffChain = OrNull(
   Type.Object(metadataFields, closed),
-  'What the JSON behind `uri` says; null where it is not known (yet): the first question for it begins to fetch it.',
+  'Content of the JSON document at `uri`; null if it is not known yet. The first request starts to fetch it.',
 );
 
 export const TokenInfo = Type.Object(
   {
     mint: Address('Mint.'),
-    asOfMs: Ms('Unix time of this answer; all ages are by it. An answer may be given again for up to 250 ms.'),
-    simulated: Type.Optional(Type.Literal(true, { description: 'Present and true where the chain is the simulated one.' })),
-    name: OrNull(Type.String(), 'From the metadata in the mint, or of Metaplex, whichever the mint points to. Null where it has none.'),
+    asOfMs: Ms('Unix time of this answer. All ages are relative to it. An answer may be reused for up to 250 ms.'),
+    simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
+    name: OrNull(Type.String(), 'From the metadata that the mint points to: in the mint itself or of Metaplex. Null if there is none.'),
     symbol: OrNull(Type.String(), 'Like `name`.'),
-    uri: OrNull(Type.String(), 'Where the off-chain metadata is. Like `name`.'),
+    uri: OrNull(Type.String(), 'Address of the off-chain metadata. From the same source as `name`.'),
     metadataSource: OrNull(
-      Type.Enum(['token-2022', 'metaplex', 'event'], { description: '`event`: from the creation event; no account has it.' }),
-      'Where name, symbol and URI are from; null where there are none.',
+      Type.Enum(['token-2022', 'metaplex', 'event'], { description: '`event`: from the creation event, because no account has them.' }),
+      'Source of name, symbol and URI; null if there is none.',
     ),
-    updateAuthority: OrNull(Address('May change name, symbol and URI.'), 'Null where nobody may, or it is not known.'),
+    updateAuthority: OrNull(Address('May change name, symbol and URI.'), 'Null if no one may, or if it is unknown.'),
     offChain: OffChain,
     tokenProgram: Address('SPL Token or Token-2022.'),
     decimals: Type.Integer({ minimum: 0, maximum: 255 }),
     supply: Raw('Supply as of `chain`.'),
     supplyUi: Ui('Supply in whole tokens.'),
-    mintAuthority: OrNull(Address('May make more of it.'), 'Null: nobody may.'),
-    freezeAuthority: OrNull(Address('May freeze the accounts of holders.'), 'Null: nobody may.'),
+    mintAuthority: OrNull(Address('May mint more tokens.'), 'Null: no one may.'),
+    freezeAuthority: OrNull(Address('May freeze the accounts of holders.'), 'Null: no one may.'),
     extensions: Extensions,
     chain: Type.Object(
       { slot: Slot('Slot of the read.'), ageMs: Ms('Age of the read at `asOfMs`.') },
       {
         ...closed,
         description:
-          'When supply, authorities, extensions and metadata were read from the chain. While somebody asks, they are read again every minute.',
+          'When supply, authorities, extensions and metadata were read from the chain. They are read again every minute as long as there are requests.',
       },
     ),
     creator: OrNull(Address('Creator by the venue, who earns the creator fee.'), 'Null where it is not known.'),
@@ -145,45 +150,42 @@ export const TokenInfo = Type.Object(
       Venue(
         'Venue of the main pool: the bonding curve until it is complete, then the pool that it moved to; without either, the pool that traded last.',
       ),
-      'Null where no supported venue trades it.',
+      'Null if no supported venue trades it.',
     ),
-    poolAddress: OrNull(Address('The main pool or curve.'), 'Null like `venue`.'),
-    quoteMint: OrNull(Address('Its quote coin; wrapped SOL for SOL.'), 'Null like `venue`.'),
+    poolAddress: OrNull(Address('The main pool or curve.'), 'Null if `venue` is.'),
+    quoteMint: OrNull(Address('Its quote coin; wrapped SOL for SOL.'), 'Null if `venue` is.'),
     curve: OrNull(
       Type.Object(
         {
           poolAddress: Address('The bonding curve.'),
           progressPercent: OrNull(
             Type.Number({ minimum: 0, maximum: 100 }),
-            'Part of its tokens that was sold; null rather than stale, and where it is not known.',
+            'Part of its tokens that was sold; null if no current value is known.',
           ),
-          complete: Type.Boolean({ description: 'Everything was sold: it trades no more, the coin moves to a pool.' }),
+          complete: Type.Boolean({ description: 'All tokens are sold. The curve no longer trades, and the token moves to a pool.' }),
         },
         closed,
       ),
-      'Null where the token has no bonding curve.',
+      'Null if the token has no bonding curve.',
     ),
-    reserves: OrNull(Reserves, 'Of the main pool, raw integers; null rather than stale, and where they are not known.'),
+    reserves: OrNull(Reserves, 'Reserves of the main pool, raw integers; null if no current value is known.'),
     priceQuote: OrNull(
-      Ui('Quote coins for one token, by the reserves of the main pool.'),
-      'Null rather than stale: `priceNullReason` says why.',
+      Ui('Quote coins for one token, from the reserves of the main pool.'),
+      'Null if no current price is known; `priceNullReason` has the reason.',
     ),
-    priceSol: OrNull(Ui('SOL for one token.'), 'Null like `priceQuote`; also where the quote coin leads to no SOL.'),
-    priceUsd: OrNull(Ui('USD for one token, by the SOL/USD price of now.'), 'Null like `priceSol`, and where `solUsd` is.'),
-    priceNullReason: OrNull(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null where there is a price.'),
-    priceSlot: OrNull(Slot('Slot of the reserves behind the price.'), 'Null where there is no price.'),
-    priceAgeMs: OrNull(
-      Ms('Time since these reserves were reported, at `asOfMs`. They hold until the next trade.'),
-      'Null where there is no price.',
-    ),
+    priceSol: OrNull(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
+    priceUsd: OrNull(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
+    priceNullReason: OrNull(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null if there is a price.'),
+    priceSlot: OrNull(Slot('Slot of the reserves behind the price.'), 'Null if there is no price.'),
+    priceAgeMs: OrNull(Ms('Age of these reserves at `asOfMs`. They stay valid until the next trade.'), 'Null if there is no price.'),
     solUsd: SolUsd,
-    marketCapSol: OrNull(Ui('Price times supply, in SOL.'), 'Null where the price is.'),
-    marketCapUsd: OrNull(Ui('Price times supply, in USD.'), 'Null where the price is.'),
+    marketCapSol: OrNull(Ui('Price times supply, in SOL.'), 'Null if the price is.'),
+    marketCapUsd: OrNull(Ui('Price times supply, in USD.'), 'Null if the price is.'),
     liquiditySol: OrNull(
-      Ui('What the main pool holds of its quote coin and can pay out (no virtual reserves), in SOL.'),
-      'Null where it is not known.',
+      Ui('Quote coins that the main pool holds and can pay out (without virtual reserves), in SOL.'),
+      'Null if it is unknown.',
     ),
-    liquidityUsd: OrNull(Ui('The same in USD.'), 'Null where it is not known.'),
+    liquidityUsd: OrNull(Ui('The same in USD.'), 'Null if it is unknown.'),
     windows: Windows,
   },
   { ...closed, title: 'tokenInfo' },
@@ -198,8 +200,7 @@ export const tokenInfoEndpoint = defineEndpoint({
   access: 'read',
   tag: 'token',
   summary: 'One token: identity, supply, authorities, market, price, volumes.',
-  description:
-    'A number that is not known is null, never 0. A mint that no supported venue trades is answered too, with `venue` and prices null.',
+  description: 'An unknown number is null, never 0. For a mint that no supported venue trades, `venue` and the prices are null.',
   params: mintParams,
   answer: TokenInfo,
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
@@ -208,7 +209,9 @@ export const tokenInfoEndpoint = defineEndpoint({
 const Candle = Type.Object(
   {
     ...candleFields,
-    closed: Type.Boolean({ description: 'Its time is over by five seconds. A trade that arrives later still counts in it.' }),
+    closed: Type.Boolean({
+      description: 'The interval ended at least five seconds ago. A trade that arrives later still changes the candle.',
+    }),
   },
   closed,
 );
@@ -224,13 +227,13 @@ export const tokenCandlesEndpoint = defineEndpoint({
   bothForms: true,
   access: 'read',
   tag: 'token',
-  summary: 'Open, high, low, close and volume of one token, by interval.',
+  summary: 'Candles of one token: open, high, low, close and volume for each interval.',
   description:
-    'Oldest first. Intervals without a trade give no candle. Where more than `limit` lie between `from` and `to`, the newest of them are answered; ask for older ones with `to` set to the `start` of the first.',
+    'Oldest first. An interval without a trade has no candle. If there are more than `limit` between `from` and `to`, the newest are returned. For older ones, set `to` to the `start` of the first.',
   params: mintParams,
   query: Type.Object(
     {
-      interval: Type.Optional(Type.Enum(candleIntervalNames, { description: '`1m` where it is not given.' })),
+      interval: Type.Optional(Type.Enum(candleIntervalNames, { description: 'Default: `1m`.' })),
       from: Type.Optional(
         Type.Integer({ minimum: 0, maximum: 9_999_999_999, description: 'Unix seconds; candles that begin at or after it.' }),
       ),
@@ -238,14 +241,14 @@ export const tokenCandlesEndpoint = defineEndpoint({
         Type.Integer({
           minimum: 0,
           maximum: 9_999_999_999,
-          description: 'Unix seconds; candles that begin before it. Now where it is not given.',
+          description: 'Unix seconds; candles that begin before it. Default: now.',
         }),
       ),
       limit: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: candleLimits.max,
-          description: `Most candles; ${candleLimits.default} where it is not given.`,
+          description: `The most candles to return. Default: ${candleLimits.default}.`,
         }),
       ),
     },
@@ -273,10 +276,10 @@ export const tokenTradesEndpoint = defineEndpoint({
   query: Type.Object(
     {
       before: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 160, description: 'Id of a trade: only older ones. As `next` of the answer before.' }),
+        Type.String({ minLength: 1, maxLength: 160, description: 'Return only trades older than this id: `next` of the previous answer.' }),
       ),
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: tradeLimits.max, description: `Most trades; ${tradeLimits.default} where it is not given.` }),
+        Type.Integer({ minimum: 1, maximum: tradeLimits.max, description: `The most trades to return. Default: ${tradeLimits.default}.` }),
       ),
     },
     closed,
@@ -285,7 +288,7 @@ export const tokenTradesEndpoint = defineEndpoint({
     {
       mint: Address('Mint.'),
       trades: Type.Array(TradeEvent),
-      next: OrNull(Type.String(), '`before` for the trades behind these; null if no older ones are stored.'),
+      next: OrNull(Type.String(), 'Send it as `before` for the next, older trades; null if no older ones are stored.'),
     },
     { ...closed, title: 'tokenTrades' },
   ),

@@ -14,11 +14,11 @@ import {
   transactionExample,
 } from './trade-examples.ts';
 
-/** SOL. */
+/** Priority fee of a transaction, SOL. */
 const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
 /** Orders of one answer. */
 export const orderPageLimits = { default: 50, max: 200 } as const;
-/** Base64 of the longest transaction that is taken: 1,232 bytes, of version 1 4,096. */
+/** Base64 of the longest transaction: 1,232 bytes, or 4,096 in version 1. */
 const maxTransactionChars = 5_464;
 
 const RawText = (description: string) =>
@@ -26,7 +26,7 @@ const RawText = (description: string) =>
     Type.String({
       pattern: '^[0-9]+$',
       maxLength: 20,
-      description: `${description} Raw integer in its smallest unit, as a decimal string; the order obeys the tighter of it and what \`slippage\` gives.`,
+      description: `${description} Raw integer in its smallest unit, as a decimal string. The order obeys the stricter of this limit and \`slippage\`.`,
     }),
   );
 
@@ -45,7 +45,8 @@ const common = {
     Type.Number({
       minimum: priorityFeeLimits.min,
       maximum: priorityFeeLimits.max,
-      description: 'Priority fee of the whole transaction in SOL. Left out: by the recent fees of the accounts that it writes, with a cap.',
+      description:
+        'Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap.',
     }),
   ),
   pool: Type.Optional(
@@ -55,18 +56,19 @@ const common = {
         'Venue. `auto` is the bonding curve until it is complete, then the pool with the best quote: most out for a fixed amount in, least in for a fixed amount out. A venue that takes no orders yet is refused.',
     }),
   ),
-  maxIn: RawText('Most to give.'),
-  minOut: RawText('Least to get.'),
+  maxIn: RawText('The most to pay.'),
+  minOut: RawText('The least to receive.'),
   dryRun: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Quotes, builds, simulates, reports what the signing process would refuse, and sends nothing: no order is made.',
+      description:
+        'Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order.',
     }),
   ),
   skipSimulation: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Checks of balance, quote and account state on what is at hand take the place of the simulation.',
+      description: 'Checks balance, quote and accounts against the known state instead of a simulation.',
     }),
   ),
 } as const;
@@ -75,7 +77,7 @@ export const BuyBody = Type.Object(
   {
     ...common,
     amount: Type.Number({
-      description: `Whole quote coins to spend, all fees of the venue inside, ${buyLimits.min}–${buyLimits.max}: SOL, or, of a coin that trades against another coin, that one (say USDC). At most as many decimals as that coin has; what floating point leaves beyond them (0.1 + 0.2) is rounded off.`,
+      description: `Quote coins to spend, with all fees of the venue, ${buyLimits.min}–${buyLimits.max}. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; floating-point errors beyond them (0.1 + 0.2) are rounded away.`,
       minimum: buyLimits.min,
       maximum: buyLimits.max,
     }),
@@ -90,14 +92,14 @@ export const SellBody = Type.Object(
     amount: Type.Optional(
       Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
         description:
-          'Whole tokens, or a part of what `publicKey` holds in its associated token account, as "50%". A number has at most as many decimals as the coin, a percentage four.',
+          'Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four.',
       }),
     ),
     sellAll: Type.Optional(
       Type.Boolean({
         default: false,
         description:
-          'Sells all that `publicKey` holds in its associated token account, and closes the account; `amount` may then be left out.',
+          'Sells the whole balance in the associated token account of `publicKey`, and closes the account. `amount` is then optional.',
       }),
     ),
   },
@@ -114,17 +116,17 @@ export const OrderTiming = Type.Object(
     signMs: StepMs('Signing it.'),
     storeMs: StepMs('Storing the order.'),
     simulateMs: StepMs('Simulating it.'),
-    sendMs: StepMs('Handing it to the nodes.'),
+    sendMs: StepMs('Sending it to the nodes.'),
   },
-  { ...closed, description: "The server's own times, by step; a step that was not taken is not there." },
+  { ...closed, description: 'How long each step took on the server. Steps that did not happen are absent.' },
 );
 export type OrderTiming = Static<typeof OrderTiming>;
 
-/** What a trade is, in the answers of trades and of unsigned transactions. */
+/** Fields that describe the trade, in the answers of trades and of unsigned transactions. */
 const tradeFields = {
   side: Type.Enum(['buy', 'sell'], { description: "The taker's side." }),
   mint: Address('Mint.'),
-  pool: Venue('Venue that is traded on.'),
+  pool: Venue('Venue of the trade.'),
   poolAddress: Address('The bonding curve or pool.'),
   quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
   publicKey: Address('Wallet that signs and pays.'),
@@ -135,25 +137,25 @@ const Simulation = OrNull(
   Type.Object(
     {
       unitsConsumed: Type.Integer({ minimum: 0, description: 'Compute units.' }),
-      slot: Type.Integer({ minimum: 0, description: 'Slot of the state that it ran on.' }),
+      slot: Type.Integer({ minimum: 0, description: 'Slot of the state that the simulation used.' }),
     },
     closed,
   ),
-  'The simulation that was passed; null where there was none.',
+  'The simulation that the transaction passed; null if there was none.',
 );
 
 export const TradeAnswer = Type.Object(
   {
-    orderId: OrNull(Type.String(), 'Leads to `GET /trade/orders/{id}`; null of a `dryRun`.'),
+    orderId: OrNull(Type.String(), 'Id for `GET /trade/orders/{id}`; null for a `dryRun`.'),
     status: OrderStatus,
-    signature: OrNull(Type.String(), 'Signature of its transaction; null where nothing was signed.'),
+    signature: OrNull(Type.String(), 'Signature of its transaction; null if nothing was signed.'),
     ...tradeFields,
-    lastValidBlockHeight: OrNull(Type.Integer({ minimum: 0 }), 'Block height up to which it can land; null where nothing is sent.'),
+    lastValidBlockHeight: OrNull(Type.Integer({ minimum: 0 }), 'Block height up to which it can land; null if nothing is sent.'),
     simulation: Simulation,
-    error: OrNull(OrderFault, 'Why an order failed that was sent before and is answered again; null otherwise.'),
-    dryRun: Type.Optional(Type.Literal(true, { description: 'Present and true where nothing was sent because the request said so.' })),
+    error: OrNull(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
+    dryRun: Type.Optional(Type.Literal(true, { description: 'Present and true if nothing was sent because the request was a dry run.' })),
     paper: Type.Optional(
-      Type.Literal(true, { description: 'Present and true where nothing was sent because the server trades on paper.' }),
+      Type.Literal(true, { description: 'Present and true if nothing was sent because the server is in paper trading.' }),
     ),
     timing: OrderTiming,
   },
@@ -167,7 +169,7 @@ const TransactionAnswer = Type.Object(
     ...tradeFields,
     blockhash: Type.String({ description: 'Blockhash of the transaction, base58.' }),
     lastValidBlockHeight: Type.Integer({ minimum: 0, description: 'Block height up to which it can land.' }),
-    computeUnitLimit: Type.Integer({ minimum: 0, description: 'Compute units that it asks for.' }),
+    computeUnitLimit: Type.Integer({ minimum: 0, description: 'Compute units that it requests.' }),
     priorityFee: Raw('Priority fee that it offers, lamports.'),
     priorityFeeUi: Ui('The same in SOL.'),
     simulation: Simulation,
@@ -183,9 +185,9 @@ export const SendBody = Type.Object(
       minLength: 1,
       maxLength: maxTransactionChars,
       pattern: '^[A-Za-z0-9+/]+={0,2}$',
-      description: 'The signed transaction, base64. It is sent as it is, byte for byte.',
+      description: 'The signed transaction, base64. It is sent unchanged.',
     }),
-    skipSimulation: Type.Optional(Type.Boolean({ default: false, description: 'Sends it without a simulation before.' })),
+    skipSimulation: Type.Optional(Type.Boolean({ default: false, description: 'Sends the transaction without a simulation.' })),
   },
   closed,
 );
@@ -193,16 +195,16 @@ export type SendBody = Static<typeof SendBody>;
 
 export const SendAnswer = Type.Object(
   {
-    orderId: Type.String({ description: 'Leads to `GET /trade/orders/{id}`.' }),
+    orderId: Type.String({ description: 'Id for `GET /trade/orders/{id}`.' }),
     status: OrderStatus,
-    signature: Type.String({ description: 'Its first signature, by which the chain knows it.' }),
+    signature: Type.String({ description: 'Its first signature, which identifies it on the chain.' }),
     publicKey: Address('Its fee payer.'),
     lastValidBlockHeight: OrNull(
       Type.Integer({ minimum: 0 }),
-      'Block height up to which it is sent again, and after which it can land no more.',
+      'Block height up to which it is sent again. After it, it can no longer land.',
     ),
     simulation: Simulation,
-    error: OrNull(OrderFault, 'Why an order failed that was sent before and is answered again; null otherwise.'),
+    error: OrNull(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
     timing: OrderTiming,
   },
   { ...closed, title: 'send answer', examples: [sendExample] },
@@ -214,17 +216,17 @@ export const OrderObject = Type.Object(
     ...orderFields,
     genesisHash: OrNull(
       Type.String(),
-      'Genesis hash of the chain that it was made on; null where that was not stored. A server whose nodes are of another chain returns the order as it was last seen.',
+      'Genesis hash of the chain of the order; null if it was not stored. If the nodes of the server belong to another chain, it returns the last stored state of the order.',
     ),
-    quote: OrNull(QuoteObject, 'What was quoted; null where nothing was.'),
-    timing: OrNull(OrderTiming, 'Times of the request that made it; null where they are not known.'),
+    quote: OrNull(QuoteObject, 'The quote of the order; null if there was none.'),
+    timing: OrNull(OrderTiming, 'Timing of the request that placed it; null if it is unknown.'),
   },
   { ...closed, title: 'order state', examples: [orderExample] },
 );
 export type OrderObject = Static<typeof OrderObject>;
 
 const idempotent =
-  'With the header `Idempotency-Key` the same key and body give the same order for 24 hours, and for as long as it is open, also after a crash: the answer then describes the order as it is, and `Idempotency-Replayed: true` says so.';
+  'With the header `Idempotency-Key`, a request with the same key and body returns the same order for 24 hours, and as long as the order is open, also after a crash. The answer then has the current state of the order and the header `Idempotency-Replayed: true`.';
 const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
 const spending = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'] as const;
 
@@ -234,7 +236,7 @@ const trade = {
   access: 'trade',
   idempotent: true,
   tag: 'trading',
-  description: `Quotes, builds, simulates the message, signs what passed with a custodial wallet, stores and broadcasts it; the order is then followed to its end. No node is shown a signed message before its order is stored. ${idempotent}`,
+  description: `Quotes the trade, builds and simulates the transaction, signs it with a custodial wallet, stores the order and sends it. The order is then followed to its end. It is stored before any node receives the signed transaction. ${idempotent}`,
   answer: TradeAnswer,
   errors: [...refusals, ...spending],
 } as const;
@@ -260,7 +262,7 @@ const transaction = {
   access: 'read',
   tag: 'trading',
   description:
-    'A v0 transaction that any wallet can sign; nothing is stored or sent. It is simulated before it is handed out, without its signature, unless `skipSimulation` says otherwise.',
+    'Returns a v0 transaction that any wallet can sign. Nothing is stored or sent. It is simulated first, without its signature, unless `skipSimulation` is true.',
   answer: TransactionAnswer,
   errors: [...refusals, 'UPSTREAM_UNAVAILABLE'],
 } as const;
@@ -288,8 +290,8 @@ export const transactionSendEndpoint = defineEndpoint({
   access: 'trade',
   idempotent: true,
   tag: 'trading',
-  summary: 'Broadcasts a transaction that the caller signed, and follows it like an order.',
-  description: `Simulated first, without its signatures, which are verified here. The same transaction sent twice is one order. One with a durable nonce in place of its blockhash is refused. ${idempotent}`,
+  summary: 'Sends a transaction that the caller signed, and follows it like an order.',
+  description: `The signatures are verified, and the transaction is simulated first. The same transaction sent twice is one order. A transaction with a durable nonce instead of a blockhash is refused. ${idempotent}`,
   body: SendBody,
   answer: SendAnswer,
   errors: ['INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', ...spending],
@@ -302,8 +304,8 @@ export const orderEndpoint = defineEndpoint({
   bothForms: true,
   access: 'trade',
   tag: 'trading',
-  summary: "An order's state and its fill.",
-  description: 'Orders of the account that the key belongs to; of a key of the operator, those of this key.',
+  summary: 'State and fill of an order.',
+  description: 'A key reads the orders of its account. A key of the operator reads only its own orders.',
   params: Type.Object(
     { id: Type.String({ minLength: 1, maxLength: 64, examples: [exampleOrderId], description: 'Id of the order.' }) },
     closed,
@@ -320,14 +322,14 @@ export const orderPageEndpoint = defineEndpoint({
   access: 'trade',
   tag: 'trading',
   summary: 'A page of orders, newest first.',
-  description: 'Orders of the account that the key belongs to; of a key of the operator, those of this key.',
+  description: 'A key reads the orders of its account. A key of the operator reads only its own orders.',
   query: Type.Object(
     {
       before: Type.Optional(
         Type.String({
           pattern: orderIdPattern,
           examples: [exampleOrderId],
-          description: 'Id of an order: only older ones. As `next` of the answer before.',
+          description: 'Return only orders older than this id: `next` of the previous answer.',
         }),
       ),
       status: Type.Optional(Type.Enum([...orderStates], { description: 'Only orders in this state.' })),
@@ -335,7 +337,7 @@ export const orderPageEndpoint = defineEndpoint({
         Type.Integer({
           minimum: 1,
           maximum: orderPageLimits.max,
-          description: `Most orders; ${orderPageLimits.default} where it is not given.`,
+          description: `The most orders to return. Default: ${orderPageLimits.default}.`,
         }),
       ),
     },
@@ -344,7 +346,7 @@ export const orderPageEndpoint = defineEndpoint({
   answer: Type.Object(
     {
       orders: Type.Array(OrderObject),
-      next: OrNull(Type.String(), '`before` for the orders behind these; null where there are no older ones.'),
+      next: OrNull(Type.String(), 'Send it as `before` for the next, older orders; null if there are none.'),
     },
     { ...closed, title: 'tradeOrders', examples: [{ orders: [orderExample], next: null }] },
   ),

@@ -11,27 +11,27 @@ export const Usage = Type.Object(
     key: Type.Object(
       {
         id: Type.String(),
-        prefix: Type.String({ description: 'How the key begins: all of it that is ever shown again.' }),
+        prefix: Type.String({ description: 'The part of the key that is not secret.' }),
         label: Type.Union([Type.String(), Type.Null()]),
         scopes: Type.Array(Type.Enum([...scopes])),
-        ipRanges: Type.Array(Type.String(), { description: 'Addresses (CIDR) from which the key may be used; empty: from anywhere.' }),
+        ipRanges: Type.Array(Type.String(), { description: 'Addresses and CIDR ranges that may use the key; empty: any.' }),
         expiresAtMs: Type.Union([Type.Integer(), Type.Null()], {
-          description: 'When the secret that was shown ends, Unix time in milliseconds; null where it does not end by itself.',
+          description: 'When the secret of this request expires, Unix time in milliseconds; null if it does not expire.',
         }),
       },
       closed,
     ),
     plan: Type.Object(
       { name: Type.Enum([...planNames]), ...planFields },
-      { ...closed, description: 'What the plan grants, with what is set for this key alone.' },
+      { ...closed, description: 'The limits of the plan, with those that were set for this key.' },
     ),
     requests: Type.Object(
       {
-        remaining: Count('Requests that would be admitted now, after this one.'),
-        resetMs: Count('Time until the whole burst is there again.'),
+        remaining: Count('Requests that would be accepted now, after this one.'),
+        resetMs: Count('Time until the whole burst is available again.'),
         counted: Type.Enum(['shared', 'local'], {
           description:
-            '`shared`: over all gateways together. `local`: against the share of this gateway, while the others cannot be asked.',
+            '`shared`: counted on all gateways together. `local`: counted on this gateway against its share, while the gateways cannot count together.',
         }),
       },
       closed,
@@ -39,7 +39,7 @@ export const Usage = Type.Object(
     stream: Type.Object(
       {
         connections: Count('Open connections of the key on this gateway.'),
-        subscriptions: Count('Topics that they follow, once for each connection.'),
+        subscriptions: Count('Topics of these connections; a topic counts once for each connection.'),
       },
       closed,
     ),
@@ -54,8 +54,8 @@ export const usageEndpoint = defineEndpoint({
   bothForms: true,
   access: 'key',
   tag: 'keys',
-  summary: "The key's plan, its limits, and what is left of them.",
-  description: 'It counts as a request like any other.',
+  summary: 'Plan and limits of the key, and what is left of them.',
+  description: 'The request itself counts like any other.',
   answer: Usage,
   errors: [],
 });
