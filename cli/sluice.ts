@@ -56,7 +56,6 @@ function overview(): string {
     ...commands.map((command) => `  ${command.name.padEnd(9)} ${command.summary}`),
     '',
     'Help: sluice <command> --help, for example sluice keys create --help. All commands accept --json.',
-    ,
   ].join('\n');
 }
 

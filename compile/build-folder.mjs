@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { sourceFiles, sourceFolders } from './programs.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Holds a folder for each build and `current`, a link to the one that is run. */
+/** Contains a folder for each build, and `current`, a link to the build in use. */
 export const buildsFolder = join(root, '.build');
 const current = join(buildsFolder, 'current');
-/** Of the sources in it: `path size time` a line, and the digest of all. */
+/** Describes the sources of a build: a line `path size time` for each, and the digest of all. */
 const manifestName = 'manifest.json';
 
 /** @typedef {{ readonly digest: string, readonly sources: string }} Manifest */
 
-/** Every source, one a line, with its size and the time of its last change. */
+/** All sources, one a line, with size and time of the last change. */
 export function listSources() {
   const lines = [...sourceFiles, ...sourceFolders.flatMap(filesIn)].toSorted().map((path) => {
     const { size, mtimeMs } = lstatSync(`${root}/${path}`);
@@ -31,7 +31,7 @@ function filesIn(folder) {
   });
 }
 
-/** What the build of these sources is called. @param {string} sources */
+/** The name of the build of these sources. @param {string} sources */
 export function digestOf(sources) {
   const hash = createHash('sha256');
   for (const line of sources.split('\n')) {
@@ -42,7 +42,7 @@ export function digestOf(sources) {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** The manifest of a build; null: there is no such build. @param {string} folder @returns {Manifest | null} */
+/** The manifest of a build; null if there is no such build. @param {string} folder @returns {Manifest | null} */
 function manifestOf(folder) {
   try {
     return JSON.parse(readFileSync(join(folder, manifestName), 'utf8'));
@@ -52,26 +52,26 @@ function manifestOf(folder) {
   }
 }
 
-/** Writes the manifest whole. @param {string} folder @param {Manifest} manifest */
+/** Writes the manifest atomically. @param {string} folder @param {Manifest} manifest */
 export function writeManifest(folder, manifest) {
   const draft = join(folder, `${manifestName}.${process.pid}`);
   writeFileSync(draft, JSON.stringify(manifest), { mode: 0o644 });
   renameSync(draft, join(folder, manifestName));
 }
 
-/** Folder of the build that is run; null: nothing was compiled yet. */
+/** Folder of the build in use; null if nothing was compiled yet. */
 export function currentBuild() {
   try {
     return join(buildsFolder, readlinkSync(current));
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null;
     if (hasCode(error, 'EINVAL'))
-      throw new Error(`${current} is no link. Remove the folder ${buildsFolder}; it is made again.`, { cause: error });
+      throw new Error(`${current} is not a link. Remove the folder ${buildsFolder}; the next start creates it again.`, { cause: error });
     throw error;
   }
 }
 
-/** From now on this build is run. @param {string} name */
+/** Selects the build to use. @param {string} name */
 export function setCurrent(name) {
   const draft = join(buildsFolder, `current.${process.pid}`);
   rmSync(draft, { force: true });
@@ -79,28 +79,28 @@ export function setCurrent(name) {
   renameSync(draft, current);
 }
 
-/** Whether the build that is run was compiled from the sources as they are. */
+/** Whether the build in use was compiled from the current sources. */
 export function isFresh() {
   const folder = currentBuild();
   const manifest = folder === null ? null : manifestOf(folder);
   if (folder === null || manifest === null) return false;
   const sources = listSources();
   if (manifest.sources === sources) return true;
-  // Copied, unpacked or checked out again: other times, and perhaps the same content.
+  // After copying, unpacking or a checkout, the times differ, but the content may be the same.
   if (digestOf(sources) !== manifest.digest) return false;
   checkOwner(folder);
   try {
     writeManifest(folder, { ...manifest, sources });
   } catch (error) {
-    // Another user's installation: it is looked through at each start.
+    // Another user installed it, so the manifest cannot be updated, and the content is compared at each start.
     if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS')) throw error;
   }
   return true;
 }
 
 /**
- * Refuses a build that somebody else could have made or changed: all of it must belong to root or to the user of this process,
- * be open for writing to its owner alone, and be no link. @param {string} folder
+ * Refuses a build that another user could have created or changed: everything in it must belong to root or to the user of this process, be
+ * writable for its owner only, and not be a link. @param {string} folder
  */
 export function checkOwner(folder) {
   checkPath(buildsFolder, 'folder');
@@ -112,14 +112,14 @@ export function checkOwner(folder) {
 export function checkPath(path, kind) {
   const stats = lstatSync(path);
   const uid = process.getuid?.() ?? 0;
-  if (!(kind === 'folder' ? stats.isDirectory() : stats.isFile())) throw new Error(`${path} is not a ${kind}. ${howToMend}`);
+  if (!(kind === 'folder' ? stats.isDirectory() : stats.isFile())) throw new Error(`${path} is not a ${kind}. ${remedy}`);
   if (stats.uid !== uid && stats.uid !== 0) {
-    throw new Error(`${path} belongs to the user ${stats.uid}, and this process runs as ${uid}. ${howToMend}`);
+    throw new Error(`${path} belongs to the user ${stats.uid}, and this process runs as ${uid}. ${remedy}`);
   }
-  if ((stats.mode & 0o022) !== 0) throw new Error(`${path} can be written by others (mode ${modeOf(stats)}). ${howToMend}`);
+  if ((stats.mode & 0o022) !== 0) throw new Error(`${path} can be written by others (mode ${modeOf(stats)}). ${remedy}`);
 }
 
-const howToMend = `Nothing in it is run. Remove it (rm -rf ${buildsFolder}); the next start compiles the project again.`;
+const remedy = `It is not used. Remove it (rm -rf ${buildsFolder}); the next start compiles the project again.`;
 
 /** @param {import('node:fs').Stats} stats */
 function modeOf({ mode }) {

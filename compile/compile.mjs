@@ -18,16 +18,16 @@ import { ForeignCodeError, checkMachineCode, checkOrigin, loadOwn, packages, ref
 import { assets, programs, signer } from './programs.mjs';
 
 /**
- * Compiles the programs into a folder of their own under `.build`, and makes it the one that is run. A program that runs goes on with its own
- * build, from which it may still begin threads and signing processes; so the newest few stay.
+ * Compiles the programs into a new folder under `.build`, and selects it. Programs that already run still start threads and signing
+ * processes from their own build, so the newest few builds are not deleted.
  */
 const maxBuilds = 8;
-/** A folder that a compilation left behind when it was ended, milliseconds. */
+/** After this time, the unfinished folder of a compilation is deleted, milliseconds. */
 const abandonedMs = 10 * 60_000;
-/** How often it starts again because somebody edits the sources meanwhile. */
+/** How often it starts again if the sources change during the compilation. */
 const maxTries = 3;
 
-// What root installs is read by the user that runs it; nobody but its owner ever writes it.
+// If root installs it, other users must be able to read it. Only the owner can ever write it.
 const [folderMode, umask] = process.getuid?.() === 0 ? [0o755, 0o022] : [0o700, 0o077];
 
 /** @type {import('esbuild').BuildOptions} */
@@ -45,11 +45,11 @@ const options = {
   logLevel: 'warning',
   metafile: true,
   plugins: [packages],
-  // A `tsconfig.json` is not looked for, in no folder.
+  // With this, esbuild searches no folder for a `tsconfig.json`.
   tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
 };
 
-/** Packages in CommonJS ask for Node's own modules by `require`. */
+/** Packages in CommonJS load Node's own modules with `require`. */
 const requireForPackages =
   "import { createRequire as createRequire_ } from 'node:module'; const require = createRequire_(import.meta.url);";
 
@@ -90,7 +90,7 @@ async function compile() {
         if (listSources() !== sources) continue;
         renameSync(draft, folder);
       } catch (error) {
-        // Another process has compiled the same.
+        // Another process has compiled the same sources.
         if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
       } finally {
         rmSync(draft, { recursive: true, force: true });
@@ -103,7 +103,7 @@ async function compile() {
     utimesSync(folder, new Date(), new Date());
     return removeOld(digest);
   }
-  throw new Error('The sources change while they are compiled. Start again when they are at rest.');
+  throw new Error('The sources changed during the compilation. Start again when they no longer change.');
 }
 
 function makeBuildsFolder() {
@@ -138,7 +138,7 @@ try {
   if (error instanceof ForeignCodeError) console.error(error.message);
   else if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS') || !(error instanceof Error)) throw error;
   else
-    console.error(`The sources are newer than what was compiled of them, and ${buildsFolder} cannot be written: ${error.message}.
+    console.error(`The sources have changed since the last build, and ${buildsFolder} cannot be written: ${error.message}.
 Compile them as the owner of ${root}: npx -y pnpm@12 run build`);
   process.exitCode = 1;
 }

@@ -5,18 +5,18 @@ import { root } from './build-folder.mjs';
 import { native, optional } from './programs.mjs';
 
 /**
- * A build holds code from the project alone. esbuild and Node.js look for packages and settings in every folder above the project too, and in a
- * shared one (`/tmp`) another user can put some there.
+ * Thrown if a build would contain code from outside the project. esbuild and Node.js also search every folder above the project for packages
+ * and settings, and in a shared folder (`/tmp`) another user can put some there.
  */
 export class ForeignCodeError extends Error {}
 
-/** Manifests of Yarn that esbuild obeys. */
+/** Manifests of Yarn that esbuild follows. */
 const pnpNames = ['.pnp.data.json', '.pnp.cjs', '.pnp.js'];
 const optionalNamespace = 'optional';
-/** As seen from a build, `.build/<digest>`: an absolute or relative path is not searched for in folders above. */
+/** Relative to a build, `.build/<digest>`. Unlike a package name, a relative path is not searched in the folders above. */
 const nativePaths = Object.entries(native).map(([name, main]) => ({ name, path: `../../node_modules/${name}/${main}` }));
 
-/** The project, and what its owner linked into it, without links. */
+/** The project and the folders that its owner linked into it, with links resolved. */
 const ownFolders = ['.', 'node_modules', 'node_modules/.pnpm'].flatMap((path) => {
   try {
     return [realpathSync(join(root, path))];
@@ -30,7 +30,7 @@ function isOwn(path) {
   return ownFolders.some((folder) => path.startsWith(folder + sep));
 }
 
-/** Such a manifest says where each package is, and may stand in any folder above. */
+/** Refuses manifests that redirect packages. They can be in any folder above the project. */
 export function refusePnpManifests() {
   const folders = new Set(ownFolders.flatMap(withFoldersAbove));
   for (const path of [...folders].flatMap((folder) => pnpNames.map((name) => join(folder, name)))) {
@@ -65,8 +65,8 @@ function resolveFrom(path) {
 }
 
 /**
- * Packages with machine code keep it in a package for each platform. If that is missing, Node.js would take one from a folder above.
- * @param {string} name @param {string} platformPackage how the name of the package with the machine code begins
+ * Packages with machine code have a separate package for each platform. If that is missing, Node.js would use one from a folder above.
+ * @param {string} name @param {string} platformPackage beginning of the name of the package with the machine code
  */
 export function checkMachineCode(name, platformPackage) {
   const manifest = resolveFrom(join(root, 'node_modules', name, 'package.json'));
@@ -84,7 +84,7 @@ export function checkMachineCode(name, platformPackage) {
   const found = [...Object.keys(dependencies), ...forPlatform].map((needed) => ({ needed, path: pathOf(needed) }));
   for (const { needed, path } of found) {
     if (path !== null && !isOwn(path)) {
-      throw new ForeignCodeError(`${name} would load ${path}, which is no part of the project, because ${needed} is missing.
+      throw new ForeignCodeError(`${name} would load ${path}, which is not part of the project, because ${needed} is missing.
 Install the packages of the project: npx -y pnpm@12 install`);
     }
   }
@@ -94,7 +94,7 @@ Install the packages of the project: npx -y pnpm@12 install`);
 export const packages = {
   name: 'packages',
   setup(build) {
-    // Each is looked for by a package that does without it: it finds none, wherever one may be.
+    // A package tries to load each of these, and works without it. It finds none, even if one exists.
     build.onResolve({ filter: exactly(optional) }, ({ path }) => ({ path, namespace: optionalNamespace }));
     build.onLoad({ filter: /^/, namespace: optionalNamespace }, ({ path }) => ({
       contents: `throw Object.assign(new Error("Cannot find module '${path}'"), { code: 'MODULE_NOT_FOUND' });`,
@@ -112,21 +112,21 @@ function exactly(names) {
 }
 
 /**
- * Refuses a build that holds code from elsewhere, or would look for a package when it runs.
+ * Refuses a build that contains code from outside the project, or that would search for a package at run time.
  * @param {import('esbuild').Metafile | undefined} metafile
  */
 export function checkOrigin(metafile) {
-  if (metafile === undefined) throw new TypeError('esbuild did not say what it compiled.');
+  if (metafile === undefined) throw new TypeError('esbuild did not report what it compiled.');
   const { inputs, outputs } = metafile;
   for (const input of Object.keys(inputs).filter((name) => !name.startsWith(`${optionalNamespace}:`))) {
     const path = realpathSync(resolve(root, input));
     if (isOwn(path)) continue;
-    throw new ForeignCodeError(`${path} is no part of the project, and would be compiled into its programs. The build was removed.
+    throw new ForeignCodeError(`${path} is not part of the project, and would be compiled into its programs. The build was removed.
 Install the packages of the project again (npx -y pnpm@12 install), or move it to a folder above which no other user can write.`);
   }
   for (const { path, external } of Object.values(outputs).flatMap(({ imports }) => imports)) {
     if (!external || isBuiltin(path) || nativePaths.some((each) => each.path === path)) continue;
-    throw new ForeignCodeError(`A package of the project looks for ${path} when it runs, in every folder above too. The build was removed.
+    throw new ForeignCodeError(`A package of the project searches for ${path} at run time, also in every folder above. The build was removed.
 Add ${path} to the packages of the project, or to \`optional\` in compile/programs.mjs.`);
   }
 }

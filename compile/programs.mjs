@@ -1,6 +1,6 @@
-/** What is compiled: the name of each program, as its script and its file in a build, and the module that it begins with. */
+/** The programs: name (of the script and of the file in a build) and entry module. */
 
-/** They share their code, piece by piece. */
+/** These programs share chunks of code. */
 export const programs = {
   start: 'cli/start.ts',
   sluice: 'cli/sluice.ts',
@@ -13,19 +13,19 @@ export const programs = {
   thread: 'shared/src/thread/thread.ts',
 };
 
-/** The signing process is one file that loads no other. */
+/** The signing process is a single file. */
 export const signer = { signer: 'gateway/src/signer/main.ts' };
 
-/** Files that a program reads beside its code, copied as they are. */
+/** Files that programs read at run time. They are copied unchanged. */
 export const assets = ['api-keys.css', 'api-keys.js', 'page.css', 'page.html', 'page.js', 'wallets.js'].map(
   (name) => `gateway/src/dashboard/${name}`,
 );
 
-/** What may be part of a program. Tests are not. */
+/** Sources that may be part of a program, without tests. */
 export const sourceFolders = ['cli', 'compile', 'gateway/src', 'ingest/src', 'shared/src', 'test/simnet'];
 export const sourceFiles = ['gateway/package.json', 'ingest/package.json', 'package.json', 'pnpm-lock.yaml', 'shared/package.json'];
 
-/** Loaded from the project's `node_modules`, because they bring machine code: the package, and the module that it begins with. */
+/** Packages with machine code, loaded from the project's `node_modules`: name and entry module. */
 export const native = { libsql: 'index.js' };
-/** Packages that others try to load, and do without. No program has them. */
+/** Packages that others try to load but do not need. No program contains them. */
 export const optional = ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare', 'supports-color'];

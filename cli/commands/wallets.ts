@@ -189,7 +189,7 @@ async function reads(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** The id of an account that exists and is not disabled. Null stands for the operator. */
+/** The id of an account that exists and is not disabled. Null means the operator. */
 async function accountOf(store: Store, accountId: string | undefined): Promise<string | null> {
   if (accountId === undefined || accountId === operatorAccountId) return null;
   const account = await store.accounts.byId(accountId);

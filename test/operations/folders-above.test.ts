@@ -122,7 +122,7 @@ it('code outside the project, and code that a manifest above names, is not compi
   const genuine = join(root, 'gateway/node_modules/typebox');
   renameSync(genuine, join(folder, 'kept'));
   cpSync(join(project, 'gateway/node_modules/typebox'), join(folder, 'node_modules/typebox'), { recursive: true, dereference: true });
-  expect(await run(['build'])).toEqual(refused(`${folder}/node_modules/typebox/`, 'is no part of the project', 'The build was removed'));
+  expect(await run(['build'])).toEqual(refused(`${folder}/node_modules/typebox/`, 'is not part of the project', 'The build was removed'));
   expect(builds()).toEqual([]);
 
   renameSync(join(folder, 'kept'), genuine);

@@ -1,18 +1,18 @@
 /**
- * What a bus says when it does not take something:
+ * Why a call of the bus failed:
  *
- * - `UNAVAILABLE`: Redis does not answer, or refused in a way that does not pass by itself;
- * - `INCOMPATIBLE`: the log in Redis was written in another version of the format, or Redis is too old;
- * - `QUEUE_FULL`: more is waiting to be stored than the bound allows; nothing of the call was taken;
- * - `INVALID`: an entry or status beyond `busLimits`; nothing of the call was taken;
- * - `FENCED`: the lease that the publisher is bound to is lost; what was refused with it is not stored;
- * - `CLOSED`: closed before it was stored.
+ * - `UNAVAILABLE`: Redis does not answer, or it returned an error that is not temporary.
+ * - `INCOMPATIBLE`: the log in Redis has another version of the format, or Redis is too old.
+ * - `QUEUE_FULL`: too many entries wait to be stored. Nothing of the call was accepted.
+ * - `INVALID`: an entry or a status exceeds `busLimits`. Nothing of the call was accepted.
+ * - `FENCED`: the publisher's holding of its lease is over. The refused entries are not stored.
+ * - `CLOSED`: the bus was closed before the entries were stored.
  */
 export type BusErrorCode = 'UNAVAILABLE' | 'INCOMPATIBLE' | 'QUEUE_FULL' | 'INVALID' | 'FENCED' | 'CLOSED';
 
 export class BusError extends Error {
   readonly code: BusErrorCode;
-  /** Entries of the refused call, from its first, that are stored all the same: earlier batches of a long call. */
+  /** How many entries of the failed call are stored nevertheless, counted from its first: earlier batches of a long call. */
   readonly stored: number;
 
   constructor(code: BusErrorCode, message: string, cause?: unknown, stored = 0) {
@@ -23,7 +23,7 @@ export class BusError extends Error {
   }
 }
 
-/** The error of a call of which some was stored. */
+/** The error of a call whose first `stored` entries were stored. */
 export function partlyStored(error: BusError, stored: number): BusError {
   return stored === 0 ? error : new BusError(error.code, error.message, error, stored);
 }
@@ -33,12 +33,12 @@ export function closedError(): BusError {
 }
 
 export function fencedError(name: string): BusError {
-  return new BusError('FENCED', `The lease ${name} is not held any more.`);
+  return new BusError('FENCED', `The lease ${name} is no longer held.`);
 }
 
 /**
- * A command that Redis did not carry out. `kind`: `link` (no answer; whether it was carried out is unknown), `passing`
- * (refused, and may pass later) or `refused` (refused, and will be again). `word` is the first word of the error reply.
+ * A command that failed. `kind`: `link` (no answer, so it is unknown whether Redis executed it), `passing` (refused for a temporary reason)
+ * or `refused` (refused, and it would be refused again). `word` is the first word of the error reply.
  */
 export class RedisFault extends BusError {
   readonly kind: 'link' | 'passing' | 'refused';

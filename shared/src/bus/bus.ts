@@ -1,13 +1,13 @@
 /**
- * The contract between ingest and gateway: one log of entries, ordered and bounded. An implementation gives
+ * The contract between ingest and gateway: one ordered and bounded log of entries. An implementation guarantees the following.
  *
- * - every entry a dense `offset` in the log, and every topic of an entry the next `seq` of that topic, atomically
- *   with storing and announcing it: a topic's `seq` is its predecessor's plus one on every subscriber alike;
- * - an `epoch` for each memory that writes the log: a Redis that starts again, or another node in its place, may lack the end of what
- *   was announced before. It continues the log, and its numbers, in a new epoch. Where the log itself is lost, a new epoch begins with
- *   an empty one, and all counters start at 1;
- * - delivery to a subscriber in log order, each entry once; what a connection lost is filled from history; what
- *   history no longer has is reported by `onLost`, never passed over.
+ * - **Numbers.** An entry is stored, numbered and announced atomically. Its `offset` is that of the previous entry plus one, and each of its
+ *   topics gets the topic's next `seq`. All subscribers see the same numbers.
+ * - **Epochs.** Each memory of Redis that writes the log has its own `epoch`. After Redis restarts, or a replica takes over, the end of what
+ *   was announced may be missing. The log and its numbers then continue in a new epoch. If the whole log is lost, the new epoch begins with
+ *   an empty log, and all counters start at 1.
+ * - **Delivery.** A subscriber gets the entries in log order, each once. Entries that a connection lost are read from the history. Entries
+ *   that the history no longer has are reported by `onLost`, never skipped silently.
  */
 export interface BusEntry {
   /** Topics that carry this event, at most 16. */
@@ -32,30 +32,29 @@ export interface LogEntry {
 
 export interface BusPublisher {
   /**
-   * Appends entries in the order given (their bytes must not change any more); resolves when all are stored and
-   * announced. Calls are applied in call order. Rejects (with a `BusError`) when the bus did not take them all: the
-   * first `stored` of them are in the log, the others are not and may be published again. Only where it closed
-   * (`CLOSED`) with a batch under way is it unknown whether that one was stored. `FENCED`: the lease
-   * that the publisher was opened with is no longer in the holding that it was in; it never will be again. A new epoch ends the holding.
+   * Appends entries in this order, after those of earlier calls. Their bytes must not change afterwards. Resolves when all are stored and
+   * announced. Rejects with a `BusError` if not all were accepted: the first `stored` of them are in the log, the others are not and may be
+   * published again. Only for `CLOSED`, it is unknown whether the batch that was being sent was stored. `FENCED`: the holding of the lease
+   * with which the publisher was opened is over for good. A new epoch also ends the holding.
    */
   publish(entries: readonly BusEntry[]): Promise<void>;
-  /** As `Bus.setStatus`; rejects with `FENCED`, and sets nothing, where the lease is no longer in that holding. */
+  /** As `Bus.setStatus`. Rejects with `FENCED`, and sets nothing, if the holding of the lease is over. */
   setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface BusHandlers {
-  /** Entries in log order; `replayed` is true for those read from history at start or to fill a hole. */
+  /** Called for each entry in log order. `replayed` is true if it was read from the history, at the start or to fill a gap. */
   onEntry(entry: LogEntry, replayed: boolean): void;
   /**
-   * Offsets `from`..`to` (inclusive) can no longer be had; `position()` is right again when this is called. For
-   * `epoch` they count in the epoch that ended, as far as it is known what of it is missing (`to` is `from` - 1 where
-   * nothing is known to be); `epoch` and `position()` are then those of the new one.
+   * The entries with the offsets `from` to `to` are lost. `position()` is correct again when this is called. With the reason `epoch`, the
+   * offsets belong to the epoch that ended, as far as it is known what is missing (`to` is `from` - 1 if no missing entry is known), and
+   * `epoch` and `position()` are those of the new epoch.
    */
   onLost(lost: Loss): void;
-  /** The log goes on in another epoch, and nothing is missing: numbers and `position()` continue. */
+  /** The log continues in another epoch without a loss. Numbers and `position()` continue. */
   onEpoch?(): void;
-  /** The link to the bus went up or down. */
+  /** The connection to the bus was established or lost. */
   onLink?(up: boolean): void;
 }
 
@@ -63,27 +62,27 @@ export interface Loss {
   readonly from: number;
   readonly to: number;
   readonly reason: 'trimmed' | 'epoch';
-  /** The offset before that of the next entry. */
+  /** The next entry has this offset plus one. */
   readonly last: number;
 }
 
-/** What the log has of an epoch. */
+/** The part of an epoch that the log has. */
 export interface EpochPlace {
-  /** Offset up to which it was written. The numbers up to there are those of the present epoch too. */
+  /** The last offset of the epoch. Up to there, the numbers are the same in the current epoch. */
   readonly end: number;
-  /** Nothing is known to be missing behind it. */
+  /** No entry after it is known to be missing. */
   readonly isWhole: boolean;
 }
 
-/** What a subscriber met since its start. */
+/** What a subscriber has counted since its start. */
 export interface BusCounters {
-  /** Messages that were not of the log's form, and were ignored. */
+  /** Messages in an unknown form, which were ignored. */
   readonly malformed: number;
-  /** Times that something was missing and the log was read again from where it was. */
+  /** Times that an entry was missing and was searched in the log. */
   readonly refills: number;
   /** Entries reported by `onLost` as trimmed. */
   readonly lostEntries: number;
-  /** Epochs that ended while it followed, with or without a loss. */
+  /** Epochs that ended while it followed the log, with or without a loss. */
   readonly epochChanges: number;
 }
 
@@ -92,74 +91,74 @@ export interface BusSubscriber {
   start(handlers: BusHandlers): Promise<void>;
   /** Epoch of the log as far as this subscriber has followed it. */
   readonly epoch: string;
-  /** What the log has of an epoch, as far as this subscriber has followed it; null where it has nothing of it. */
+  /** The part of an epoch that the log has, as far as this subscriber has followed it; null if it has none. */
   placeOf(epoch: string): EpochPlace | null;
-  /** The last `seq` of a topic as far as this subscriber has followed the log; 0 where none was ever published. */
+  /** The last `seq` of a topic as far as this subscriber has followed the log; 0 if the topic has no entry. */
   position(topic: string): number;
   readonly counters: BusCounters;
   close(): Promise<void>;
 }
 
-/** Small facts that processes tell each other beside the log: last value wins, nothing is replayed. */
+/** A small value that a process publishes outside the log. The last value wins; earlier ones are not stored. */
 export interface BusStatus {
   readonly name: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A claim to a name that at most one process holds at a time. It is acquired and renewed in the background until it is
- * closed; a holder that does not answer for itself loses it after its ttl. A holder may learn late that it lost it:
- * what must not be done twice goes through a publisher opened with the lease, which the log itself then refuses.
+ * A claim to a name that at most one process holds at a time. It is acquired and renewed in the background until it is closed. A holder
+ * that does not renew it loses it after its ttl, and may notice that late. Anything that must not happen twice should therefore use a
+ * publisher that was opened with the lease: after the holding has ended, the log refuses its entries.
  */
 export interface Lease {
   readonly name: string;
-  /** True from a grant until it is lost, closed, or older than it is good for: also before `onChange` is called. */
+  /** True while it is held: from a grant until it is lost, closed or expired. It can become false before `onChange` is called. */
   readonly held: boolean;
-  /** Who holds the name by the last answer; null where it is not known, as before the first and while Redis is away. */
+  /** The holder according to the last answer; null if it is unknown, as before the first answer and while Redis does not answer. */
   readonly holder: 'self' | 'other' | null;
-  /** Number of the last holding of this claim: above those of all holdings of the name before it. 0 before the first. */
+  /** Number of this claim's last holding, higher than those of all earlier holdings of the name. 0 before the first. */
   readonly fence: number;
-  /** Calls back when `holder` changed; returns how to stop. If it was lost and won again, both are reported. */
+  /** Calls the listener when `holder` changes; returns a function that removes it. If the lease was lost and acquired again, both are reported. */
   onChange(listener: () => void): () => void;
-  /** Gives up the holding with this fence, which a publisher was refused in, and asks for another. */
+  /** Ends the holding with this fence, because a publisher was refused under it, and requests a new holding. */
   relinquish(fence: number): void;
-  /** Gives the name up, so that another may hold it at once. */
+  /** Releases the name, so that another process can hold it at once. */
   close(): Promise<void>;
 }
 
 export interface PublisherOptions {
-  /** Binds the publisher to the present holding of a lease: it stores nothing after that. Must be held. */
+  /** Binds the publisher to the current holding of a lease, which must be held. After the holding, the publisher stores nothing. */
   readonly lease?: Lease;
 }
 
 export interface SubscriberOptions {
   /**
-   * Begins behind this position instead of the oldest stored entry if the position belongs to the log; otherwise `onLost` says `epoch` first: with the
-   * entry that follows it, some before it (see their offsets), or, if it is gone, the oldest. What it reports of a
-   * topic's position is 0 until an entry of the topic came.
+   * Starts after this position instead of at the oldest stored entry. The first entries may be earlier ones, as their offsets show; if the
+   * entry after the position is gone, the first one is the oldest. If the position does not belong to the log, `onLost` with the reason
+   * `epoch` comes first. The position of a topic is 0 until an entry of the topic arrives.
    */
   readonly after?: LogPosition;
 }
 
-/** A place in the log: behind the entry with this offset. */
+/** A place in the log: after the entry with this offset. */
 export interface LogPosition {
   readonly epoch: string;
   readonly offset: number;
 }
 
-/** One connection to the bus; both halves come from it. */
+/** A connection to the bus, for publishers and subscribers. */
 export interface Bus {
-  /** Rejects with `FENCED` when the lease given is not held. */
+  /** Rejects with `FENCED` if the given lease is not held. */
   publisher(options?: PublisherOptions): Promise<BusPublisher>;
   subscriber(options?: SubscriberOptions): Promise<BusSubscriber>;
-  /** Claims a name, 1 to `maxLeaseNameLength` characters. `ttlMs`: how long it lasts beyond the last sign of its holder. */
+  /** Claims a name of 1 to `maxLeaseNameLength` characters. `ttlMs`: how long a holding lasts after its last renewal. */
   lease(name: string, ttlMs?: number): Lease;
   /**
-   * The newest entries of the log, oldest first; at most `maxEntries`, and `busLimits.maxTailEntries`. All that was
-   * stored before the call is in them, as far as the bound reaches.
+   * The newest entries of the log, oldest first, including everything that was stored before the call; at most `maxEntries` and
+   * `busLimits.maxTailEntries`.
    */
   tail(maxEntries: number): Promise<readonly LogEntry[]>;
-  /** Sets `name` for `ttlMs`; readable by every process through `statuses`. */
+  /** Sets a status for `ttlMs`. Every process can read it with `statuses`. */
   setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
   /** All statuses that have not expired, by name. */
   statuses(): Promise<readonly BusStatus[]>;
@@ -168,9 +167,9 @@ export interface Bus {
 
 /** Bounds of the log. Beyond them the oldest entries are dropped first. */
 export const busLimits = {
-  /** Entries stored in history: 120 s at 2,000 events a second, and the other entries of the log. */
+  /** Entries in the log: 120 s at 2,000 events per second, and its other entries. */
   maxEntries: 250_000,
-  /** Bytes stored in history by the in-process bus. */
+  /** Bytes in the log of the in-process bus. */
   maxBytes: 256 * 1024 * 1024,
   /** Topics with a stored counter. One more begins a new epoch. */
   maxTopics: 1_000_000,
@@ -180,7 +179,7 @@ export const busLimits = {
   maxTopicBytes: 255,
   /** JSON and MessagePack of one entry together. */
   maxEntryBytes: 512 * 1024,
-  /** Statuses that live at one time; one more is refused. */
+  /** Statuses at one time; one more is refused. */
   maxStatuses: 256,
   maxStatusNameLength: 128,
   maxStatusBytes: 16 * 1024,
@@ -189,5 +188,5 @@ export const busLimits = {
   maxTailEntries: 32_768,
 } as const;
 
-/** How long a lease lasts beyond the last sign of its holder, if no other time is given. */
+/** How long a holding lasts after its last renewal, if no other time is given. */
 export const leaseTtlMs = 1_500;

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-/** Characters of an epoch's name: the time at which it began, in milliseconds in base 32, then some of chance. */
+/** Characters of an epoch's name: its start time in milliseconds in base 32, then random characters. */
 export const epochLength = 12;
 export const epochTimeDigits = 9;
 export const epochDigits = '0123456789abcdefghijklmnopqrstuv';
 
-/** What is behind the time: two servers may begin an epoch in the same millisecond. */
+/** The random characters, because two servers may begin an epoch in the same millisecond. */
 export function epochEnding(): string {
   return randomBytes(9)
     .toString('base64url')
@@ -18,7 +18,7 @@ export function newEpoch(): string {
 
 const timeForm = new RegExp(`^[${epochDigits}]{${epochTimeDigits}}`);
 
-/** Whether one epoch began after another. What is no name of an epoch began before all. */
+/** Whether one epoch began after another. A text that is not the name of an epoch counts as the earliest. */
 export function isLater(epoch: string, than: string): boolean {
   return timeForm.test(epoch) && epoch.slice(0, epochTimeDigits) > than.slice(0, epochTimeDigits);
 }

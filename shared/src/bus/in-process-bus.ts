@@ -18,15 +18,15 @@ import { checkEntry, statusText } from './entry-checks.ts';
 import { InProcessLeases } from './in-process-leases.ts';
 import { InProcessLog, type InProcessLimits } from './in-process-log.ts';
 
-/** Time that one turn of delivery may take before other work of the process gets its turn. */
+/** How long one turn of delivery may take before it yields to the event loop. */
 const sliceMs = 8;
-/** Entries between two looks at the clock. */
+/** Entries between two checks of the time. */
 const sliceCheckEntries = 64;
 
 /**
- * The bus inside one process: the guarantees of the Redis bus without Redis. The log is bounded by entries and bytes,
- * the oldest dropped first; `onLost` notifies a subscriber that falls behind it. Delivery happens in turns of its
- * own, never inside `publish`, and never while another delivery to the same subscriber is under way.
+ * The bus inside one process, with the guarantees of the bus on Redis. The log is bounded by entries and bytes, and the oldest are dropped
+ * first. A subscriber that lags so far behind that it misses them gets `onLost`. Delivery happens in separate turns of the event loop: never
+ * inside `publish`, and never during another delivery to the same subscriber.
  */
 export function createInProcessBus(limits: Partial<InProcessLimits> = {}): Bus {
   return new InProcessBus(new InProcessLog(limits));
@@ -71,7 +71,7 @@ class InProcessBus implements Bus {
     };
   }
 
-  /** A publisher that awaits its calls gives way to the subscribers between them, as it does over Redis. */
+  /** Awaiting `publish` lets the subscribers run between two calls, as with Redis. */
   #nextTurn(): Promise<void> {
     this.#turn ??= new Promise((resolve) => {
       setImmediate(() => {
@@ -105,7 +105,7 @@ class InProcessBus implements Bus {
     const nowMs = performance.now();
     for (const [other, { expiresAtMs }] of this.#statuses) if (expiresAtMs <= nowMs) this.#statuses.delete(other);
     if (!this.#statuses.has(name) && this.#statuses.size >= busLimits.maxStatuses) {
-      throw new BusError('INVALID', `At most ${busLimits.maxStatuses} statuses live at one time.`);
+      throw new BusError('INVALID', `There are ${busLimits.maxStatuses} statuses already, the most at one time.`);
     }
     this.#statuses.set(name, { text, expiresAtMs: nowMs + ttlMs });
   }
@@ -158,7 +158,7 @@ class InProcessSubscriber implements BusSubscriber {
 
   start(handlers: BusHandlers): Promise<void> {
     if (this.#closed) return Promise.reject(closedError());
-    if (this.#handlers !== null) return Promise.reject(new BusError('INVALID', 'A subscriber starts once.'));
+    if (this.#handlers !== null) return Promise.reject(new BusError('INVALID', 'A subscriber can only be started once.'));
     this.#handlers = handlers;
     this.#enterEpoch();
     this.#enterAfter();
@@ -208,7 +208,7 @@ class InProcessSubscriber implements BusSubscriber {
     this.#forget();
   }
 
-  /** Delivers for one turn; true when there is more. */
+  /** Delivers for one turn. True if there is more. */
   #deliver(): boolean {
     const handlers = this.#handlers;
     if (handlers === null) return false;
@@ -239,7 +239,7 @@ class InProcessSubscriber implements BusSubscriber {
     this.#caughtUp = null;
   }
 
-  /** Entries were dropped before they were delivered. */
+  /** Reports entries that were dropped before they were delivered. */
   #skipDropped(handlers: BusHandlers): void {
     const oldest = this.#log.at(this.#log.firstIndex);
     if (oldest === undefined || oldest.epoch !== this.epoch || this.epoch !== this.#log.epoch) return this.#changeEpoch(handlers);
@@ -265,7 +265,7 @@ class InProcessSubscriber implements BusSubscriber {
     handlers.onLost({ from, to: this.#last, reason: 'trimmed', last: this.#last });
   }
 
-  /** Goes to the oldest entry of the present epoch, with the positions of that place. */
+  /** Moves to the oldest entry of the current epoch, with the positions of that place. */
   #enterEpoch(): void {
     this.epoch = this.#log.epoch;
     this.#next = this.#log.oldestIndex;

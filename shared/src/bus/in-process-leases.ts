@@ -2,8 +2,8 @@ import type { Lease } from './bus.ts';
 import { checkLeaseName } from './entry-checks.ts';
 
 /**
- * The leases of one process: claims to a name queue up, and the first of them holds it. They live as long as their
- * claimants keep them open, so nothing expires, and there are as many as the process itself makes.
+ * The leases of one process. Claims to a name wait in a queue, and the first one holds the name. Nothing expires: a claim ends when it is
+ * closed. The process itself bounds the number of claims.
  */
 export class InProcessLeases {
   readonly #claims = new Map<string, InProcessLease[]>();
@@ -24,12 +24,12 @@ export class InProcessLeases {
     return claim;
   }
 
-  /** Fence of the present holding of a name. */
+  /** Fence of the current holding of a name. */
   fenceOf(name: string): number | undefined {
     return this.#claims.get(name)?.[0]?.fence;
   }
 
-  /** Ends the present holding of a name, and begins another. */
+  /** Ends the current holding of a name, and begins another. */
   renew(name: string): void {
     const claims = this.#claims.get(name) ?? [];
     claims[0]?.report(null);
@@ -37,7 +37,7 @@ export class InProcessLeases {
   }
 
   close(): void {
-    // From the last to the first, so that none is granted on the way out.
+    // From the last to the first, so that no claim is granted while others close.
     for (const claims of this.#claims.values()) for (const claim of claims.toReversed()) void claim.close();
   }
 

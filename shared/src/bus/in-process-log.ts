@@ -13,31 +13,30 @@ interface Stored {
   readonly entry: LogEntry;
 }
 
-/** A topic, one object for all entries that carry it. */
+/** A topic. All entries with the topic share this object. */
 interface Counter {
   readonly topic: string;
   seq: number;
 }
 
-/** Consecutive entries of one epoch. Their bytes lie one behind the other; there is no object for each that a collection of garbage would visit. */
+/** Consecutive entries of one epoch in one block of memory, without an object for each, so that the garbage collector has less to visit. */
 interface Segment {
   readonly epoch: string;
   readonly firstIndex: number;
   readonly firstOffset: number;
   readonly buffer: Buffer;
-  /** Of every entry where its JSON and, behind it, its MessagePack ends. */
+  /** For each entry, where its JSON ends, and where its MessagePack, which follows, ends. */
   readonly ends: number[];
-  /** Of every entry where its part of `topics` and `seqs` ends. */
+  /** For each entry, where its part of `topics` and `seqs` ends. */
   readonly topicEnds: number[];
   readonly topics: Counter[];
   readonly seqs: number[];
 }
 
 /**
- * The memory behind the in-process bus: entries of the present epoch (and, for subscribers still on their way, of the
- * one before it), the counters, and the counters as they stood before the oldest entry. An entry has an `index` that
- * runs on over epochs, by which subscribers find their way. Oldest entries are dropped beyond `maxEntries` or
- * `maxBytes`; a topic beyond `maxTopics` begins a new epoch.
+ * The memory of the in-process bus: the entries of the current epoch (and of the previous one, for subscribers that have not reached its
+ * end), the counters, and the counters before the oldest entry. Each entry has an `index` that continues over epochs; subscribers use it as
+ * their place. The oldest entries are dropped beyond `maxEntries` or `maxBytes`. One topic more than `maxTopics` begins a new epoch.
  */
 export class InProcessLog {
   epoch = newEpoch();
@@ -50,7 +49,7 @@ export class InProcessLog {
   #firstIndex = 0;
   #endIndex = 0;
   #bytes = 0;
-  /** Index of the first entry of the present epoch. */
+  /** Index of the first entry of the current epoch. */
   #epochIndex = 0;
 
   constructor(limits: Partial<InProcessLimits> = {}) {
@@ -95,7 +94,7 @@ export class InProcessLog {
     while (this.#endIndex - this.#firstIndex > this.#limits.maxEntries || this.#bytes > this.#limits.maxBytes) this.#dropOldest();
   }
 
-  /** A copy of the entry: the log's own memory is used again. */
+  /** A copy of the entry, because the memory of the log is reused. */
   at(index: number): Stored | undefined {
     const segment = index < this.#firstIndex || index >= this.#endIndex ? undefined : segmentOf(this.#segments, index);
     if (segment === undefined) return undefined;
@@ -111,13 +110,13 @@ export class InProcessLog {
     return { epoch: segment.epoch, entry };
   }
 
-  /** The newest entries of the present epoch, oldest first. */
+  /** The newest entries of the current epoch, oldest first. */
   tail(maxEntries: number): LogEntry[] {
     const first = Math.max(this.oldestIndex, this.#endIndex - maxEntries);
     return Array.from({ length: this.#endIndex - first }, (_, i) => this.at(first + i)!.entry);
   }
 
-  /** The counters as they stood before the oldest entry of the present epoch. */
+  /** The counters before the oldest entry of the current epoch. */
   basePositions(): Map<string, number> {
     return new Map(this.#base);
   }
@@ -133,7 +132,7 @@ export class InProcessLog {
   #beginEpoch(): void {
     this.epoch = newEpoch();
     this.offset = 0;
-    // Entries of the epoch before go on with its counters.
+    // The entries of the previous epoch still use its counters.
     this.#counters = new Map();
     this.#base.clear();
     this.#epochIndex = this.#endIndex;

@@ -1,7 +1,7 @@
 import type { LogPosition } from './bus.ts';
 import { isLater } from './epoch.ts';
 
-/** The last position that a process stored in the log or read there, over all its publishers: what the log must not lack. */
+/** The newest position that this process has stored in the log, or read there. If the log lacks it, something was lost. */
 export class KnownPosition {
   #at: LogPosition | null = null;
 

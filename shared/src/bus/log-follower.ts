@@ -3,17 +3,17 @@ import type { LogMessage } from './message.ts';
 import { placeOf, type LogState } from './redis-history.ts';
 
 /**
- * Where one subscriber is in the log, and what a message means there:
+ * The place of one subscriber in the log. It decides what to do with a message:
  *
- * - `delivered`: it came next (in part, where its beginning was seen already), and its entries were handed on;
- * - `seen`: all of it was delivered before;
- * - `hole`: entries before it are missing;
- * - `epoch`: it is of another epoch than the one that is written now (or, read from the log, of none that the log has).
+ * - `delivered`: the message came next, and its entries (without those that were already delivered) were delivered.
+ * - `seen`: all of it was delivered before.
+ * - `hole`: entries before it are missing.
+ * - `epoch`: it belongs to another epoch than the current one (or, if it was read from the log, to an epoch that the log does not have).
  *
- * Pure but for the handlers it calls.
+ * Pure, except for the handlers that it calls.
  */
 export class LogFollower {
-  /** The epoch that is written now, and all of the log. */
+  /** The current epoch, and all epochs of the log. */
   epoch = '';
   epochs: LogState['epochs'] = new Map();
   /** Offset of the last entry delivered or reported as lost. */
@@ -37,7 +37,7 @@ export class LogFollower {
     return this.#positions.get(topic) ?? 0;
   }
 
-  /** Goes to a place of the log: the next entry expected is `last` + 1. Takes the map over. */
+  /** Moves to another place in the log: the next entry must have the offset `last` + 1. The map must not be used afterwards. */
   moveTo(last: number, positions: Map<string, number>): void {
     this.last = last;
     this.#positions = positions;

@@ -2,24 +2,23 @@ import { busLimits, type BusEntry, type LogEntry, type TopicSeq } from './bus.ts
 import { epochLength } from './epoch.ts';
 
 /**
- * The binary form in which entries stand in the log and are announced. One message carries a batch of entries, so that
- * a busy publisher pays for one script, one stream entry and one announcement for up to `maxBatchEntries` events; a
- * quiet one sends batches of one. Numbers are big-endian.
+ * The binary format of entries in the log and in announcements. One message has a batch of entries, so a busy publisher needs one script
+ * call, one stream entry and one announcement for up to `maxBatchEntries` events. A quiet one sends batches of one. Numbers are big-endian.
  *
  *     u8   version
  *     12   epoch in which it was written, ASCII
  *     u48  offset of the first entry
  *     u16  entries    u16 topics    u32 bytes of the dictionary     (`counts`)
- *     u48  x topics: the topic's seq before this message            (written by the script, with all before `counts`)
- *     dictionary, for each topic: u16 entries that carry it, u8 bytes of its name, name in UTF-8
- *     entries, for each: u8 topics, u16 x topics: place in the dictionary, u32 bytes of JSON, u32 bytes of MessagePack, both
+ *     u48  x topics: the topic's seq before this message            (written by the script, like everything before `counts`)
+ *     dictionary, for each topic: u16 entries with the topic, u8 bytes of its name, name in UTF-8
+ *     entries, for each: u8 topics, u16 x topics: index in the dictionary, u32 bytes of JSON, u32 bytes of MessagePack, both
  *
- * The publisher encodes `counts`, dictionary and entries; only the store knows epoch, offset and seqs, and puts them in
- * front without looking at the payloads.
+ * The publisher encodes `counts`, dictionary and entries. Only the script in Redis knows epoch, offset and seqs. It writes them before the
+ * rest, without reading the events.
  */
 export const formatVersion = 2;
 
-/** Larger batches gain nothing more (measured): they outgrow the caches on both sides, and wait longer. */
+/** Measured: larger batches are not faster, because they exceed the caches on both sides and wait longer. */
 export const maxBatchEntries = 64;
 export const maxBatchBytes = 256 * 1024;
 
@@ -27,18 +26,18 @@ const countsAt = 1 + epochLength + 6;
 const basesAt = countsAt + 8;
 const seqBytes = 6;
 
-/** Free bytes on both sides of a batch's body, for its framing on the way to the store. */
+/** Free bytes before the body of a batch, for the head of the Redis command. */
 const roomBefore = 2048;
 const roomAfter = 2;
 
-/** One batch as the script takes it. The bytes are valid until the encoder's next batch. */
+/** One batch in the form that the script reads. The bytes are valid until the encoder's next batch. */
 export interface EncodedBatch {
   readonly counts: Buffer;
   /** Dictionary and entries. */
   readonly body: Buffer;
   /**
-   * The body between `before` and `after`, in one piece and without a copy of it; null where there is no room (2,048
-   * bytes before, 2 after).
+   * The body between `before` and `after`, in one piece and without copying the body. Null if they have no room (2,048 bytes before it, 2
+   * after it).
    */
   frame(before: Buffer, after: Buffer): Buffer | null;
 }
@@ -49,7 +48,7 @@ interface DictionaryTopic {
   count: number;
 }
 
-/** Encodes batches into one buffer that it uses again and again: one batch is under way at a time. */
+/** Encodes batches into one buffer that is reused, so only one batch may be in use at a time. */
 export class BatchEncoder {
   readonly #counts = Buffer.allocUnsafeSlow(8);
   #room = Buffer.allocUnsafeSlow(64 * 1024);
@@ -128,17 +127,17 @@ export class BatchEncoder {
   }
 }
 
-/** The header of a message: its place in the log, and the seqs of its topics. */
+/** The head of a message: its place in the log, and the seqs of its topics. */
 export interface MessageHead {
   readonly kind: 'head';
   readonly epoch: string;
   readonly first: number;
   readonly last: number;
-  /** Place in the dictionary -> name, seq before this message, entries of it that carry the topic. */
+  /** By index in the dictionary: name, seq before this message, and number of its entries with the topic. */
   readonly names: readonly string[];
   readonly bases: readonly number[];
   readonly counts: readonly number[];
-  /** Where the entries begin. */
+  /** Offset of the first entry in the message. */
   readonly entriesAt: number;
 }
 
@@ -157,7 +156,7 @@ export interface Malformed {
   readonly reason: 'length' | 'version' | 'counts' | 'dictionary' | 'entries' | 'seqs';
 }
 
-/** Decodes the header of a message; the entries themselves may be missing. Never throws. */
+/** Decodes the head of a message. The entries after it may be missing. Never throws. */
 export function decodeHead(bytes: Buffer): MessageHead | Malformed {
   if (bytes.length < basesAt) return malformed('length');
   if (bytes[0] !== formatVersion) return malformed('version');
@@ -187,7 +186,7 @@ export function decodeHead(bytes: Buffer): MessageHead | Malformed {
   return { kind: 'head', epoch, first, last: first + entryCount - 1, names, bases, counts, entriesAt };
 }
 
-/** Decodes one message whole; payloads are views of `bytes`. Never throws: what is not whole and consistent is malformed. */
+/** Decodes a whole message; the events are views of `bytes`. An incomplete or inconsistent message is malformed. Never throws. */
 export function decodeMessage(bytes: Buffer): LogMessage | Malformed {
   const head = decodeHead(bytes);
   if (head.kind === 'malformed') return head;
@@ -223,8 +222,8 @@ export function decodeMessage(bytes: Buffer): LogMessage | Malformed {
 }
 
 /**
- * Puts the store's part in front of a batch: what the script does in Redis, for tests and tools.
- * `bases` has the seq before the batch for each topic of the dictionary.
+ * Composes a message from a batch, like the script in Redis; for tests and tools. `bases` has the seq before the batch for each topic of the
+ * dictionary.
  */
 export function composeMessage(epoch: string, first: number, bases: readonly number[], batch: EncodedBatch): Buffer {
   const front = Buffer.alloc(countsAt);

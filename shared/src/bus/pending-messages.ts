@@ -4,8 +4,8 @@ import type { LogMessage } from './message.ts';
 const maxPendingBytes = 32 * 1024 * 1024;
 
 /**
- * Live messages that wait until history has been read up to them. Beyond `maxBytes` all are dropped: the log has them,
- * and reading goes on there (`overflowed` says that it must).
+ * Live messages that wait until the history is read up to them. Beyond `maxBytes` all are dropped and `overflowed` is set: they must then be
+ * read from the log.
  */
 export class PendingMessages {
   overflowed = false;
@@ -31,7 +31,7 @@ export class PendingMessages {
     this.#bytes += message.bytes;
   }
 
-  /** Takes messages from the front as long as `take` says so. */
+  /** Removes messages from the front as long as `take` returns true. */
   drain(take: (message: LogMessage) => boolean): void {
     let count = 0;
     for (const message of this.#messages) {
@@ -42,7 +42,7 @@ export class PendingMessages {
     this.#messages.splice(0, count);
   }
 
-  /** Drops those of the first `count` that are of another epoch. */
+  /** Of the first `count` messages, drops those of another epoch. */
   dropOtherEpochs(epoch: string, count: number): void {
     this.#messages = this.#messages.filter((message, index) => index >= count || message.epoch === epoch);
     this.#bytes = this.#messages.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -7,18 +7,18 @@ export interface Address {
   readonly port: number;
 }
 
-/** Where a client connects next; asked before each connect, the first and every later one. */
+/** Decides which address a client connects to. It is asked before each connection. */
 export interface AddressBook {
-  /** Must not reject: the client would give up for good. */
+  /** Must not reject, because the client would then never try again. */
   next(): Promise<Address>;
-  /** Judges the server that it found there by the reply to INFO. False: the client connects again. */
+  /** Checks the server at that address, by its reply to INFO. False: the client connects again. */
   accepts(info: { readonly role?: string }): boolean;
 }
 
 type ConnectorClass = NonNullable<RedisOptions['Connector']>;
 type ConnectorOptions = ConstructorParameters<typeof StandaloneConnector>[0];
 
-/** What ioredis opens its sockets with, where the address is not the same each time. */
+/** A connector for ioredis that asks the address book for each connection. */
 export function connectorBy(book: AddressBook): ConnectorClass {
   class BookConnector extends StandaloneConnector {
     #disconnects = 0;
@@ -30,7 +30,7 @@ export function connectorBy(book: AddressBook): ConnectorClass {
     override async connect(emit: Parameters<StandaloneConnector['connect']>[0]): ReturnType<StandaloneConnector['connect']> {
       const before = this.#disconnects;
       const { host, port } = await book.next();
-      // Closed meanwhile.
+      // It was closed in the meantime.
       if (this.#disconnects !== before) throw new Error('Connection is closed.');
       Object.assign(this.options, { host, port });
       return super.connect(emit);
@@ -53,19 +53,19 @@ export function addressOf(url: string): Address {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 6379 : Number(port) };
 }
 
-/** What one server of several says of itself. */
+/** What one of several servers reports about itself. */
 export interface Server {
   readonly isPrimary: boolean;
-  /** Names the history of its data: a replica has that of its primary. */
+  /** Identifies the history of its data. A replica has the same as its primary. */
   readonly history: string;
-  /** Epochs of the log that it holds, oldest first; none where it has no log. */
+  /** Epochs of its log, oldest first; empty if it has no log. */
   readonly epochs: readonly string[];
 }
 
 /**
- * Which of several servers is the primary; null where none says that it is one. Where more than one does: the one whose log goes on where another's ends
- * (it was promoted, and is written to), then the one that most servers follow, then the one whose log began its last epoch last, then the
- * present one.
+ * Decides which of several servers is the primary; null if none reports that it is one. If several do, these rules decide, in this order:
+ * the one whose log continues another one's log (it was promoted and is written to); the one that most servers follow; the one whose last
+ * epoch began last; the present one.
  */
 export function electPrimary(servers: readonly (Server | null)[], present: number | null): number | null {
   const primaries = servers.flatMap((server, at) => (server?.isPrimary === true ? [{ at, ...server }] : []));
@@ -83,7 +83,7 @@ function goesOn(later: Server, earlier: Server): boolean {
   return last !== undefined && own !== undefined && later.epochs.includes(last) && !earlier.epochs.includes(own);
 }
 
-/** The answers so far, in the order of the questions, once these are enough or all have answered or failed. */
+/** Resolves to the answers so far, in the order of the questions, once they are enough or all questions are answered or failed. */
 function answersOf<T>(questions: readonly Promise<T>[], areEnough: (answers: readonly (T | null)[]) => boolean): Promise<(T | null)[]> {
   const answers: (T | null)[] = questions.map(() => null);
   return new Promise((resolve) => {
@@ -99,14 +99,14 @@ function answersOf<T>(questions: readonly Promise<T>[], areEnough: (answers: rea
   });
 }
 
-/** One primary and its replicas: all are asked before each connect which of them it is. */
+/** A primary and its replicas. Before each connection, all servers are asked which one is the primary. */
 export class PrimaryBook implements AddressBook {
   readonly #addresses: readonly Address[];
   readonly #ask: (at: number) => Promise<Server>;
   #at: number;
   #isKnown = true;
 
-  /** `primary` is where to connect first; `ask` has one server say what it is. */
+  /** `primary` is the server to connect to first. `ask` asks one server about itself. */
   constructor(urls: readonly string[], primary: number, ask: (at: number) => Promise<Server>) {
     this.#addresses = urls.map(addressOf);
     this.#at = primary;
@@ -120,7 +120,7 @@ export class PrimaryBook implements AddressBook {
         () => false,
       );
       const answering = servers.findIndex((server) => server !== null);
-      // Where there is no primary one that answers is refused by `accepts` at once, and all are asked again.
+      // If there is no primary, `accepts` refuses the server that answers, and all are asked again.
       this.#at = electPrimary(servers, this.#at) ?? (answering === -1 ? this.#at + 1 : answering);
     }
     this.#isKnown = false;
@@ -132,25 +132,25 @@ export class PrimaryBook implements AddressBook {
   }
 }
 
-/** Whom one node of a cluster takes for the owner of a slot, and all nodes that it knows. */
+/** The owner of a slot according to one node of a cluster, and all nodes that this node knows. */
 export interface SlotView {
   readonly owner: Address;
   readonly nodes: readonly Address[];
 }
 
-/** The node of a cluster that has one slot: asked again before each connect, because slots move and nodes fail over. */
+/** The node of a cluster that owns one slot. It is determined before each connection, because slots move and nodes fail over. */
 export class OwnerBook implements AddressBook {
   readonly #ask: (node: Address) => Promise<SlotView>;
   #nodes: readonly Address[];
   #turn = 0;
 
-  /** `ask` has one node say who owns the slot. */
+  /** `ask` asks one node for the owner of the slot. */
   constructor(urls: readonly string[], ask: (node: Address) => Promise<SlotView>) {
     this.#nodes = urls.map(addressOf);
     this.#ask = ask;
   }
 
-  /** The owner by most nodes: one that is cut off from the others still names the one before. */
+  /** The owner according to most nodes. A node that is cut off from the others may still name the previous owner. */
   async next(): Promise<Address> {
     const all = this.#nodes.length;
     const views = await answersOf(
@@ -158,7 +158,7 @@ export class OwnerBook implements AddressBook {
       (answers) => (mostNamed(answers)?.votes ?? 0) > all / 2,
     );
     const named = mostNamed(views);
-    // Nobody answers: the connect fails, and all are asked again.
+    // No node answers: this connection will fail, and all nodes are asked again.
     if (named === null) return this.#nodes[this.#turn++ % all] as Address;
     this.#nodes = named.view.nodes;
     return named.view.owner;

@@ -22,8 +22,8 @@ import { setStatus } from './redis-status.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
 
 /**
- * Connects to Redis: one address, or several, of the nodes of one cluster or of a primary and its replicas. Rejects with `UNAVAILABLE` when it cannot be
- * reached, `INCOMPATIBLE` when it is too old or holds a log of another version. `limits` replace those of `busLimits`.
+ * Connects to Redis: one address, or several for the nodes of a cluster or for a primary and its replicas. Rejects with `UNAVAILABLE` if it
+ * cannot be reached, and with `INCOMPATIBLE` if it is too old or its log has another version. `limits` replace those of `busLimits`.
  */
 export async function connectRedisBus(urls: readonly string[], log: Logger, limits: Partial<LogLimits> = {}): Promise<Bus> {
   const connection = await RedisConnection.open(urls, 'bus', log);
@@ -63,7 +63,7 @@ class RedisBus implements Bus {
     return state;
   }
 
-  /** The Redis that is reached again may have lost what this process stored: the others are to know now, not at the next batch. */
+  /** After a reconnection, Redis may have lost what this process stored. Other processes must learn that now, not at the next batch. */
   async #reportKnown(): Promise<void> {
     if (this.#known.at === null) return;
     try {
@@ -98,7 +98,7 @@ class RedisBus implements Bus {
 
   async subscriber(options: SubscriberOptions = {}): Promise<BusSubscriber> {
     this.#assertOpen();
-    // Its own connection: pages of history must not stand in the way of what is published.
+    // Its own connection, so that reading pages of the history does not delay publishing.
     const reader = await RedisConnection.open(this.#urls, 'reader', this.#log);
     if (this.#closed) {
       reader.close();

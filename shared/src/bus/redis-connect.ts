@@ -13,30 +13,30 @@ import {
 } from './redis-addresses.ts';
 import { liveChannel, redisKeys, epochsOf } from './redis-scripts.ts';
 
-/** A command that gets no byte of an answer for this long ends its connection, and the client reconnects. */
+/** If a command gets no byte of an answer for this long, its connection is ended, and the client reconnects. */
 const answerTimeoutMs = 5_000;
 const connectTimeoutMs = 5_000;
-/** The same for a node that is only asked who it is, or who owns a slot. */
+/** The same for questions about a node's role and about the owner of a slot. */
 const askTimeoutMs = 1_500;
 const backoffFirstMs = 50;
 const backoffMaxMs = 1_000;
 
-/** Wait before attempt `attempt` (from 1), jittered so that many processes don't come back in step. */
+/** Wait before attempt number `attempt` (from 1). It is random, so that many processes do not reconnect at the same moment. */
 export function backoffMs(attempt: number): number {
   const full = Math.min(backoffMaxMs, backoffFirstMs * 2 ** Math.min(attempt - 1, 10));
   return Math.round(full * (0.5 + Math.random() / 2));
 }
 
 /**
- * How the addresses are meant: one server; a primary and its replicas, of which the primary is used whichever it is; or nodes of
- * one cluster. Of several addresses the servers themselves say which of the two they are.
+ * What the addresses are: one server, a primary and its replicas (the primary is used), or the nodes of a cluster. If there are several
+ * addresses, the servers report which of the last two it is.
  */
 export type Deployment =
   | { readonly kind: 'single'; readonly urls: readonly string[] }
   | { readonly kind: 'replicated'; readonly urls: readonly string[]; readonly primary: number }
   | { readonly kind: 'cluster'; readonly urls: readonly string[] };
 
-/** Asks the servers. Rejects with `UNAVAILABLE` where none of several answers, or none of them is a primary. */
+/** Asks the servers. Rejects with `UNAVAILABLE` if there are several addresses and none answers, or none is a primary. */
 export async function deploymentOf(urls: readonly string[]): Promise<Deployment> {
   if (urls.length === 1) return { kind: 'single', urls };
   const answers = await Promise.allSettled(urls.map(askServer));
@@ -49,9 +49,9 @@ export async function deploymentOf(urls: readonly string[]): Promise<Deployment>
   throw unreachable(urls, failure.reason as Error);
 }
 
-/** A few questions to one node, all of them answered within `askTimeoutMs`. */
+/** Asks one node a few questions. Rejects if they are not all answered within `askTimeoutMs`. */
 export async function ask<T>(url: string, { host, port }: Address, question: (client: Redis) => Promise<T>): Promise<T> {
-  // Without the URL: its host and port would count before those given here.
+  // The URL is not passed, because its host and port would replace those given here.
   const client = new Redis({
     host,
     port,
@@ -66,7 +66,7 @@ export async function ask<T>(url: string, { host, port }: Address, question: (cl
   client.on('error', (error: Error) => (fault = error));
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${host}:${port} gives no answer.`)), askTimeoutMs);
+    timer = setTimeout(() => reject(new Error(`${host}:${port} does not answer.`)), askTimeoutMs);
   });
   try {
     return await Promise.race([client.connect().then(() => question(client)), late]);
@@ -78,7 +78,7 @@ export async function ask<T>(url: string, { host, port }: Address, question: (cl
   }
 }
 
-/** Has one server say what it is. */
+/** Asks one server about itself. */
 async function askServer(url: string): Promise<Server & { readonly isOfCluster: boolean }> {
   return ask(url, addressOf(url), async (client) => {
     const info = await client.info();
@@ -91,7 +91,7 @@ async function askServer(url: string): Promise<Server & { readonly isOfCluster: 
       isOfCluster,
       isPrimary: /^role:master/m.test(info),
       history: /^master_replid:(\w+)/m.exec(info)?.[1] ?? '',
-      // What follows the last epoch is the memory that writes it.
+      // The text after the last epoch identifies the memory that writes it.
       epochs: [...epochsOf(epochs.slice(0, Math.max(0, epochs.lastIndexOf(' ')))).keys()],
     };
   });
@@ -99,19 +99,19 @@ async function askServer(url: string): Promise<Server & { readonly isOfCluster: 
 
 type Range = readonly [first: number, last: number, ...nodes: (readonly [host: string | null, port: number, ...rest: unknown[]])[]];
 
-/** Has one node say who owns the slot of a channel. */
+/** Asks one node for the owner of a channel's slot. */
 async function askOwner(url: string, node: Address, channel: string): Promise<SlotView> {
   return ask(url, node, async (client) => {
     const [slot, ranges] = (await Promise.all([client.cluster('KEYSLOT', channel), client.cluster('SLOTS')])) as [number, Range[]];
-    // A node without a name of its own is the one that was asked, or on the same host.
+    // A node that is listed without a host is on the host of the node that was asked.
     const toAddress = ([host, port]: Range[2]): Address => ({ host: host === null || host === '' ? node.host : host, port });
     const range = ranges.find(([first, last]) => first <= slot && slot <= last);
-    if (range === undefined) throw new Error(`The slot of ${channel} is nobody's.`);
+    if (range === undefined) throw new Error(`No node owns the slot of ${channel}.`);
     return { owner: toAddress(range[2] as Range[2]), nodes: ranges.flatMap(([, , ...nodes]) => nodes.map(toAddress)) };
   });
 }
 
-/** All nodes of a cluster, as the first of them that answers knows them. */
+/** All nodes of a cluster, according to the first node that answers. */
 export async function askNodes(urls: readonly string[]): Promise<readonly Address[]> {
   const views = urls.map((url) => askOwner(url, addressOf(url), liveChannel(0)));
   const nodes = (await Promise.any(views)).nodes.map((node) => [`${node.host}:${node.port}`, node] as const);
@@ -146,7 +146,7 @@ async function open(
   make: (options: RedisOptions, retry: Retry) => Redis | Cluster,
 ): Promise<Redis | Cluster> {
   let started = false;
-  // The first connect fails at once, so that a wrong setting stops the start. A lost connection is retried for ever.
+  // The first connection fails at once, so that a wrong setting prevents the start. A lost connection is retried without end.
   const retry: Retry = (attempt) => (started ? backoffMs(attempt) : null);
   const client = make(
     {
@@ -154,13 +154,13 @@ async function open(
       connectionName: `sluice-${role}`,
       connectTimeout: connectTimeoutMs,
       socketTimeout: answerTimeoutMs,
-      // What was under way when a connection broke fails at once and is decided upon by its caller: a batch sent twice
-      // by the client itself would be stored out of order.
+      // Commands that wait when a connection breaks fail at once, and their callers decide what to do. If the client repeated a batch by
+      // itself, it could be stored out of order.
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
       enableOfflineQueue: false,
       autoResubscribe: false,
-      // What was the primary is a replica now.
+      // The former primary is a replica now.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
       retryStrategy: retry,
     },
@@ -168,14 +168,14 @@ async function open(
   );
   let lastError: Error | null = null;
   client.on('error', (error: Error) => {
-    // While a link is down every attempt fails; only the first failure of a kind is logged.
+    // While a connection is down, every attempt fails. Only the first failure of a kind is logged.
     if (lastError?.message !== error.message && started) log.warn({ reason: error.message, role }, 'bus_connection_error');
     lastError = error;
   });
   client.on('ready', () => {
     lastError = null;
   });
-  // The client leaves the timer of the lost connection running, which then ends the next one.
+  // The client does not stop the timer of a lost connection, and the timer would end the next connection.
   client.on('close', () => {
     const timed = client as unknown as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
     clearTimeout(timed.socketTimeoutTimer);
@@ -201,7 +201,7 @@ function cluster(urls: readonly string[], options: RedisOptions, retry: Retry): 
   });
 }
 
-/** What an address says beside host, port and database. */
+/** The parts of an address other than host, port and database. */
 function loginOf(url: string): RedisOptions {
   const { username, password, protocol } = new URL(url);
   return {
@@ -215,9 +215,9 @@ function unreachable(urls: readonly string[], cause: Error): BusError {
   return new BusError('UNAVAILABLE', `Redis at ${hostsOf(urls)} cannot be reached: ${cause.message}`, cause);
 }
 
-/** host:port of each address, without what is secret in it. */
+/** host:port of each address, without its secrets. */
 function hostsOf(urls: readonly string[]): string {
-  return urls.map((url) => (URL.canParse(url) ? new URL(url).host : 'an address of wrong form')).join(', ');
+  return urls.map((url) => (URL.canParse(url) ? new URL(url).host : 'a malformed address')).join(', ');
 }
 
 /** The database number that an address names. */

@@ -4,7 +4,7 @@ import { BusError, RedisFault } from './bus-error.ts';
 import { connectCommands, deploymentOf, type Deployment } from './redis-connect.ts';
 import type { Script } from './redis-scripts.ts';
 
-/** Error replies that pass by themselves: Redis starts, fails over, or is out of memory or disk at present. */
+/** Temporary error replies: Redis is starting, fails over, or has no memory or disk space at the moment. */
 const passingReplies = new Set(['LOADING', 'BUSY', 'READONLY', 'OOM', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'MISCONF', 'NOREPLICAS']);
 
 export type Argument = string | number | Buffer;
@@ -16,7 +16,7 @@ function faultOf(cause: unknown): RedisFault {
   return new RedisFault(passingReplies.has(word) ? 'passing' : 'refused', word, error);
 }
 
-/** One connection for commands. It reconnects when it is lost. Commands fail at once while it is down. */
+/** One connection for commands. It reconnects by itself. While it is down, commands fail at once. */
 export class RedisConnection {
   readonly #client: Redis | Cluster;
   readonly deployment: Deployment;
@@ -26,9 +26,9 @@ export class RedisConnection {
     this.deployment = deployment;
   }
 
-  /** Rejects with `UNAVAILABLE` when Redis cannot be reached, `INCOMPATIBLE` when it is too old. */
+  /** Rejects with `UNAVAILABLE` if Redis cannot be reached, and with `INCOMPATIBLE` if it is too old. */
   static async open(urls: readonly string[], role: string, log: Logger): Promise<RedisConnection> {
-    if (urls.length === 0) throw new BusError('UNAVAILABLE', 'No address of a Redis is given.');
+    if (urls.length === 0) throw new BusError('UNAVAILABLE', 'There is no address of Redis.');
     const deployment = await deploymentOf(urls);
     const connection = new RedisConnection(await connectCommands(deployment, role, log), deployment);
     try {
@@ -44,13 +44,13 @@ export class RedisConnection {
     return this.#client.status === 'ready';
   }
 
-  /** Calls back each time the connection is there (again); returns how to stop. */
+  /** Calls the listener each time the connection is established; returns a function that removes the listener. */
   onReady(listener: () => void): () => void {
     this.#client.on('ready', listener);
     return () => this.#client.off('ready', listener);
   }
 
-  /** Like all commands here: rejects with a `RedisFault`. */
+  /** Runs a command. Rejects with a `RedisFault`, like all methods here. */
   async text(command: string, ...args: Argument[]): Promise<unknown> {
     try {
       return await this.#client.call(command, args);
@@ -59,7 +59,7 @@ export class RedisConnection {
     }
   }
 
-  /** Strings of the reply are Buffers. */
+  /** Runs a command. Strings in the reply are Buffers. */
   async binary(command: string, args: readonly Argument[]): Promise<unknown> {
     try {
       return await this.#client.callBuffer(command, args as Argument[]);
@@ -68,7 +68,7 @@ export class RedisConnection {
     }
   }
 
-  /** Runs a script from Redis' cache, or sends it whole where it is not cached. Strings of the reply are Buffers. */
+  /** Runs a script by its hash, or sends the whole script if Redis does not have it. Strings in the reply are Buffers. */
   async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     try {
       return await this.binary('evalsha', [script.sha, keys.length, ...keys, ...args]);
@@ -79,9 +79,8 @@ export class RedisConnection {
   }
 
   /**
-   * `run` for a large last argument that frames itself: the command goes out as one piece of bytes that exists already.
-   * (The client would copy all arguments into a new buffer: at full load that doubles the publisher's time.) The bytes
-   * must stay as they are until the promise settles.
+   * As `run`, for a large last argument that already has room for the head of the command, so nothing is copied. (The client would copy all
+   * arguments into a new buffer, which doubles the publisher's time at full load.) The bytes must not change until the promise settles.
    */
   async runFramed(script: Script, keys: readonly string[], args: readonly Argument[], last: FramedArgument): Promise<unknown> {
     const head = [script.sha, keys.length, ...keys];
@@ -108,7 +107,7 @@ export interface FramedArgument {
 
 const lineEnd = Buffer.from('\r\n');
 
-/** A command whose bytes exist already; its arguments are only what a cluster's client routes it by. */
+/** A command whose bytes are already encoded. Its arguments are needed only to choose the node of a cluster. */
 class FramedCommand extends Command {
   readonly #frame: Buffer;
 
@@ -122,7 +121,7 @@ class FramedCommand extends Command {
   }
 }
 
-/** A command in Redis' protocol (RESP) up to where the bytes of its last argument, `lastBytes` long, begin. */
+/** A command in Redis' protocol (RESP) up to the beginning of its last argument, which has `lastBytes` bytes. */
 function commandFront(name: string, args: readonly Argument[], lastBytes: number): Buffer {
   const parts: Buffer[] = [Buffer.from(`*${args.length + 2}\r\n$${name.length}\r\n${name}\r\n`)];
   for (const arg of args) {
@@ -139,7 +138,7 @@ async function checkServer(connection: RedisConnection): Promise<void> {
   const version = /^redis_version:(\d+)\.(\d+)/m.exec(info);
   const needed = connection.deployment.kind === 'cluster' ? 700 : 602;
   if (version !== null && Number(version[1]) * 100 + Number(version[2]) < needed) {
-    const what = needed === 700 ? '7.0 or later is needed in a cluster' : '6.2 or later is needed';
+    const what = needed === 700 ? 'a cluster requires 7.0 or later' : '6.2 or later is required';
     throw new BusError('INCOMPATIBLE', `Redis ${version[1]}.${version[2]} is too old; ${what}.`);
   }
 }

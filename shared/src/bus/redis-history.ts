@@ -5,11 +5,11 @@ import { decodeHead, decodeMessage, formatVersion, type LogMessage, type Message
 import type { RedisConnection } from './redis-connection.ts';
 import { epochsOf, headsScript, logKeys, redisKeys, stateScript, versionMismatch, type EpochEnd } from './redis-scripts.ts';
 
-/** Bytes that one page of history aims at, and bounds of its messages. */
+/** Intended bytes of one page, and the bounds of its messages. */
 const pageBytes = 1024 * 1024;
 const pageMessagesFirst = 16;
 const pageMessagesMax = 512;
-/** Heads that one call reads, and bytes of messages that it may look at: it keeps Redis from all else for some ms. */
+/** Heads that one call reads, and bytes of messages that it may read for them. Redis does nothing else meanwhile, for some ms. */
 const headsPerCall = 256;
 const headsBytesPerCall = 4 * 1024 * 1024;
 /** Counters that one call reads. */
@@ -17,10 +17,10 @@ const countersPerCall = 2_000;
 
 /** The state of the log. */
 export interface LogState {
-  /** The epoch that is written now. */
+  /** The current epoch. */
   readonly epoch: string;
   readonly offset: number;
-  /** All epochs of the log, oldest first: a message of another one is not of this log. */
+  /** All epochs of the log, oldest first. A message of any other epoch does not belong to this log. */
   readonly epochs: ReadonlyMap<string, EpochEnd>;
 }
 
@@ -33,7 +33,7 @@ export function placeOf({ epochs, offset }: Pick<LogState, 'epochs' | 'offset'>,
   return { end: end.end ?? offset, isWhole };
 }
 
-/** Reads of the log in Redis. All methods reject when the link fails; `state` also with `INCOMPATIBLE`. */
+/** Reads the log in Redis. All methods reject if the connection fails; `state` also with `INCOMPATIBLE`. */
 export class RedisHistory {
   readonly #connection: RedisConnection;
   readonly #onMalformed: () => void;
@@ -44,7 +44,7 @@ export class RedisHistory {
     this.#onMalformed = onMalformed;
   }
 
-  /** Reads the state of the log. The first read of a memory of Redis begins its epoch. If the log lacks what is `known`, its followers report that. */
+  /** Reads the state of the log. The first read in a new memory of Redis begins its epoch. If the log lacks the `known` position, its subscribers will report a loss. */
   async state(known: LogPosition | null): Promise<LogState> {
     try {
       const args = [formatVersion, epochEnding(), known?.epoch ?? '', known?.offset ?? 0];
@@ -56,7 +56,7 @@ export class RedisHistory {
     }
   }
 
-  /** The next messages that begin at offset `from` or later; none where none are stored. */
+  /** The next messages that begin at offset `from` or later; empty if there are none. */
   async page(from: number): Promise<readonly LogMessage[]> {
     return (await this.#read('xrange', String(from), '+')).messages;
   }
@@ -68,7 +68,7 @@ export class RedisHistory {
     let before = '+';
     while (newestFirst.length < maxEntries) {
       const { messages, lastId } = await this.#read('xrevrange', before, '-');
-      // What was written in an epoch that began meanwhile is newer than the call; a log that began again has nothing older.
+      // Entries of an epoch that began in the meantime are newer than the call. If the log began again, there are no older ones.
       const own = messages.filter(({ epoch }) => epochs.has(epoch));
       if (lastId === null || (newestFirst.length > 0 && own.length < messages.length)) break;
       for (const { entries } of own) newestFirst.push(...entries.toReversed());
@@ -77,7 +77,7 @@ export class RedisHistory {
     return newestFirst.slice(0, maxEntries).toReversed();
   }
 
-  /** One page of messages, and the id of the last of them in the log; null behind the end. */
+  /** One page of messages, and the id of the last one in the log; null after the end of the log. */
   async #read(
     command: 'xrange' | 'xrevrange',
     from: string,
@@ -102,9 +102,9 @@ export class RedisHistory {
   }
 
   /**
-   * The seq of every topic just before offset `from`, where `held` are the messages from there on that are in hand
-   * already. The counters in Redis run on while they are read, so those of topics that appear from `from` on are taken
-   * from the messages themselves; a topic that does not appear has not moved. Null when the epoch changed meanwhile.
+   * The seq of every topic just before offset `from`. `held` are the messages from there on that were read already. The counters in Redis
+   * change while they are read. So for topics that appear from `from` on, the seqs come from the messages; the other topics have not
+   * changed. Null if the epoch changed in the meantime.
    */
   async positionsBefore(from: number, held: readonly LogMessage[], epoch: string): Promise<Map<string, number> | null> {
     const positions = await this.#counters();
@@ -151,17 +151,17 @@ export class RedisHistory {
   }
 }
 
-/** Copies bytes that are a small view of a large buffer, so that keeping them does not keep the rest of it. */
+/** Copies bytes that are a small view of a large buffer, so that the rest of the buffer can be freed. */
 export function ownBytes(bytes: Buffer): Buffer {
   return bytes.buffer.byteLength > bytes.length * 2 ? Buffer.from(bytes) : bytes;
 }
 
-/** The `INCOMPATIBLE` error where a script refused the log's version, else the error as it is. */
+/** An `INCOMPATIBLE` error if a script refused the version of the log; any other error unchanged. */
 export function asIncompatible(error: unknown): unknown {
   if (!(error instanceof RedisFault) || error.word !== versionMismatch) return error;
   return new BusError(
     'INCOMPATIBLE',
-    `The log in Redis has another version than this program's (${formatVersion}). Let programs of one version run, or delete the keys {sluice}:*.`,
+    `The log in Redis has another version than this program (${formatVersion}). Run all programs in the same version, or delete the keys {sluice}:*.`,
     error,
   );
 }

@@ -1,25 +1,25 @@
 import { addressOf, type Address } from './redis-addresses.ts';
 import { ask, askNodes, deploymentOf, type Deployment } from './redis-connect.ts';
 
-/** One server as it describes itself. */
+/** What one server reports about itself. */
 export interface InspectedServer {
   /** host:port */
   readonly name: string;
   /** Fields of INFO. */
   readonly info: ReadonlyMap<string, string>;
-  /** Its settings; null where the user may not read them. */
+  /** Its settings; null if the user may not read them. */
   readonly settings: ReadonlyMap<string, string> | null;
 }
 
 export interface InspectedRedis {
   readonly kind: Deployment['kind'];
-  /** All nodes of a cluster; of others those that are addressed. */
+  /** All nodes of a cluster, or the servers in the settings. */
   readonly servers: readonly InspectedServer[];
-  /** host:port of those that gave no answer. */
+  /** host:port of the servers that did not answer. */
   readonly away: readonly string[];
 }
 
-/** Asks every server for its state and settings. Rejects with `UNAVAILABLE` where none answers. */
+/** Asks every server for its state and settings. Rejects with `UNAVAILABLE` if none answers. */
 export async function inspectRedis(urls: readonly string[], settings: readonly string[]): Promise<InspectedRedis> {
   const { kind } = await deploymentOf(urls);
   const [url] = urls as readonly [string];
@@ -39,7 +39,7 @@ const nameOf = ({ host, port }: Address): string => `${host}:${port}`;
 async function inspect(url: string, node: Address, settings: readonly string[]): Promise<InspectedServer> {
   return ask(url, node, async (client) => {
     const lines = (await client.info()).split('\r\n');
-    // One at a time: Redis 6 takes one name only. A user that may not read them is refused.
+    // One at a time, because Redis 6 accepts only one name. A user that may not read settings gets an error.
     const read = Promise.all(settings.map(async (name) => [name, ((await client.config('GET', name)) as string[])[1]] as const));
     const found = await read.catch(() => null);
     return {

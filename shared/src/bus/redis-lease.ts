@@ -6,14 +6,14 @@ import { pause } from '../abort/pause.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { leaseScript, redisKeys, releaseScript } from './redis-scripts.ts';
 
-/** A holder has three tries in the time that its lease lasts. */
+/** A holder can try to renew its lease three times before it expires. */
 const renewalsOfTtl = 3.75;
-/** How often one that does not hold the lease asks for it: how soon it follows one that gave it up. */
+/** How often a claim that does not hold the lease requests it, and so how soon it gets a released one. */
 const askEveryMs = 100;
 
 /**
- * A lease as one key in Redis, whose value is the fence of the present holding and which expires unless it is renewed.
- * The holder counts the time from before it asked, so it gives up before Redis does.
+ * A lease as one key in Redis. Its value is the fence of the current holding, and it expires unless it is renewed. The holder counts the
+ * time from before its request, so it stops before Redis lets the lease expire.
  */
 export class RedisLease implements Lease {
   readonly name: string;
@@ -29,7 +29,7 @@ export class RedisLease implements Lease {
   #goodUntilMs = 0;
   #expiry: NodeJS.Timeout | null = null;
   #answered = true;
-  /** Fence of a holding that was given up: asked for no more. */
+  /** Fence of a holding that was given up and must not be renewed. */
   #relinquished = 0;
 
   constructor(connection: RedisConnection, name: string, log: Logger, forget: () => void, ttlMs = leaseTtlMs) {
@@ -59,7 +59,7 @@ export class RedisLease implements Lease {
     void this.#release();
   }
 
-  /** Waits no longer than the lease would last without it. */
+  /** Waits no longer than the lease would last anyway. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
@@ -86,7 +86,7 @@ export class RedisLease implements Lease {
       this.#connection.run(leaseScript, keys, [this.fence === this.#relinquished ? 0 : this.fence, this.#ttlMs]),
     );
     if (granted === undefined) {
-      // A holder stays one until its time is over; of others nothing is known.
+      // A holder remains the holder until its time is over. Whether another process holds the lease is unknown.
       if (this.holder === 'other') this.#report(null);
     } else if (granted === null) {
       this.#report('other');
@@ -96,14 +96,14 @@ export class RedisLease implements Lease {
   }
 
   #grant(fence: number, goodUntilMs: number): void {
-    // Asked for before it was given up.
+    // This was requested before the holding was given up.
     if (fence === this.#relinquished) return;
     if (fence !== this.fence && this.holder === 'self') this.#report(null);
     this.fence = fence;
     this.#goodUntilMs = goodUntilMs;
     const leftMs = goodUntilMs - performance.now();
     if (this.#expiry !== null) clearTimeout(this.#expiry);
-    // An answer that took longer than the lease lasts is asked for again.
+    // The answer took longer than the lease lasts, so it is requested again.
     if (leftMs <= 0) return this.#report(null);
     this.#expiry = setTimeout(() => this.#report(null), leftMs);
     this.#report('self');
@@ -113,7 +113,7 @@ export class RedisLease implements Lease {
     if (this.fence > 0) await this.#answer(() => this.#connection.run(releaseScript, [redisKeys.lease(this.name)], [this.fence]));
   }
 
-  /** What Redis answers; undefined where it does not. */
+  /** The answer of Redis; undefined if there is none. */
   async #answer(ask: () => Promise<unknown>): Promise<unknown> {
     try {
       const answer = await ask();
@@ -128,7 +128,7 @@ export class RedisLease implements Lease {
   }
 
   #report(holder: Lease['holder']): void {
-    // What is granted while it closes is released with the rest.
+    // A lease that is granted during `close` is released by it.
     if (this.holder === holder || (this.#closing.signal.aborted && holder !== null)) return;
     this.holder = holder;
     for (const listener of this.#listeners) listener();

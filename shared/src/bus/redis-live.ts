@@ -4,12 +4,12 @@ import { connectLive, type Deployment } from './redis-connect.ts';
 
 export interface LiveHandlers {
   onMessage(bytes: Buffer): void;
-  /** Subscribed, at first or again: everything announced from now on arrives, until `onDown`. */
+  /** Subscribed, for the first time or again. From now on every announcement arrives, until `onDown`. */
   onUp(): void;
   onDown(): void;
 }
 
-/** The pub/sub connection of one subscriber; in a cluster, sharded: on the node that owns the channel's slot. */
+/** The Pub/Sub connection of one subscriber. In a cluster, it uses sharded Pub/Sub on the node that owns the channel's slot. */
 export class LiveConnection {
   readonly #client: Redis;
   readonly #channel: string;
@@ -33,7 +33,7 @@ export class LiveConnection {
     client.on(isSharded ? 'smessageBuffer' : 'messageBuffer', (_channel: Buffer, bytes: Buffer) => handlers.onMessage(bytes));
     client.on('close', () => handlers.onDown());
     client.on('ready', () => void live.#subscribe());
-    // A node that does not have the slot any more never answers; the client emits an event instead.
+    // A node that no longer owns the slot never answers. The client emits an event instead.
     const moved = new Promise<void>((resolve) => {
       client.on('moved', () => {
         live.#onFailed(new Error('The slot has moved.'), 'bus_live_moved');
@@ -44,7 +44,7 @@ export class LiveConnection {
     return live;
   }
 
-  /** Detects a dead connection: without an answer in time it is ended, and the client reconnects. In a cluster it also detects that the slot has moved. */
+  /** Detects a dead connection: if no answer comes in time, it is ended, and the client reconnects. In a cluster, this also detects that the slot has moved. */
   async ping(): Promise<void> {
     if (this.#client.status !== 'ready') return;
     try {
@@ -55,7 +55,7 @@ export class LiveConnection {
     }
   }
 
-  /** Reconnects if the connection delivers less than is announced: it may lead to a replica that is cut off from its primary. */
+  /** Reconnects. Used if fewer messages arrive than are announced: the server may be a replica that is cut off from its primary. */
   renew(): void {
     if (this.#client.status === 'ready') this.#client.disconnect(true);
   }

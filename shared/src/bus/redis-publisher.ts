@@ -15,14 +15,14 @@ import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
 import { setStatus, type Holding } from './redis-status.ts';
 
 /**
- * Entries and bytes that wait to be stored, at most. Beyond, `publish` rejects with `QUEUE_FULL`: the caller sheds, or
- * waits for its earlier calls. It is also what bounds the retries: while Redis is away the queue fills, and no more.
+ * The most entries and bytes that wait to be stored. Beyond it, `publish` rejects with `QUEUE_FULL`, and the caller must drop entries or wait
+ * for its earlier calls. While Redis does not answer, this bounds the memory.
  */
 export const publishQueue = { maxEntries: 50_000, maxBytes: 64 * 1024 * 1024 } as const;
 
-/** How long Redis remembers which batch of a publisher was its last; longer than any outage that a batch waits out. */
+/** How long Redis remembers the number of a publisher's last batch: longer than any outage that a batch waits for. */
 const publisherTtlMs = 3_600_000;
-/** How long `close` waits for what is queued. */
+/** How long `close` waits for queued entries. */
 const closeGraceMs = 2_000;
 
 /** Bounds of the log that this publisher writes. */
@@ -52,9 +52,8 @@ interface Batch {
 }
 
 /**
- * Stores batches one after the other: while one is under way, what is published meanwhile gathers to the next. So the
- * batches grow with the load by themselves, order needs no care, and a batch whose answer was lost can be sent again:
- * the script knows its number.
+ * Stores batches one after the other. Entries that are published while a batch is being stored form the next batch. So batches grow with the
+ * load, and the order is preserved. A batch whose answer was lost can be sent again, because the script knows its number.
  */
 export class RedisPublisher implements BusPublisher {
   readonly #connection: RedisConnection;
@@ -75,7 +74,7 @@ export class RedisPublisher implements BusPublisher {
   #accepting = true;
   #batchNumber = 0;
 
-  /** In a holding it writes into its epoch and no other. */
+  /** With a `holding`, it writes only into the epoch in which the holding began. */
   constructor(
     connection: RedisConnection,
     channel: string,
@@ -96,7 +95,7 @@ export class RedisPublisher implements BusPublisher {
     if (holding !== null) this.#keys.push(redisKeys.lease(holding.name));
   }
 
-  /** Rejects with `INVALID`, `QUEUE_FULL`, `FENCED`, `CLOSED`, or `UNAVAILABLE`/`INCOMPATIBLE` where Redis refuses for good. */
+  /** Rejects with `INVALID`, `QUEUE_FULL`, `FENCED`, `CLOSED`, or `UNAVAILABLE`/`INCOMPATIBLE` if Redis refuses permanently. */
   publish(entries: readonly BusEntry[]): Promise<void> {
     if (!this.#accepting) return Promise.reject(closedError());
     let bytes = 0;
@@ -110,7 +109,7 @@ export class RedisPublisher implements BusPublisher {
     }
     if (entries.length === 0) return Promise.resolve();
     if (this.#queuedEntries + entries.length > publishQueue.maxEntries || this.#queuedBytes + bytes > publishQueue.maxBytes) {
-      return Promise.reject(new BusError('QUEUE_FULL', `${this.#queuedEntries} entries wait to be stored already.`));
+      return Promise.reject(new BusError('QUEUE_FULL', `${this.#queuedEntries} entries are waiting to be stored, the most that can wait.`));
     }
     this.#queuedEntries += entries.length;
     this.#queuedBytes += bytes;
@@ -141,7 +140,7 @@ export class RedisPublisher implements BusPublisher {
   }
 
   async #run(): Promise<void> {
-    // What one turn of the event loop publishes goes into one batch.
+    // Collects everything that this turn of the event loop publishes.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#queueHead < this.#queue.length && !this.#closing.signal.aborted) {
       const batch = this.#take();
@@ -151,7 +150,7 @@ export class RedisPublisher implements BusPublisher {
     this.#running = null;
   }
 
-  /** Takes the next entries, in order, up to the bounds of a batch. */
+  /** Removes the next entries from the queue, in order, up to the bounds of a batch. */
   #take(): Batch {
     const entries: BusEntry[] = [];
     const calls: Call[] = [];
@@ -187,7 +186,7 @@ export class RedisPublisher implements BusPublisher {
       else if (call.batched === call.entries.length) call.resolve();
       else call.stored = call.batched;
     }
-    // A call that failed in part is over: the rest of it would stand in the log without what came before.
+    // The rest of a call that failed is dropped, because the log lacks the entries before it.
     const next = this.#queue[this.#queueHead];
     if (error === null || next === undefined || next.batched === 0) return;
     this.#queueHead += 1;
@@ -197,7 +196,7 @@ export class RedisPublisher implements BusPublisher {
     }
   }
 
-  /** Stores one batch, waiting out what passes; the error where it does not. */
+  /** Stores one batch, and repeats it after temporary errors. Returns any other error. */
   async #store(batch: EncodedBatch, entries: number): Promise<BusError | null> {
     this.#batchNumber += 1;
     for (let attempt = 1; ; attempt += 1) {
@@ -248,7 +247,7 @@ export class RedisPublisher implements BusPublisher {
     }
   }
 
-  /** Waits a backoff, cut short when the connection is back or the publisher closes. */
+  /** Waits before the next attempt, until the connection is established or the publisher closes at the latest. */
   async #wait(attempt: number): Promise<void> {
     const over = new AbortController();
     const forget = whenAborted(this.#closing.signal, () => over.abort());

@@ -11,7 +11,7 @@ export function script(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** All keys share one hash tag, so that in a cluster one node has them all and a script may touch them together. */
+/** All keys have the same hash tag. So in a cluster one node has all of them, and a script can use them together. */
 export const redisKeys = {
   version: '{sluice}:version',
   offset: '{sluice}:offset',
@@ -19,20 +19,20 @@ export const redisKeys = {
   seq: '{sluice}:seq',
   /**
    * Stream: one entry a message, field `m`, id `<offset of its first entry>-0`. The offset is the id's first half, not
-   * its second, so that a bare offset is an id everywhere (ranges, and MINID for trimming by offset).
+   * its second, so that a plain offset is a valid id everywhere (ranges, and MINID for trimming by offset).
    */
   log: '{sluice}:log',
   /** See `state` below. */
   epochs: '{sluice}:epochs',
   status: '{sluice}:status',
   publisher: (id: string): string => `{sluice}:publisher:${id}`,
-  /** The fence of the present holding; gone when nobody holds the lease. */
+  /** The fence of the current holding; missing if no process holds the lease. */
   lease: (name: string): string => `{sluice}:lease:${name}`,
-  /** The last fence given out. */
+  /** The last fence that was used. */
   fence: (name: string): string => `{sluice}:fence:${name}`,
 } as const;
 
-/** Pub/sub knows no database numbers, so the channel carries it: two logs of one Redis don't hear each other. */
+/** Pub/Sub ignores database numbers, so the name of the channel contains it. Two logs in one Redis then have separate channels. */
 export function liveChannel(database: number): string {
   return database === 0 ? '{sluice}:live' : `{sluice}:live:${database}`;
 }
@@ -42,22 +42,22 @@ export const logKeys = [redisKeys.version, redisKeys.offset, redisKeys.seq, redi
 export const versionMismatch = 'SLUICEVERSION';
 export const fenced = 'SLUICEFENCED';
 
-/** Characters of `epochs`: about 30 of them. Beyond, the oldest is removed, or a new log begins where entries of it are still in the log. */
+/** Longest `epochs`, about 30 of them. Beyond it the oldest is removed; if the log still has entries of it, a new log begins. */
 const maxEpochsLength = 1_000;
 
 /**
  * Reads the state of the log, for a caller that passes the last epoch and offset that it stored or received.
  *
- * An epoch is what one memory of Redis wrote. A Redis that starts again, and a replica that takes the place of its primary, has another
- * `master_replid`, and may lack the end of what the memory before it announced. So it never continues an epoch: numbers would be given
- * twice. It continues the log in a new one. `epochs` names those of the log, each with the offset at which it ended:
+ * An epoch is what one memory of Redis wrote. After a restart, or when a replica takes over, Redis has another `master_replid` and may lack
+ * the end of what was announced. So it never continues an epoch, because it could use numbers twice. It continues the log in a new epoch.
+ * `epochs` lists the epochs of the log, each with the offset at which it ended:
  * `<epoch> <end> ... <epoch> <master_replid>`. Every message carries the epoch in which it was written.
  *
- * If the log lacks what a caller knows, the end of an epoch is marked (`<end>!`): every subscriber that passes that end reports a loss. One
- * mark is enough for all callers that know of the same loss. If a part of the log's own keys is missing, an empty log begins.
+ * If the log lacks the position that a caller knows, the end of the epoch is marked (`<end>!`), and every subscriber that passes this end
+ * reports a loss. One mark is enough for all callers with the same loss. If one of the log's own keys is missing, an empty log begins.
  *
- * An epoch's name begins with the time at which it began, in milliseconds by Redis' clock, and later than all that the caller and the log
- * know. So of two epochs it is known which came first, whatever the clocks of servers say.
+ * The name of an epoch begins with its start time in milliseconds by Redis' clock, but always later than all epochs that the caller and the
+ * log know. So the order of two epochs is known even if the clocks of servers are wrong.
  */
 const state = `
 local function new_epoch(chance, ...)
@@ -119,7 +119,7 @@ local function read_state(version, chance, known, known_offset)
 end
 `;
 
-/** Where an epoch of the log ended; `end` is null for the last, which is written. `isWhole`: nothing of it is known to be missing. */
+/** The end of an epoch; `end` is null for the current one. `isWhole`: no entry of it is known to be missing. */
 export interface EpochEnd {
   readonly end: number | null;
   readonly isWhole: boolean;
@@ -144,15 +144,15 @@ return {log.offset, log.epochs}
 `);
 
 /**
- * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease where the publisher is bound to one.
+ * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease if the publisher is bound to one.
  * ARGV: version, end of a new epoch's name, epoch and offset that the process knows, epoch of the holding, number of the batch, channel,
- * `counts`, entries, topics, entries to keep, topics to keep, ttl of the publisher's key in ms, fence, command that announces, body.
+ * `counts`, entries, topics, most entries to store, most topics, ttl of the publisher's key in ms, fence, command that announces, body.
  * -> [epoch, offset]
  *
- * A batch that is sent again because its answer was lost is recognized by its number and not stored twice; it counts as
- * stored also where the lease was lost since. A new epoch ends the holding of the lease: the log may lack what its holder stored, who has to
- * read it before it writes into it. Everything that can fail comes before the first counter is written, so that no offset is given out without its
- * entry. Numbers are doubles here: exact up to 2^53.
+ * A batch that is sent again because its answer was lost is recognized by its number and not stored twice. It counts as stored even if the
+ * lease was lost since. A new epoch ends the holding of the lease: the log may lack entries of the holder, who must read it before writing
+ * again. Everything that can fail comes before the first counter is written, so that no offset is used without its entry. Numbers are
+ * doubles here, exact up to 2^53.
  */
 export const publishScript = script(`${state}
 local log = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
@@ -170,7 +170,7 @@ local names, counts, seqs, at = {}, {}, {}, 1
 for i = 1, topics do
   counts[i], names[i], at = struct.unpack('>HBc0', body, at)
 end
--- unpack() has room for some 8,000 values, a batch for more.
+-- unpack() can return about 8,000 values; a batch may have more.
 local step, missing = 1000, 0
 for from = 1, topics, step do
   local till = math.min(from + step - 1, topics)
@@ -208,8 +208,7 @@ return {log.epoch, last}
 `);
 
 /**
- * Reads the headers of messages, without their payloads. KEYS: log. ARGV: first and last offset,
- * bound of messages, bound of bytes looked at. -> heads
+ * Reads the heads of messages, without their entries. KEYS: log. ARGV: first and last offset, most messages, most bytes to read. -> heads
  */
 export const headsScript = script(`
 local heads, bytes, from = {}, 0, ARGV[1]
@@ -230,8 +229,8 @@ return heads
 `);
 
 /**
- * Keeps a lease for the holding whose fence is given, or begins a new holding where nobody has it. Fences grow by one at
- * least, and are above the clock's microseconds so that they go on growing after Redis lost its memory.
+ * Renews the holding with the given fence, or begins a new holding if no process holds the lease. Each fence is higher than the one before
+ * and not below the clock's microseconds, so that fences still grow after Redis has lost its memory.
  * KEYS: lease, fence. ARGV: fence of the caller's holding, ttl in ms. -> fence of the caller's holding, or null
  */
 export const leaseScript = script(`
@@ -249,14 +248,14 @@ redis.call('SET', KEYS[1], fence, 'PX', ARGV[2])
 return fence
 `);
 
-/** Ends the holding whose fence is given. KEYS: lease. ARGV: fence. */
+/** Ends the holding with this fence. KEYS: lease. ARGV: fence. */
 export const releaseScript = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 `);
 
 /**
- * KEYS: status, and a lease where only its holder may set this. ARGV: name, value, ttl in ms, bound of statuses, fence of the holder.
- * -> 1, or 0 when there are too many.
+ * KEYS: status, and a lease if only its holder may set the status. ARGV: name, value, ttl in ms, most statuses, fence of the holder.
+ * -> 1, or 0 if there are too many statuses
  */
 export const setStatusScript = script(`
 if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[5] then return redis.error_reply('${fenced} ' .. ARGV[5]) end

@@ -10,7 +10,7 @@ export interface Holding {
   readonly fence: number;
 }
 
-/** Sets a status, only in the given holding where there is one: `FENCED` where it is over. */
+/** Sets a status. With a `holding`, rejects with `FENCED` if the holding is over. */
 export async function setStatus(
   connection: RedisConnection,
   holding: Holding | null,
@@ -23,7 +23,7 @@ export async function setStatus(
   const args = [name, text, ttlMs, busLimits.maxStatuses, holding?.fence ?? ''];
   try {
     const stored = await connection.run(setStatusScript, keys, args);
-    if (stored !== 1) throw new BusError('INVALID', `At most ${busLimits.maxStatuses} statuses live at one time.`);
+    if (stored !== 1) throw new BusError('INVALID', `There are ${busLimits.maxStatuses} statuses already, the most at one time.`);
   } catch (error) {
     if (holding !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(holding.name);
     throw error;

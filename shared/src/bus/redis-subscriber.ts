@@ -10,12 +10,12 @@ import type { RedisConnection } from './redis-connection.ts';
 import { ownBytes, placeOf, RedisHistory, type LogState } from './redis-history.ts';
 import { LiveConnection } from './redis-live.ts';
 
-/** How often the end of the log is compared with what was delivered: a lost last message shows in no later one. */
+/** How often the end of the log is compared with what was delivered. Otherwise the loss of the last message would not be noticed. */
 const tailCheckMs = 500;
 
 /**
- * Follows the log in Redis: announcements as they come, and the log itself for whatever they left out. Announcements
- * are at most once, so each is checked to come next; while the log is read, later ones wait (`PendingMessages`).
+ * Follows the log in Redis by its announcements, and reads the log if one is missing. Redis delivers announcements at most once, so each one
+ * is checked to be the next. While the log is read, later announcements wait (`PendingMessages`).
  */
 export class RedisSubscriber implements BusSubscriber {
   readonly counters = { malformed: 0, refills: 0, lostEntries: 0, epochChanges: 0 };
@@ -68,7 +68,7 @@ export class RedisSubscriber implements BusSubscriber {
   /** Rejects with `UNAVAILABLE`, `INCOMPATIBLE` or `CLOSED`. */
   async start(handlers: BusHandlers): Promise<void> {
     if (this.#closed) throw closedError();
-    if (this.#handlers !== null) throw new BusError('INVALID', 'A subscriber starts once.');
+    if (this.#handlers !== null) throw new BusError('INVALID', 'A subscriber can only be started once.');
     this.#handlers = handlers;
     this.#follower = new LogFollower(handlers);
     const live = await LiveConnection.open(
@@ -147,8 +147,8 @@ export class RedisSubscriber implements BusSubscriber {
   }
 
   /**
-   * Reads the log until announcements can be followed (`#join` then ends `#syncing`). Tries for as long as it is open;
-   * at the start it rejects where trying again does not help.
+   * Reads the log until announcements can be followed (`#join` then ends `#syncing`). It repeats failed reads until it is closed. During the
+   * start, it rejects if repeating does not help.
    */
   async #sync(starting: boolean): Promise<void> {
     this.#syncing = true;
@@ -167,7 +167,7 @@ export class RedisSubscriber implements BusSubscriber {
     if (this.#subscribed && !this.#syncing) this.#setLink(true);
   }
 
-  /** Reads to the end of the log, then hands on what waited, until nothing is missing. Rejects when the link fails. */
+  /** Reads to the end of the log and then delivers what waited, until nothing is missing. Rejects if the connection fails. */
   async #catchUp(): Promise<void> {
     const follower = this.#follower;
     do {
@@ -177,14 +177,14 @@ export class RedisSubscriber implements BusSubscriber {
       const state = await this.#history.state(this.#follower.place);
       if (this.#closed) return;
       if (state.epoch !== follower.epoch && !(await this.#enterEpoch(state))) continue;
-      // Those were announced before the state was read, so an epoch other than the state's is a past one.
+      // These were announced before the state was read, so any other epoch is an earlier one.
       this.#pending.dropOtherEpochs(state.epoch, waiting);
       if (follower.last < state.offset && !(await this.#readTo(state.offset))) continue;
       this.#join();
     } while (this.#syncing && !this.#closed);
   }
 
-  /** Reads history up to `offset`; false when the state must be read again. */
+  /** Reads the history up to `offset`. False if the state must be read again. */
   async #readTo(offset: number): Promise<boolean> {
     const follower = this.#follower;
     while (follower.last < offset) {
@@ -210,7 +210,7 @@ export class RedisSubscriber implements BusSubscriber {
     return epoch !== this.#follower.epoch || this.#closed;
   }
 
-  /** Reports everything up to `to` as lost; `held` are the messages that follow. False when the epoch changed meanwhile. */
+  /** Reports everything up to `to` as lost; `held` are the messages that follow. False if the epoch changed in the meantime. */
   async #lose(to: number, held: readonly LogMessage[]): Promise<boolean> {
     const follower = this.#follower;
     const from = follower.last + 1;
@@ -221,7 +221,7 @@ export class RedisSubscriber implements BusSubscriber {
     return true;
   }
 
-  /** Nothing readable is stored after the last entry, though the log is longer: what is up to its end is gone. */
+  /** The log is longer, but nothing readable is stored after the last delivered entry: everything up to the end is lost. */
   async #loseRest(): Promise<boolean> {
     const follower = this.#follower;
     const { epoch, epochs, offset } = await this.#history.state(this.#follower.place);
@@ -237,7 +237,7 @@ export class RedisSubscriber implements BusSubscriber {
     this.#handlers?.onLost({ from, to, reason: 'trimmed', last: to });
   }
 
-  /** Goes on in the epoch that is written now; false when it changed again meanwhile. */
+  /** Continues in the current epoch. False if it changed again in the meantime. */
   async #enterEpoch(state: LogState): Promise<boolean> {
     const follower = this.#follower;
     if (follower.epoch === '') return this.#enterFirst(state);
@@ -257,7 +257,7 @@ export class RedisSubscriber implements BusSubscriber {
     return true;
   }
 
-  /** The log lacks the end of what was delivered: other entries have its numbers. */
+  /** The log lacks the last entries that were delivered; other entries have their numbers. */
   async #goBackTo(end: number, state: LogState): Promise<boolean> {
     const follower = this.#follower;
     const positions = await this.#history.positionsBefore(end + 1, [], state.epoch);
@@ -270,7 +270,7 @@ export class RedisSubscriber implements BusSubscriber {
     return true;
   }
 
-  /** What was trimmed before the start is not reported: it was never this subscriber's. */
+  /** Entries that were trimmed before the start are not reported as lost, because this subscriber never followed them. */
   async #enterFirst(state: LogState): Promise<boolean> {
     const after = this.#after;
     const place = after === undefined ? null : placeOf(state, after.epoch);
@@ -310,7 +310,7 @@ export class RedisSubscriber implements BusSubscriber {
     this.#handlers?.onLost({ from, to: Math.max(to, from - 1), reason: 'epoch', last });
   }
 
-  /** The place before the oldest entry of the log; null when the epoch changed meanwhile. */
+  /** The place before the oldest entry of the log; null if the epoch changed in the meantime. */
   async #oldestOf({ epoch, epochs, offset }: LogState): Promise<{ readonly last: number; readonly positions: Map<string, number> } | null> {
     const stored = offset === 0 ? [] : (await this.#history.page(0)).filter((message) => epochs.has(message.epoch));
     const last = stored[0] === undefined ? offset : stored[0].first - 1;
@@ -318,7 +318,7 @@ export class RedisSubscriber implements BusSubscriber {
     return positions === null || this.#closed ? null : { last, positions };
   }
 
-  /** Goes to the message with the entry that follows an offset, or the oldest; no topic's position is known there. */
+  /** Moves to the message with the entry after an offset, or to the oldest one. The positions of topics are unknown there. */
   async #enterAfter(offset: number, state: LogState): Promise<boolean> {
     // A message is found by its first entry; the requested entry may be in the middle of it.
     const page = await this.#history.page(Math.max(0, offset + 2 - maxBatchEntries));
@@ -329,7 +329,7 @@ export class RedisSubscriber implements BusSubscriber {
     return true;
   }
 
-  /** Delivers what was announced of the epoch that ended, to offset `end` or its first hole; returns the last offset heard of. */
+  /** Delivers what was announced in the epoch that ended, up to offset `end` or the first gap. Returns the last announced offset. */
   #finishEpoch(end: number): number {
     const follower = this.#follower;
     let heardOf = follower.last;
@@ -342,7 +342,7 @@ export class RedisSubscriber implements BusSubscriber {
     return heardOf;
   }
 
-  /** Hands on what waited. Where nothing is missing then, announcements are followed from here on. */
+  /** Delivers what waited. If nothing is missing then, announcements are followed from now on. */
   #join(): void {
     let whole = !this.#pending.overflowed && !this.#syncAgain;
     this.#pending.drain((message) => {
@@ -354,7 +354,7 @@ export class RedisSubscriber implements BusSubscriber {
     if (whole) this.#syncing = false;
   }
 
-  /** Compares the end of the log with what was delivered; twice, as what was announced just now may be on its way. */
+  /** Compares the end of the log with what was delivered. It must differ twice, because the last announcement may still be on its way. */
   async #checkTail(): Promise<void> {
     if (this.#syncing || this.#checking || this.#closed) return;
     this.#checking = true;

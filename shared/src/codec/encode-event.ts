@@ -4,7 +4,7 @@ import { encodePriceEvent, encodeTradeEvent } from './event-writers.ts';
 import { packValue } from './msgpack.ts';
 
 /**
- * Encodes an event once for all its readers. Trades and prices are nearly all of the stream, and have generated writers. The event must
+ * Encodes an event once for all its readers. Trades and prices, the most frequent events, have generated writers. The event must
  * match its schema, and its numbers must be finite.
  */
 export function encodeEvent(event: StreamEvent): EncodedEvent {

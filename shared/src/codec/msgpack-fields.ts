@@ -7,9 +7,8 @@ const map16 = 0xde;
 const maxDepth = 4;
 
 /**
- * Reads the fields of a MessagePack map one after the other, in the order in which they were written. Each is asked for by its name, or
- * skipped. If the bytes are anything else than the generated writers write, or the next field has another name, `failed` is true, and
- * nothing that was read counts.
+ * Reads the fields of a MessagePack map in the order in which they were written. Each field is read by its name, or skipped. If the next
+ * field has another name, or the bytes are not those of the generated writers, `failed` becomes true, and all values are invalid.
  */
 export class MsgpackFields {
   failed = true;
@@ -55,7 +54,7 @@ export class MsgpackFields {
     return length === 8 ? bytes.readDoubleBE(from) : bytes.readUIntBE(from, length);
   }
 
-  /** Whether the next field has this name. Its value is then true: no other is written. */
+  /** Whether the next field has this name. Its value is then always true. */
   flag(name: string): boolean {
     if (!this.#isNext(name)) return false;
     this.#key(name);

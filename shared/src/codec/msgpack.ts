@@ -30,7 +30,7 @@ function textHead(length: number): string {
 const floatBytes = new Uint8Array(8);
 const floatView = new DataView(floatBytes.buffer);
 
-/** An integer that a double holds exactly as one (uint64 and int64 beyond 32 bits), any other number as float64. */
+/** A number: as an integer if it is one that a double represents exactly (uint64 and int64 beyond 32 bits), otherwise as float64. */
 export function packNumber(value: number | null): string {
   if (value === null) return nil;
   if (Math.floor(value) === value && value <= Number.MAX_SAFE_INTEGER) {
@@ -81,7 +81,7 @@ export function utf8(text: string): string {
   return isAscii(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Any value that JSON can carry, as JSON would: a field that is undefined is left out. */
+/** Any value that JSON can represent. Like in JSON, undefined fields are omitted. */
 export function packValue(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -94,7 +94,7 @@ export function packValue(value: unknown): string {
       if (value === null) return nil;
       return Array.isArray(value) ? packArray(value) : packMap(value as Readonly<Record<string, unknown>>);
     default:
-      throw new TypeError(`MessagePack has no form for a ${typeof value}.`);
+      throw new TypeError(`A ${typeof value} cannot be written as MessagePack.`);
   }
 }
 
@@ -109,7 +109,7 @@ function packArray(values: readonly unknown[]): string {
   return packed;
 }
 
-/** Names of fields as they are written. The schemas have fewer than `maxNames`. */
+/** Encoded names of fields. The schemas have fewer than `maxNames`. */
 const names = new Map<string, string>();
 const maxNames = 1_024;
 
