@@ -137,7 +137,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     repeat(() => reportUnseen(unseen, publisher), unseenEveryMs, ended);
     const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
-    standWhileSeeing(publisher, source, completeUpTo, ended);
+    requestLeadWhileSeeing(publisher, source, completeUpTo, ended);
     await continuity.run();
   }
 
@@ -216,7 +216,7 @@ function openReading(parts: ReadingParts): RunningParts {
     bus,
     publisher,
     pipeline,
-    // Its own client, so that an endpoint that is slow with blocks is still asked first for everything else.
+    // Its own client, so that an endpoint that is slow with blocks is still used first for everything else.
     blocks: new BlockFetcher(createRpc(httpUrls, { timeoutMs: blockTimeoutMs })),
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
     slot: () => source.health().slot,
@@ -271,7 +271,7 @@ function statusReporter(bus: Bus, name: string, log: Logger, ended: AbortSignal)
   };
 }
 
-/** Asks `getGenesisHash` until it is answered; null if the signal aborts before. */
+/** Calls `getGenesisHash` until it is answered; null if the signal aborts first. */
 async function askGenesis(rpc: Rpc, log: Logger, ended: AbortSignal): Promise<string | null> {
   for (let attempt = 0; !ended.aborted; attempt++) {
     try {
@@ -295,14 +295,19 @@ function reportUnseen(unseen: Unseen, publisher: Publisher): void {
 }
 
 /** Only a process that sees the chain should lead. */
-function standWhileSeeing(publisher: Publisher, source: Source, completeUpTo: () => Promise<number | null>, ended: AbortSignal): void {
-  publisher.stand(completeUpTo);
+function requestLeadWhileSeeing(
+  publisher: Publisher,
+  source: Source,
+  completeUpTo: () => Promise<number | null>,
+  ended: AbortSignal,
+): void {
+  publisher.requestLead(completeUpTo);
   let sawAtMs = performance.now();
   repeat(
     () => {
       const nowMs = performance.now();
       if (source.health().endpointsUp > 0) sawAtMs = nowMs;
-      if (nowMs - sawAtMs < maxBlindMs) publisher.stand();
+      if (nowMs - sawAtMs < maxBlindMs) publisher.requestLead();
       else void publisher.withdraw();
     },
     sightEveryMs,

@@ -10,8 +10,8 @@ import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { startIngest, type Ingest } from './ingest.ts';
 
 const requires = {
-  SOLANA_RPC_URL: 'an ingest process needs the chain it reads',
-  REDIS_URL: 'an ingest process of its own needs the bus that gateways read',
+  SOLANA_RPC_URL: 'an ingest process must have a chain to read',
+  REDIS_URL: 'a separate ingest process needs Redis to reach the gateways',
 };
 
 /** Ingest as its own process. SIGTERM and SIGINT end it. */

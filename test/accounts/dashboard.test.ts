@@ -141,7 +141,7 @@ describe('signing in with a wallet', () => {
     const refused = await client.post('sign-in', signed(wallet, changed as never));
     expectError(refused, 401, 'UNAUTHENTICATED');
     // Every refusal has the same text.
-    expect(refused.body['error']).toMatchObject({ message: 'The sign-in was not accepted. Begin it again.', details: {} });
+    expect(refused.body['error']).toMatchObject({ message: 'The sign-in was refused. Start it again.', details: {} });
     expect(client.cookie).toBeNull();
     expect((await client.post('sign-in', signed(wallet, message))).status).toBe(200);
   });

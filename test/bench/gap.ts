@@ -105,7 +105,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
     log: silentLog,
     signal: ended.signal,
   });
-  publisher.stand();
+  publisher.requestLead();
   await until('it leads', () => publisher.leads);
   const running = continuity.run();
   await until('it begins', () => continuity.stats.gaps.rounds > 0);

@@ -22,7 +22,7 @@ describe('events that ingest drops while Redis does not accept any', () => {
     for (let at = 0; at < 2; at++) buses.push(await connectRedisBus([redis.url], silentLog));
     server = await startTestGateway({ bus: buses[0]!, config: { redisUrls: [redis.url] } });
     publisher = new Publisher(buses[1]!, silentLog);
-    publisher.stand();
+    publisher.requestLead();
     await until('it to lead', () => publisher.leads);
   });
   afterAll(async () => {

@@ -208,7 +208,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     await page.getByText('Signed out.').waitFor();
 
     const again = await openPage(link);
-    await again.getByText('The sign-in was not accepted.').waitFor();
+    await again.getByText('The sign-in was refused.').waitFor();
     // The browser itself writes a line for every answer that is no 2xx.
     expect(complaints).toEqual([expect.stringContaining('401')]);
   });

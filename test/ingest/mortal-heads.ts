@@ -124,7 +124,7 @@ export class MortalHead {
       signal: this.#ended.signal,
     });
     this.continuity.begin();
-    this.publisher.stand(async () => {
+    this.publisher.requestLead(async () => {
       const status = (await bus.statuses()).find(({ name }) => name === 'watermark');
       return status === undefined ? null : Number(status.value['slot']);
     });

@@ -356,11 +356,11 @@ describe('pools', () => {
       new Map([[poolAddress, accountJson(tokenProgram, new Uint8Array(200))]]),
       'the pool is not owned by its program',
     ],
-    ['is no pool', new Map([[poolAddress, accountJson(ammProgram, new Uint8Array(300))]]), 'the account is no pool'],
+    ['is no pool', new Map([[poolAddress, accountJson(ammProgram, new Uint8Array(300))]]), 'the account is not a pool'],
     [
       'has a mint that is none',
       new Map([...known, [coinAddress, accountJson(tokenProgram, new Uint8Array(165))]]),
-      'the account is no mint',
+      'the account is not a mint',
     ],
   ])('counts and reports the events of a pool that %s', async (_case, accounts, reason) => {
     const harness = createHarness({ accounts });

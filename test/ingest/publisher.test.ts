@@ -54,7 +54,7 @@ function startOn(bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>): { publisher: P
   const lines: LogLine[] = [];
   const publisher = new Publisher(bus, recordingLog(lines));
   open.push(publisher);
-  publisher.stand();
+  publisher.requestLead();
   return { publisher, lines };
 }
 
@@ -244,7 +244,7 @@ describe('two publishers', () => {
     push(secondly(60, 60), standby.publisher);
     expect(standby.publisher.buffered).toBe(73);
     await leader.publisher.withdraw();
-    standby.publisher.stand();
+    standby.publisher.requestLead();
     await until('published', () => standby.publisher.counts.published === 73);
     await expect(idsOn(bus)).resolves.toEqual([...secondly(47, 73)].map(({ id }) => id));
     await bus.close();
@@ -256,7 +256,7 @@ describe('two publishers', () => {
     const at = (second: number): PublishableEvent => ({ ...event, id: `${second}`, ts: { received: second * 1e6, published: 0 } });
     await standby.publisher.withdraw();
     for (let second = 0; second < 60; second++) push([at(second)], standby.publisher);
-    standby.publisher.stand();
+    standby.publisher.requestLead();
     for (let second = 60; second < 72; second++) push([at(second)], standby.publisher);
     expect(standby.publisher.buffered).toBe(72);
     push([at(72)], standby.publisher);
@@ -276,7 +276,7 @@ describe('two publishers', () => {
     expect(leader.publisher.counts.dropped).toBe(0);
     await expect(idsOn(bus)).resolves.toEqual(events.map(({ id }) => id));
     // And back again: the retained events are known.
-    leader.publisher.stand();
+    leader.publisher.requestLead();
     await standby.publisher.close(1_000);
     await until('leading', () => leader.publisher.leads && leader.publisher.buffered === 0);
     await expect(idsOn(bus)).resolves.toEqual(events.map(({ id }) => id));
@@ -298,7 +298,7 @@ describe('two publishers', () => {
       const publisher = new Publisher({ ...asking, tail }, recordingLog([]));
       open.push(publisher);
       publisher.push({ ...event, id: '0', slot: 100, ts: { ...event.ts } });
-      publisher.stand(async () => complete);
+      publisher.requestLead(async () => complete);
       await until('led', () => publisher.leads && publisher.buffered === 0);
       await publisher.close(0);
       return publisher.counts.repeats;
@@ -325,7 +325,7 @@ describe('two publishers', () => {
     const trades = Array.from({ length: 3_000 }, (_, index) => at(`t${index}`, 100 + index));
     push([creations[0], old, ...trades.slice(0, 2_400), creations[1], ...trades.slice(2_400)], leader.publisher);
     await settled();
-    standby.publisher.stand(async () => 2_000);
+    standby.publisher.requestLead(async () => 2_000);
     await leader.publisher.withdraw();
     await until('leading', () => standby.publisher.leads);
     // Like a process that saw nothing for a while: it retains what it saw before. An event that is read late was missing.

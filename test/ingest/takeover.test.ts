@@ -79,7 +79,7 @@ class Head {
   }
 
   async lead(): Promise<void> {
-    this.publisher.stand();
+    this.publisher.requestLead();
     await until('leading, and all published', () => this.publisher.leads && this.publisher.buffered === 0);
     await this.publisher.flushed(ended.signal);
   }

@@ -92,7 +92,7 @@ describe('a fetched transaction', () => {
     tell(only, 'asked', ['Log truncated']);
     await until('given up', lost(only));
     expect(only.events).toEqual([]);
-    expect(only.losses.map(({ reason }) => reason)).toEqual(['cut logs; the answer is another transaction']);
+    expect(only.losses.map(({ reason }) => reason)).toEqual(['cut logs; the answer has another transaction']);
   });
 
   it.each([
@@ -113,7 +113,9 @@ describe('a fetched transaction', () => {
     const harness = harnessOf((signature) => withoutHeights(wholeTransaction(signature, [first, second])), 50);
     tell(harness, 'a', cut());
     await until('given up', lost(harness));
-    expect(harness.losses.map(({ reason }) => reason)).toEqual(['cut logs; the heights of inner instructions do not say who called']);
+    expect(harness.losses.map(({ reason }) => reason)).toEqual([
+      'cut logs; the stack heights of inner instructions do not show their callers',
+    ]);
     expect(harness.pipeline.decoder.refusedLookAlikes).toBe(0);
     expect(harness.pipeline.counts.completed).toBe(0);
   });

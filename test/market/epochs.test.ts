@@ -115,7 +115,7 @@ describe('a log that lost its end', () => {
     const bus = await busOf(redis.url);
     const publisher = new Publisher(bus, silentLog);
     cleanups.push(() => publisher.close(0));
-    publisher.stand();
+    publisher.requestLead();
     await until('lead', () => publisher.leads);
     const events = someEvents(20);
     publisher.push(events[0]!);
@@ -143,11 +143,11 @@ describe('a log that lost its end', () => {
       cleanups.push(() => keeper.close(1000));
       const a = new Publisher(busA, silentLog);
       cleanups.push(() => a.close(0));
-      a.stand();
+      a.requestLead();
       await until('lead', () => a.leads);
       const b = new Publisher(busB, silentLog);
       cleanups.push(() => b.close(0));
-      b.stand();
+      b.requestLead();
       const [forA, forB] = [someEvents(40), someEvents(40)];
       const push = (from: number, to: number): void => {
         for (let i = from; i < to; i += 1) {

@@ -336,7 +336,7 @@ describe('self-CPI events', () => {
     expect(innerOf({ ...whole, meta: { ...whole.meta, innerInstructions: null } })).toEqual(missing);
     expect(innerOf({ ...whole, meta: { err: null } })).toEqual(missing);
     expect(innerOf(whole)).toEqual({ seen: [], refused: 0, unreadable: null });
-    const heights = { seen: [], refused: 0, unreadable: 'the heights of inner instructions do not say who called' };
+    const heights = { seen: [], refused: 0, unreadable: 'the stack heights of inner instructions do not show their callers' };
     expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [3], data: tagged }]))).toEqual(heights);
     expect(innerOf(answer(1, [{ programIdIndex: 1, accounts: [3], data: tagged, stackHeight: 4 }]))).toEqual(heights);
     const behindNone = [

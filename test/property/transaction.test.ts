@@ -371,11 +371,11 @@ describe('v1 (SIMD-0385)', () => {
       return bytes;
     };
     expect(reason(wire(good))).toBeNull();
-    expect(reason(withMask(0b01))).toBe('the config mask has bits that v1 does not know');
-    expect(reason(withMask(0b100000))).toBe('the config mask has bits that v1 does not know');
-    expect(reason(withMask(0x8000_0000))).toBe('the config mask has bits that v1 does not know');
+    expect(reason(withMask(0b01))).toBe('the config mask has bits that v1 does not define');
+    expect(reason(withMask(0b100000))).toBe('the config mask has bits that v1 does not define');
+    expect(reason(withMask(0x8000_0000))).toBe('the config mask has bits that v1 does not define');
     expect(reason(wire({ ...good, header: [1, 1, 1] }))).toBe('the fee payer is not writable');
-    expect(reason(wire({ ...good, header: [2, 0, 2] }))).toBe('the header counts more keys than there are');
+    expect(reason(wire({ ...good, header: [2, 0, 2] }))).toBe('the header counts more keys than the message has');
     expect(reason(wire({ ...good, instructions: [{ program: 3, accounts: [], data: new Uint8Array(0) }] }))).toBe(
       'a program index is outside the static keys',
     );
@@ -385,7 +385,7 @@ describe('v1 (SIMD-0385)', () => {
     expect(reason(wire({ ...good, keys: Array.from({ length: 65 }, (_, index) => new Uint8Array(32).fill(index)) }))).toBe(
       'more keys or instructions than v1 allows',
     );
-    expect(reason(Buffer.concat([wire(good), Buffer.alloc(1)]))).toBe('bytes are left over');
+    expect(reason(Buffer.concat([wire(good), Buffer.alloc(1)]))).toBe('there are bytes after the end');
     expect(reason(wire(good).subarray(0, -1))).toBe('the bytes end too early');
     expect(reason(new Uint8Array(4097))).toBe('longer than any transaction');
   });

@@ -23,19 +23,19 @@ export interface DashboardOptions {
   readonly nonces: Nonces;
   readonly authenticator: Pick<Authenticator, 'refresh'>;
   readonly config: Pick<Config, 'host' | 'tls' | 'publicUrl' | 'signUp' | 'trustedProxies'>;
-  /** Where the gateway listens; asked once it does. */
+  /** The port on which the gateway listens; called once it does. */
   readonly port: () => number;
   readonly log: Logger;
 }
 
-/** Requests of one address, signed in or not. */
+/** Requests from one address, signed in or not. */
 const requestQuota: Quota = { perMinute: 240, burst: 60 };
-/** Attempts to sign in of one address: a nonce and a message are two. */
+/** Sign-in requests from one address. One sign-in needs two: a nonce and a message. */
 const signInQuota: Quota = { perMinute: 20, burst: 20 };
 /** Changes of one account's keys. */
 const changeQuota: Quota = { perMinute: 30, burst: 20 };
 
-type StrangerHandler<B> = (request: HttpRequest, body: B, origin: PublicOrigin) => Promise<HttpAnswer>;
+type VisitorHandler<B> = (request: HttpRequest, body: B, origin: PublicOrigin) => Promise<HttpAnswer>;
 type ChangeHandler<B> = (
   request: HttpRequest,
   signedIn: SignedIn,
@@ -47,7 +47,7 @@ type ChangeHandler<B> = (
 /** The checks of a request: limits, origin, session, CSRF token and form. */
 export class Gate {
   readonly #options: DashboardOptions;
-  /** Of this gateway alone: what it guards is this gateway's work, and every gateway has its own addresses. */
+  /** It counts for this gateway alone, because it protects only the work of this gateway. */
   readonly #limiter = inProcessLimiter();
   readonly #clientAddress: ReturnType<typeof clientAddressOf>;
 
@@ -60,7 +60,7 @@ export class Gate {
     return publicOrigins(this.#options.config, this.#options.port());
   }
 
-  /** Something that changes nothing. */
+  /** Handles a request that changes nothing. */
   async read(request: HttpRequest, handler: (signedIn: SignedIn | null) => HttpAnswer | Promise<HttpAnswer>): Promise<HttpAnswer> {
     const refusal = await this.#limit(request, `address:${this.#addressOf(request)}`, requestQuota);
     if (refusal !== null) return refusal;
@@ -68,8 +68,8 @@ export class Gate {
     return handler(await this.#signedIn(request));
   }
 
-  /** An action of one of our pages, for any visitor. */
-  stranger<B>(path: string, schema: TObject | undefined, handler: StrangerHandler<B>): Route {
+  /** A change that any visitor of our pages may make. */
+  visitor<B>(path: string, schema: TObject | undefined, handler: VisitorHandler<B>): Route {
     const check = bodyCheck<B>({ body: schema });
     return {
       method: 'POST',
@@ -85,7 +85,7 @@ export class Gate {
     };
   }
 
-  /** Something that a page of ours does for somebody who is signed in. */
+  /** A change by a visitor who is signed in. */
   change<B>(path: string, schema: TObject | undefined, handler: ChangeHandler<B>): Route {
     const check = bodyCheck<B>({ body: schema });
     return {
@@ -99,7 +99,7 @@ export class Gate {
         const signedIn = await this.#signedIn(request);
         if (signedIn === null) return notSignedIn(request);
         if (!isCsrfTokenOf(signedIn, request.headers.get('x-csrf-token'))) {
-          return errorAnswer(request, 'FORBIDDEN', 'The header X-CSRF-Token is missing or not of this session.');
+          return errorAnswer(request, 'FORBIDDEN', 'The header X-CSRF-Token is missing, or belongs to another session.');
         }
         const read = check(request, body);
         if (!read.ok) return errorAnswer(request, read.error, read.message, read.details);
@@ -109,7 +109,7 @@ export class Gate {
     };
   }
 
-  /** Answers a sign-in; the session that the browser had ends with it, so that nobody else can have chosen the new one. */
+  /** Answers a sign-in. It ends the browser's previous session and begins a new one, so that no one else can know its token. */
   async signIn(request: HttpRequest, origin: PublicOrigin, outcome: SignInOutcome): Promise<HttpAnswer> {
     const { store, log } = this.#options;
     if (!outcome.ok) return this.#refuse(request, outcome.fault);
@@ -124,10 +124,10 @@ export class Gate {
 
   #refuse(request: HttpRequest, fault: (SignInOutcome & { ok: false })['fault']): HttpAnswer {
     this.#options.log.debug({ fault, requestId: request.requestId }, 'sign_in_refused');
-    // Reported only after the wallet is proven. Otherwise a disabled account looks like none.
+    // Reported only after the wallet has proven itself. Before that, a disabled account looks like a missing one.
     if (fault === 'sign_up' || fault === 'account')
       return errorAnswer(request, 'FORBIDDEN', 'This wallet has no account here. Ask the operator for one.');
-    return errorAnswer(request, 'UNAUTHENTICATED', 'The sign-in was not accepted. Begin it again.');
+    return errorAnswer(request, 'UNAUTHENTICATED', 'The sign-in was refused. Start it again.');
   }
 
   async #signedIn(request: HttpRequest): Promise<SignedIn | null> {
@@ -153,7 +153,7 @@ export class Gate {
     return errorAnswer(
       request,
       'RATE_LIMIT',
-      `Too many requests; the next is admitted in ${seconds} s.`,
+      `Too many requests. The next one is accepted in ${seconds} s.`,
       { retryAfterSeconds: seconds },
       { 'Retry-After': String(seconds) },
     );
@@ -165,5 +165,5 @@ export function notSignedIn(request: HttpRequest): HttpAnswer {
 }
 
 function foreign(request: HttpRequest): HttpAnswer {
-  return errorAnswer(request, 'FORBIDDEN', 'This may be asked only by the dashboard’s own page. Its address is set by PUBLIC_URL.');
+  return errorAnswer(request, 'FORBIDDEN', 'Only the page of the dashboard may send this request. PUBLIC_URL sets its address.');
 }

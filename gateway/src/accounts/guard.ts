@@ -2,8 +2,8 @@ import type { HttpRequest } from '../transport/transport.ts';
 import type { PublicOrigin, PublicOrigins } from './public-origins.ts';
 
 /**
- * The one of our origins whose page sends a request that changes something. Null if it comes from elsewhere, or its origin is
- * unknown. Browsers send both headers, and no page can forge them (Fetch standard; Fetch Metadata).
+ * Our origin from whose page a changing request comes. Null if it comes from elsewhere, or its origin is unknown. Browsers send both headers,
+ * and no page can forge them (Fetch standard; Fetch Metadata).
  */
 export function originOfChange(request: HttpRequest, { origins }: PublicOrigins & { readonly ok: true }): PublicOrigin | null {
   const site = request.headers.get('sec-fetch-site');
@@ -12,13 +12,13 @@ export function originOfChange(request: HttpRequest, { origins }: PublicOrigins 
   return origins.find((one) => one.origin === origin) ?? null;
 }
 
-/** Whether a page of ours, or somebody at the address bar, asks. There is no header to tell it by where a program does. */
+/** Whether our own page or the address bar sends the request. Programs do not send these headers, and are allowed. */
 export function mayRead(request: HttpRequest): boolean {
   const site = request.headers.get('sec-fetch-site');
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Whose requests are counted together: an IPv4 address, or the /64 of an IPv6 one, which is what one customer has at least. */
+/** The addresses whose requests are counted together: one IPv4 address, or the /64 of an IPv6 address, which one client usually has alone. */
 export function addressGroup(address: string): string {
   if (!address.includes(':')) return address;
   const [head, tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));

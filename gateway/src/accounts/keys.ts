@@ -6,15 +6,15 @@ import { maxKeysPerAccount, type StoredKey } from '../store/key-table.ts';
 import type { Store } from '../store/store.ts';
 import type { NewKeyBody } from './schemas.ts';
 
-/** Keys in one list, the newest of them; it says how many there are beside them. */
+/** The most keys in one list, the newest ones. The list also has the number of all keys. */
 const maxListed = 500;
 
-/** What a request about keys comes to; an error is answered as everywhere. */
+/** The result of a request about keys. */
 export type KeysOutcome =
   | { readonly value: unknown }
   | { readonly error: ErrorCode; readonly message?: string; readonly details?: Readonly<Record<string, unknown>> };
 
-/** A holder's keys, or for the operator those of all; newest first. */
+/** The keys of a holder, or for the operator all keys; newest first. */
 export async function listKeys(store: Store, account: StoredAccount, nowMs: number): Promise<KeysOutcome> {
   const keys = isOperator(account) ? await store.keys.all() : await store.keys.ofAccount(account.id);
   const listed = keys.slice(-maxListed).toReversed();
@@ -29,10 +29,10 @@ export async function listKeys(store: Store, account: StoredAccount, nowMs: numb
   };
 }
 
-/** Makes a key, which the answer shows and nobody ever sees again. */
+/** Creates a key. Only this answer contains its secret. */
 export async function makeKey(store: Store, account: StoredAccount, body: NewKeyBody, nowMs: number): Promise<KeysOutcome> {
   if (!isOperator(account) && (body.plan !== undefined || body.limits !== undefined)) {
-    return { error: 'FORBIDDEN', message: 'The plan and limits of a key are for the operator to set.' };
+    return { error: 'FORBIDDEN', message: 'Only the operator can set the plan and the limits of a key.' };
   }
   const fields: Record<string, string> = {};
   const label = body.label?.trim() ?? '';
@@ -40,7 +40,7 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
   const ranges = readIpRanges(body.ipRanges ?? []);
   if (!ranges.ok) fields['ipRanges'] = ranges.fault;
   const expiresAtMs = body.expiresAtMs ?? null;
-  if (expiresAtMs !== null && expiresAtMs <= nowMs) fields['expiresAtMs'] = 'must lie in the future';
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) fields['expiresAtMs'] = 'must be in the future';
   if (!ranges.ok || Object.keys(fields).length > 0) return { error: 'INVALID_REQUEST', details: { fields } };
   const made = await createApiKey(store, {
     plan: isOperator(account) ? (body.plan ?? account.plan) : account.plan,
@@ -52,8 +52,8 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
     limits: body.limits ?? null,
   });
   if (made.ok) return { value: made.shown };
-  if (made.reason === 'no-account') return { error: 'UNAUTHENTICATED', message: 'This account has ended.' };
-  if (made.reason === 'store-full') return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store takes no more keys.' };
+  if (made.reason === 'no-account') return { error: 'UNAUTHENTICATED', message: 'This account is disabled.' };
+  if (made.reason === 'store-full') return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store has no room for another key.' };
   return {
     error: 'FORBIDDEN',
     message: `An account has at most ${maxKeysPerAccount} keys. Delete one that is no longer used.`,
@@ -61,7 +61,7 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
   };
 }
 
-/** Gives a key a new secret, shown once; the old one works on for `overlapSeconds`. */
+/** Gives a key a new secret, which is shown once. The old secret works for another `overlapSeconds`. */
 export async function rotateKey(store: Store, account: StoredAccount, id: string, overlapSeconds: number): Promise<KeysOutcome> {
   if ((await reachable(store, account, id)) === null) return noSuchKey;
   const shown = await rotateApiKey(store, id, overlapSeconds * 1000);
@@ -75,7 +75,7 @@ export async function deleteKey(store: Store, account: StoredAccount, id: string
 
 const noSuchKey = { error: 'NOT_FOUND', message: 'You have no such key.' } as const;
 
-/** A key of somebody else's is none. */
+/** The key, if this account may see it; otherwise null. */
 async function reachable(store: Store, account: StoredAccount, id: string): Promise<StoredKey | null> {
   const key = /^[0-9A-Za-z]{1,64}$/.test(id) ? await store.keys.byId(id) : null;
   return key !== null && (isOperator(account) || key.accountId === account.id) ? key : null;

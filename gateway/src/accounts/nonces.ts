@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
-/** For so long a message may be signed and sent back. */
+/** How long a nonce is valid, milliseconds. */
 export const nonceMs = 5 * 60_000;
-/** How far the clock of another gateway may go ahead. */
+/** How far the clock of another gateway may be ahead, milliseconds. */
 const aheadMs = 60_000;
 
 const numberDigits = 14;
@@ -12,13 +12,13 @@ const nonceForm = /^[0-9a-f]{64}$/;
 export interface Nonce {
   readonly text: string;
   /**
-   * When it was made, in microseconds of Unix time. An account takes only nonces with a greater number than that of the last one it
-   * took: so each works once, and nobody has to keep those that nobody used.
+   * When it was created, Unix microseconds. An account accepts only a nonce with a higher number than its last one. So each nonce works once,
+   * and unused nonces need not be stored.
    */
   readonly number: number;
 }
 
-/** Nonces of messages to sign in with. They carry their time and a signature of ours (HMAC): nothing is stored of a nonce. */
+/** Nonces for sign-in messages. A nonce contains its time and our HMAC, so it need not be stored. */
 export class Nonces {
   readonly #key: Uint8Array;
 
@@ -27,14 +27,14 @@ export class Nonces {
     this.#key = key;
   }
 
-  /** Letters and digits only, as the wallets want it. */
+  /** Creates a nonce of letters and digits only, as wallets require. */
   make(nowMs: number): Nonce {
     const number = nowMs * 1000 + randomInt(1000);
     const head = number.toString(16).padStart(numberDigits, '0') + randomBytes(randomDigits / 2).toString('hex');
     return { text: head + this.#sign(head), number };
   }
 
-  /** Null where we did not make it, or too long ago. */
+  /** Null if it is not one of ours, or is too old. */
   read(text: string, nowMs: number): Nonce | null {
     if (!nonceForm.test(text)) return null;
     const head = text.slice(0, numberDigits + randomDigits);

@@ -1,7 +1,7 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { isLoopback } from '@sluice/shared/config/public-settings.ts';
 
-/** An origin under which the dashboard is served, as browsers send it. */
+/** A public origin of the dashboard, in the form in which browsers send it. */
 export interface PublicOrigin {
   /** `https://sluice.example:8443` */
   readonly origin: string;
@@ -15,22 +15,22 @@ export type PublicOrigins =
   | { readonly ok: false; readonly why: string };
 
 /**
- * Where people sign in. It comes from the settings alone: a `Host` header is the caller's word, and a page that lies about it could
- * pass on what a wallet signed for that page. On the loopback the listener's own address and `localhost` will do. Plain http is
- * taken nowhere else, as a session would travel in the clear. `port`: the one that is listened on.
+ * The origins at which signing in works. They come from the settings only. A `Host` header cannot be trusted: with a false one, another page
+ * could use what a wallet signed for that page. On the loopback, the listener's address and `localhost` are accepted. Anywhere else, plain
+ * http is refused, because others could read the session. `port`: the port of the listener.
  */
 export function publicOrigins({ host, tls, publicUrl }: Pick<Config, 'host' | 'tls' | 'publicUrl'>, port: number): PublicOrigins {
   const own = isLoopback(host) ? [host.includes(':') ? `[${host}]` : host, 'localhost'] : [];
   const local = own.map((name) => originOf(`${tls === null ? 'http' : 'https'}://${name}:${port}`));
-  // PUBLIC_URL that is one of these was derived from HOST and PORT, or says no more than they do.
+  // If PUBLIC_URL is one of these, it was derived from HOST and PORT, or is equivalent to them.
   if (local.length > 0 && (publicUrl === null || local.some(({ origin }) => origin === publicUrl))) {
     return { ok: true, origins: unique(local), secure: tls !== null };
   }
   if (publicUrl === null)
-    return { ok: false, why: 'Signing in is off: PUBLIC_URL does not say under which address this dashboard is reached.' };
+    return { ok: false, why: 'Signing in is off, because the public address of this dashboard is unknown. Set PUBLIC_URL.' };
   const set = originOf(publicUrl);
   if (!set.secure && !isLoopback(new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''))) {
-    return { ok: false, why: 'Signing in is off: PUBLIC_URL is plain http, and a session would travel in the clear. Serve it by https.' };
+    return { ok: false, why: 'Signing in is off, because PUBLIC_URL is plain http, and others could read the session. Use https.' };
   }
   return { ok: true, origins: [set], secure: set.secure };
 }

@@ -13,8 +13,8 @@ import type { SignedIn } from './sessions.ts';
 import { offerSignIn, signInByLink, signInByWallet } from './sign-in.ts';
 
 /**
- * What the dashboard's own page calls, under `/dashboard/`: signing in, and keys. A session's cookie lets in, never an API key; no
- * other origin may call, whatever CORS_ORIGINS says. No part of the interface.
+ * The routes under `/dashboard/` that the page of the dashboard calls: signing in, and keys. They require the cookie of a session; API keys
+ * are not accepted. No other origin may call them, whatever CORS_ORIGINS is. They are not part of the public API.
  */
 export function dashboardRoutes(options: DashboardOptions): Route[] {
   const gate = new Gate(options);
@@ -31,13 +31,13 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
       path: '/dashboard/me',
       handler: (request) => gate.read(request, (signedIn) => me(request, gate.origins(), config, signedIn)),
     },
-    gate.stranger('/dashboard/sign-in/nonce', undefined, async (request, _body, origin) =>
+    gate.visitor('/dashboard/sign-in/nonce', undefined, async (request, _body, origin) =>
       jsonAnswer(request, offerSignIn(nonces, origin, Date.now())),
     ),
-    gate.stranger('/dashboard/sign-in', SignInBody, async (request, body: SignInBody, origin) =>
+    gate.visitor('/dashboard/sign-in', SignInBody, async (request, body: SignInBody, origin) =>
       gate.signIn(request, origin, await signInByWallet({ store, nonces, signUp: config.signUp }, body, origin, Date.now())),
     ),
-    gate.stranger('/dashboard/sign-in/link', LinkBody, async (request, body: { token: string }, origin) =>
+    gate.visitor('/dashboard/sign-in/link', LinkBody, async (request, body: { token: string }, origin) =>
       gate.signIn(request, origin, await signInByLink(store, body.token, Date.now())),
     ),
     gate.change('/dashboard/sign-out', undefined, async (request, signedIn, _body, origin) => {
@@ -69,7 +69,7 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
   return routes.map((route) => ({ ...route, handler: whileStoreAnswers(route.handler, log) }));
 }
 
-/** While the store does not answer, no session can be checked; the caller has to try again. */
+/** While the store does not answer, no session can be checked, and the caller must try again. */
 function whileStoreAnswers(handler: RouteHandler, log: Logger): RouteHandler {
   return async (request, body, segments) => {
     try {
@@ -82,7 +82,7 @@ function whileStoreAnswers(handler: RouteHandler, log: Logger): RouteHandler {
   };
 }
 
-/** Who is signed in, and how somebody who is not may do so. */
+/** Who is signed in, or how to sign in. */
 function me(request: HttpRequest, origins: PublicOrigins, { signUp }: Pick<Config, 'signUp'>, signedIn: SignedIn | null): HttpAnswer {
   const signIn = origins.ok ? { open: true, signUp } : { open: false, why: origins.why };
   if (signedIn === null) return jsonAnswer(request, { account: null, csrfToken: null, signIn });

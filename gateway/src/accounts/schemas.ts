@@ -13,7 +13,7 @@ const closed = { additionalProperties: false } as const;
 export const SignInBody = Type.Object(
   {
     publicKey: Type.String({ minLength: 32, maxLength: 44 }),
-    /** Base64 of the bytes that the wallet signed, which may differ from what it was asked to sign. */
+    /** Base64 of the bytes that the wallet signed. They may differ from the requested text. */
     signedMessage: Type.String({ minLength: 1, maxLength: 4096 }),
     /** Base64 of 64 bytes. */
     signature: Type.String({ minLength: 86, maxLength: 88 }),
@@ -33,7 +33,7 @@ export const NewKeyBody = Type.Object(
     ipRanges: Type.Optional(Type.Array(Type.String({ minLength: 2, maxLength: 64 }), { maxItems: maxIpRanges })),
     /** Unix time in milliseconds; null or absent: until revoked. */
     expiresAtMs: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 253_402_300_799_999 }), Type.Null()])),
-    /** For the operator: a holder's keys have the plan of the account. */
+    /** For the operator only. The keys of a holder have the plan of the account. */
     plan: Type.Optional(Type.Enum(planNames)),
     limits: Type.Optional(Type.Partial(Type.Object({ requestsPerMinute, burst, connections, subscriptions, commandsPerSecond }), closed)),
   },

@@ -1,16 +1,16 @@
 import { isToken } from './secrets.ts';
 
-/** Characters of a `Cookie` header that are looked at. */
+/** Longest `Cookie` header that is read, characters. */
 const maxCookieChars = 8 * 1024;
 
-/** Browsers take `__Host-` and `Secure` only over https; on plain http, which is the loopback alone, the name goes without. */
+/** Browsers accept `__Host-` and `Secure` only over https. On plain http, which is allowed on the loopback only, the name has no prefix. */
 function cookieName(secure: boolean): string {
   return secure ? '__Host-sluice_session' : 'sluice_session';
 }
 
 /**
- * The session token that a `Cookie` header carries; null where it has none. Two cookies of the name (one was planted from
- * another path) are none: it is unknown which one is ours.
+ * The session token in a `Cookie` header; null if there is none. Also null if there are two such cookies: one may have been set by an
+ * attacker for another path, and it is unknown which one is ours.
  */
 export function sessionTokenOf(cookies: string | undefined, secure: boolean): string | null {
   if (cookies === undefined || cookies.length > maxCookieChars) return null;
@@ -23,7 +23,7 @@ export function sessionTokenOf(cookies: string | undefined, secure: boolean): st
   return own !== undefined && more.length === 0 && isToken(own) ? own : null;
 }
 
-/** `Set-Cookie` that a browser sends back to this host alone, never to a script, never from another site. */
+/** A `Set-Cookie` header. Browsers return the cookie to this host only, hide it from scripts, and do not send it with requests from other sites. */
 export function sessionCookie(token: string, secure: boolean, maxAgeSeconds: number): string {
   return `${cookieName(secure)}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`;
 }

@@ -4,22 +4,22 @@ import type { StoredSession } from '../store/session-table.ts';
 import type { Store } from '../store/store.ts';
 import { csrfTokenOf, newToken, tokenHash } from './secrets.ts';
 
-/** A session that is not used ends. */
+/** A session that is not used for this time ends, milliseconds. */
 const idleMs = 24 * 60 * 60_000;
-/** A session ends, used or not. */
+/** Every session ends after this time, milliseconds. */
 export const wholeMs = 7 * 24 * 60 * 60_000;
-/** How old the note of a session's last use may be: it saves a write for each request. */
+/** The last use of a session is stored at most this often, to avoid a write for each request, milliseconds. */
 const noteEveryMs = 60_000;
 
-/** Somebody who is signed in. */
+/** A visitor who is signed in. */
 export interface SignedIn {
   readonly account: StoredAccount;
   readonly session: StoredSession;
-  /** To be sent back as `X-CSRF-Token` with all that changes something. */
+  /** Must be sent as `X-CSRF-Token` with every request that changes something. */
   readonly csrfToken: string;
 }
 
-/** Begins a session with a token that nobody has seen; what it stood on before ends. Null: the account is disabled, or gone. */
+/** Begins a session with a new token, and ends the previous session `before`. Null: the account is disabled or missing. */
 export async function beginSession(store: Store, accountId: string, before: string | null, nowMs: number): Promise<string | null> {
   const token = newToken();
   const begun = await store.sessions.create({
@@ -33,7 +33,7 @@ export async function beginSession(store: Store, accountId: string, before: stri
   return begun ? token : null;
 }
 
-/** The holder of a session's token; null if there is none. */
+/** The visitor with this session token; null if there is no such session. */
 export async function findSession(store: Store, token: string, nowMs: number): Promise<SignedIn | null> {
   const session = await store.sessions.byTokenHash(tokenHash(token), nowMs);
   if (session === null) return null;

@@ -1,9 +1,9 @@
 /**
- * The text that a wallet signs to sign in, by the ABNF of Sign-In With Solana (EIP-4361 carried over to Solana; the feature
- * `solana:signIn` of the Wallet Standard). Times are RFC 3339 with their zone. Absent fields are left out of the text.
+ * The fields of the text that a wallet signs to sign in, by the ABNF of Sign-In With Solana (EIP-4361 for Solana; the feature
+ * `solana:signIn` of the Wallet Standard). Times are RFC 3339 with a zone. Absent fields are omitted from the text.
  */
 export interface SignInMessage {
-  /** Host of the page, with its port where it has one. */
+  /** Host of the page, with its port if it has one. */
   readonly domain: string;
   /** Base58 */
   readonly address: string;
@@ -19,7 +19,7 @@ export interface SignInMessage {
   readonly resources?: readonly string[];
 }
 
-/** Characters of a message that are looked at; ours have some 400. */
+/** Longest message that is read, characters. Ours have about 400. */
 const maxMessageChars = 2048;
 const headEnd = ' wants you to sign in with your Solana account:';
 const resourcesLabel = 'Resources:';
@@ -34,7 +34,7 @@ const addressForm = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const isTime = (text: string): boolean => timeForm.test(text) && Number.isFinite(Date.parse(text));
 const isUri = (text: string): boolean => uriForm.test(text) && URL.canParse(text);
 
-/** The labelled lines in the one order that they may stand in. */
+/** The lines with labels, in their only valid order. */
 const lines = [
   ['uri', 'URI: ', isUri],
   ['version', 'Version: ', (text: string) => text === '1'],
@@ -46,7 +46,7 @@ const lines = [
   ['requestId', 'Request ID: ', (text: string) => /^[A-Za-z0-9\-._~%!$&'()*+,;=:@]*$/.test(text)],
 ] as const;
 
-/** The text of a message, which is what a wallet makes of these fields and signs as UTF-8. */
+/** The text of a message. The wallet builds it from the fields and signs it as UTF-8. */
 export function signInText(message: SignInMessage): string {
   const fields = lines.flatMap(([name, label]) => {
     const value = message[name];
@@ -62,8 +62,8 @@ export function signInText(message: SignInMessage): string {
 }
 
 /**
- * Reads a text back; null where it is not exactly of the form: an unknown line, one too many, one out of order, a value that is
- * none. What is read makes the same text again, to the byte. A line that begins with a label is a field, never a statement.
+ * Parses a text. Null if it does not exactly have the form: an unknown, repeated or misplaced line, or an invalid value. `signInText` of the
+ * result gives the same text again, byte by byte. A line that begins with a label is a field, never the statement.
  */
 export function parseSignInText(text: string): SignInMessage | null {
   if (text.length > maxMessageChars) return null;

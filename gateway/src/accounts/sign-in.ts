@@ -10,16 +10,16 @@ import { nonceMs, type Nonce, type Nonces } from './nonces.ts';
 import { tokenHash } from './secrets.ts';
 import { parseSignInText, type SignInMessage } from './sign-in-message.ts';
 
-/** How far the clock of a wallet that sets the time by itself may go ahead. */
+/** How far the clock of a wallet may be ahead, milliseconds. Some wallets set the time themselves. */
 const aheadMs = 60_000;
 const statement = 'Sign in to the sluice dashboard. This costs nothing and sends no transaction.';
 
-/** What a wallet is asked to sign: the input of the feature `solana:signIn`, but for the address, which is the wallet's to say. */
+/** The input of the feature `solana:signIn`, which the wallet signs. It has no address, because the wallet chooses it. */
 export type SignInInput = Required<
   Pick<SignInMessage, 'domain' | 'statement' | 'uri' | 'version' | 'nonce' | 'issuedAt' | 'expirationTime'>
 >;
 
-/** Makes a message for one sign-in. Nothing is stored of it, so any number may be requested. */
+/** Creates the message for one sign-in. It is not stored, so any number may be requested. */
 export function offerSignIn(nonces: Nonces, { origin, domain }: PublicOrigin, nowMs: number): SignInInput {
   const { text: nonce } = nonces.make(nowMs);
   const issuedAt = new Date(nowMs).toISOString();
@@ -27,14 +27,14 @@ export function offerSignIn(nonces: Nonces, { origin, domain }: PublicOrigin, no
   return { domain, statement, uri: origin, version: '1', nonce, issuedAt, expirationTime };
 }
 
-/** Why a sign-in is refused: for our log. The caller learns only that it was refused. */
+/** Why a sign-in is refused, for the log. The caller learns only that it was refused. */
 export type SignInFault = 'address' | 'encoding' | 'message' | 'domain' | 'time' | 'signature' | 'nonce' | 'link' | 'sign_up' | 'account';
 
 export type SignInOutcome =
   | { readonly ok: true; readonly accountId: string; readonly isNew: boolean }
   | { readonly ok: false; readonly fault: SignInFault };
 
-/** Whose wallet signed. The nonce is used up only by a message that is good in every other way, of a wallet that has an account. */
+/** Signs in by a signed message. The nonce is marked as used only if everything else is valid and the wallet has an account. */
 export async function signInByWallet(
   { store, nonces, signUp }: { readonly store: Store; readonly nonces: Nonces; readonly signUp: Config['signUp'] },
   body: SignInBody,
@@ -48,13 +48,13 @@ export async function signInByWallet(
   return (await store.accounts.useNonce(outcome.accountId, nonce.number, nowMs)) ? outcome : { ok: false, fault: 'nonce' };
 }
 
-/** Whom a one-time link of the operator's signs in. */
+/** Signs in by a one-time link. */
 export async function signInByLink(store: Store, token: string, nowMs: number): Promise<SignInOutcome> {
   const link = await store.oneTime.take('link', tokenHash(token), nowMs);
   return link === null ? { ok: false, fault: 'link' } : { ok: true, accountId: link.accountId, isNew: false };
 }
 
-/** Everything about a signed message that can be said without the store. */
+/** All checks of a signed message that do not need the store. */
 function readSignedMessage(
   { publicKey, signedMessage, signature }: SignInBody,
   nonces: Nonces,
@@ -62,13 +62,13 @@ function readSignedMessage(
   nowMs: number,
 ): Nonce | SignInFault {
   const key = decodeBase58(publicKey);
-  // Anybody can make signatures under a key of small order.
+  // Anyone can make signatures for a key of small order.
   if (key === null || key.length !== 32 || !isOnCurve(key) || isSmallOrder(key)) return 'address';
   const [messageBytes, signatureBytes] = [readBase64(signedMessage), readBase64(signature)];
   if (messageBytes === null || signatureBytes?.length !== 64) return 'encoding';
   const message = parseSignInText(messageBytes.toString('latin1'));
   if (message === null || message.address !== publicKey || message.nonce === undefined) return 'message';
-  // What was not asked for is not agreed to.
+  // Only our own statement is accepted.
   if (message.version !== '1' || message.statement !== statement) return 'message';
   if (message.requestId !== undefined || message.resources !== undefined || message.notBefore !== undefined) return 'message';
   if (message.domain !== origin.domain || message.uri !== origin.origin) return 'domain';
@@ -90,7 +90,7 @@ function isTimely({ issuedAt = '', expirationTime = '' }: SignInMessage, nowMs: 
 
 function readBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
-  // Buffer reads on over what is no base64; only what makes the same text again was it.
+  // Buffer ignores invalid characters. The text was valid base64 only if encoding the bytes gives the same text.
   return bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '') ? bytes : null;
 }
 

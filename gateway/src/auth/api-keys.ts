@@ -11,11 +11,11 @@ export interface KeyRequest {
   readonly label: string | null;
   /** Null: until revoked. */
   readonly expiresAtMs: number | null;
-  /** Null: a key of the operator's. */
+  /** Null: a key of the operator. */
   readonly accountId: string | null;
-  /** As `readIpRanges` gives them; empty: from anywhere. */
+  /** In the form of `readIpRanges`; empty: any address. */
   readonly ipRanges: readonly string[];
-  /** In place of the plan's; null: the plan's. */
+  /** Limits that replace the plan's; null: none. */
   readonly limits: KeyLimits | null;
 }
 
@@ -42,8 +42,8 @@ export async function createApiKey(store: Store, { expiresAtMs, ...request }: Ke
 }
 
 /**
- * Gives the key a new secret, which ends when the key was to end; the old one works for another `overlapMs`. Null: no such key, or
- * revoked, or expired.
+ * Gives the key a new secret with the same expiry. The old secret works for another `overlapMs`. Null: there is no such key, or it is revoked
+ * or expired.
  */
 export async function rotateApiKey(store: Store, id: string, overlapMs: number): Promise<ShownKey | null> {
   const { key, hash } = await newSecret(store, id);
@@ -57,14 +57,14 @@ export function deleteApiKey(store: Store, id: string): Promise<boolean> {
   return store.keys.remove(id, Date.now());
 }
 
-/** When the last of the key's secrets ends; null: it does not end by itself. */
+/** When the last of the key's secrets expires; null if it does not expire. */
 export function endOfKeyMs(key: StoredKey): number | null {
   if (key.revokedAtMs !== null) return key.revokedAtMs;
   const ends = key.secrets.map((secret) => secret.endsAtMs);
   return ends.includes(null) ? null : Math.max(0, ...ends.filter((end) => end !== null));
 }
 
-/** The stored key for which this key is valid now, read from the store. Null: none. For occasional checks; callers use the authenticator. */
+/** The stored key for which this key is valid now, read from the store. Null: none. For occasional checks; requests use the authenticator. */
 export async function storedKeyOf(store: Store, apiKey: string): Promise<StoredKey | null> {
   const parts = parseApiKey(apiKey);
   const stored = parts === null ? null : await store.keys.byId(parts.id);

@@ -8,17 +8,17 @@ import { KeyRing } from './key-ring.ts';
 import { openKeyHash } from './pepper.ts';
 import type { Authenticator } from './principal.ts';
 
-/** How often the store is asked whether another process changed the keys, milliseconds. */
+/** How often the store is read for changes by other processes, milliseconds. */
 const pollMs = 150;
-/** Between two looks at the store, however many unknown keys are shown, milliseconds. */
+/** Minimum time between two reads of the store, however many unknown keys are used, milliseconds. */
 const spacingMs = 50;
-/** How long keys that can no longer be checked for revocation go on working, milliseconds. */
+/** How long the known keys stay valid while the store cannot be read, milliseconds. */
 const maxStaleMs = 30_000;
-/** Keys that are read at once. */
+/** Keys in one read. */
 const pageSize = 1_000;
-/** How often the store hears which keys were used, milliseconds. */
+/** How often the last uses of keys are written to the store, milliseconds. */
 const noteUsesMs = 10_000;
-/** How long the end waits for a store that does not answer, milliseconds. */
+/** How long `close` waits for a store that does not answer, milliseconds. */
 const closeTimeoutMs = 3_000;
 
 export interface StoreAuthenticator extends Authenticator {
@@ -27,9 +27,9 @@ export interface StoreAuthenticator extends Authenticator {
 }
 
 /**
- * Checks API keys against the store. All live keys are held in memory (at most `maxKeys`), so that a check asks nobody; a change by
- * another process is seen within 250 ms, as what changed alone is read. A key that is unknown has the store looked at early.
- * While the store cannot be read the last known keys hold for `maxStaleMs`, then none does. Rejects where it cannot be read at all.
+ * Checks API keys. All live keys are in memory (at most `maxKeys`), so a check needs no I/O. Changes by other processes are seen within 250 ms,
+ * because only changes are read. An unknown key causes an earlier read. While the store cannot be read, the last known keys stay valid for
+ * `maxStaleMs`; after that, no key is valid. Rejects if the store cannot be read at the start.
  */
 export async function createAuthenticator(options: {
   readonly store: Store;
@@ -72,7 +72,7 @@ export async function createAuthenticator(options: {
       const nowMs = Date.now();
       const found = ring.match(parts, nowMs);
       if (found === null) {
-        // Perhaps made or changed since the last look; the same for every key that does not match.
+        // The key may have been created or changed since the last read. This happens for every key that does not match.
         if (parseApiKey(apiKey) !== null) void refresh();
         return null;
       }
@@ -129,7 +129,7 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
     read: async () => {
       const startedAtMs = Date.now();
       const version = await store.keys.version();
-      // Away for so long that deleted keys may be forgotten already, or put back to an older state: so the end of a key is not reported.
+      // After so long a time, deleted keys may already be missing in the store, or the store was restored to an older state. So read all keys.
       const wholly = startedAtMs - readAtMs > keepRemovedMs / 2 || version < seen;
       if (wholly) ring.retain(await follow(beginning), Date.now());
       else if (version !== seen) await follow({ version: seen + 1, id: '' });
@@ -140,8 +140,8 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
 }
 
 /**
- * Runs `work` for each caller, begun after the call: at most one at a time, and one every `spacingMs`. A failure is reported
- * through `onState`, when it begins and, with null, when it is over.
+ * Returns a function that resolves after a run of `work` that began after the call. Only one runs at a time, and one every `spacingMs`. The
+ * first failure is reported through `onState`, and with null the first success after it.
  */
 function coalesced(work: () => Promise<void>, ended: AbortSignal, onState: (fault: string | null) => void): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
@@ -179,7 +179,7 @@ interface Uses {
   end(): Promise<void>;
 }
 
-/** Notes in memory when keys were used, and in the store every now and then. At most one entry a key. */
+/** Records in memory when keys were used, and writes it to the store from time to time. One entry for each key. */
 function createUses(store: Store, log: Logger): Uses {
   let uses = new Map<string, number>();
   let noting: Promise<void> | null = null;

@@ -1,18 +1,17 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Ranges of one key; more are refused. */
+/** The most ranges of one key. */
 export const maxIpRanges = 32;
-/** The longest text of one range: an IPv6 address in full with an IPv4 one in it, and its prefix. */
+/** Longest text of one range: a full IPv6 address with an embedded IPv4 address, and its prefix. */
 const maxRangeLength = 49;
 
 export type IpRangesOutcome =
   | { readonly ok: true; readonly ranges: readonly string[] }
-  /** `fault` is a sentence's end and carries the place in the list, not its text. */
+  /** `fault` is the end of a sentence. It gives the place in the list, not the text. */
   | { readonly ok: false; readonly fault: string };
 
 /**
- * Reads ranges as people write them: an address, or `10.0.0.0/8`, `2001:db8::/32`. The outcome has each once, in lower case and with
- * its prefix length.
+ * Reads ranges: an address, or `10.0.0.0/8`, `2001:db8::/32`. The result has each range once, in lower case and with its prefix length.
  */
 export function readIpRanges(texts: readonly string[]): IpRangesOutcome {
   if (texts.length > maxIpRanges) return { ok: false, fault: `has ${texts.length} ranges, at most ${maxIpRanges} are taken` };
@@ -30,7 +29,7 @@ function readRange(text: string): string | null {
   if (text.length > maxRangeLength) return null;
   const [address = '', prefixText, ...rest] = text.split('/');
   const family = isIP(address);
-  // A zone (`fe80::1%eth0`) means something on one machine only.
+  // A zone (`fe80::1%eth0`) has a meaning on one machine only.
   if (family === 0 || address.includes('%') || rest.length > 0) return null;
   const bits = family === 4 ? 32 : 128;
   if (prefixText === undefined) return `${address}/${bits}`;
@@ -38,12 +37,12 @@ function readRange(text: string): string | null {
   return prefix <= bits ? `${address}/${prefix}` : null;
 }
 
-/** Compiled at the first check, for as long as the key's principal is there. */
+/** Ranges are compiled at the first check, and cached as long as the principal exists. */
 const compiled = new WeakMap<readonly string[], BlockList>();
 
 /**
- * Whether a caller at `address` is in one of `ranges` (as `readIpRanges` gives them); no ranges: always. An IPv4 address in IPv6 is the
- * IPv4 one; what is no address is in none.
+ * Whether an address is in one of `ranges` (in the form of `readIpRanges`); always true if there are no ranges. An IPv4 address in IPv6 form
+ * counts as the IPv4 address. A text that is not an address is in no range.
  */
 export function addressAllowed(ranges: readonly string[], address: string): boolean {
   if (ranges.length === 0) return true;

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** `sluice_<id>_<secret>`: the id 10 letters and digits; the secret 34 random ones (202 bits) and 6 of checksum. */
+/** `sluice_<id>_<secret>`. The id has 10 letters and digits; the secret has 34 random ones (202 bits) and 6 of a checksum. */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const idLength = 10;
 const randomLength = 34;
@@ -18,7 +18,7 @@ export function newKeyId(): string {
   return randomText(idLength);
 }
 
-/** A new key in full for `id`; shown once, never stored. */
+/** Creates a whole key for `id`. It is shown once and never stored. */
 export function newApiKey(id: string): { readonly key: string; readonly secret: string } {
   const head = `sluice_${id}_`;
   const random = randomText(randomLength);

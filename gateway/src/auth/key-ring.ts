@@ -8,30 +8,30 @@ import type { Principal } from './principal.ts';
 
 interface Credential {
   readonly principal: Principal;
-  /** With the pepper, as it is stored. */
+  /** The stored hash, made with the pepper. */
   readonly hash: Uint8Array;
   readonly endsAtMs: number;
-  /** SHA-256 of the secret once it was shown and good: a third of the work from then on. It reveals nothing of 200 random bits. */
+  /** SHA-256 of the secret, set when it was first used. It needs a third of the work of `hash`, and reveals nothing about 200 random bits. */
   digest: Uint8Array;
 }
 
-/** The digest of a secret that was not shown yet: nothing hashes to it. */
+/** The digest of a secret that was not used yet. No secret has this digest. */
 const unseen = randomBytes(32);
 
 /** Compared if the id is unknown, so that the check takes as long as with a wrong secret. */
-const nobody: readonly Pick<Credential, 'hash' | 'digest'>[] = [{ hash: randomBytes(32), digest: unseen }];
+const noCredential: readonly Pick<Credential, 'hash' | 'digest'>[] = [{ hash: randomBytes(32), digest: unseen }];
 
 export interface RingListener {
-  /** It was live and is no more. */
+  /** The credential is no longer valid. */
   onGone(credential: string, reason: 'revoked' | 'expired'): void;
-  /** It is live as before, on another plan. */
+  /** The credential is still valid, with another plan or other limits. */
   onReplanned(principal: Principal): void;
 }
 
 /** The live secrets of all keys, in memory. No clock, no I/O. */
 export class KeyRing {
   readonly #live = new Map<string, readonly Credential[]>();
-  /** Those that end by themselves. */
+  /** Credentials that expire. */
   readonly #ending = new Set<Credential>();
   readonly #plans: Plans;
   readonly #hashKey: KeyHash;
@@ -47,9 +47,9 @@ export class KeyRing {
   match({ id, secret }: KeyParts, nowMs: number): Principal | null {
     const credentials = this.#live.get(id);
     const digest = hash('sha256', secret, 'buffer');
-    let found = matching(credentials ?? nobody, 'digest', digest);
+    let found = matching(credentials ?? noCredential, 'digest', digest);
     if (found === -1) {
-      found = matching(credentials ?? nobody, 'hash', this.#hashKey(id, secret));
+      found = matching(credentials ?? noCredential, 'hash', this.#hashKey(id, secret));
       const first = credentials?.[found];
       if (first !== undefined) first.digest = digest;
     }

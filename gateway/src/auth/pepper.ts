@@ -15,29 +15,29 @@ const checkName = 'pepper';
 const checkText = 'sluice pepper check 1';
 
 /**
- * Reads the pepper, or makes it for a store that has had none. Rejects with a `SettingError` where the store's keys were made with
- * another one: with this one none of them would open, and those made with it would open nowhere else.
+ * Reads the pepper, or creates it if the store never had one. Rejects with a `SettingError` if the keys in the store were made with another
+ * pepper: none of them would be valid here, and keys made here would be valid nowhere else.
  */
 export async function openKeyHash(store: PepperPlace): Promise<KeyHash> {
   const pepper = await openPepper(store);
   return (keyId, secret) => createHmac('sha256', pepper).update(`${keyId}.${secret}`).digest();
 }
 
-/** A key for something else that all gateways of a store sign alike; made of the pepper, so that there is no further secret to keep. */
+/** A signing key for another purpose, the same on all gateways of a store. It is derived from the pepper, so no further secret is stored. */
 export async function openSigningKey(store: PepperPlace, purpose: 'sign-in nonces' | 'records in Redis'): Promise<Uint8Array> {
   return createHmac('sha256', await openPepper(store))
     .update(`sluice ${purpose}`)
     .digest();
 }
 
-/** Whether keys of the store were made with a pepper: then there has to be that one. */
+/** Whether keys in the store were made with a pepper, which must then exist. */
 export async function needsPepper({ checks }: Pick<Store, 'checks'>): Promise<boolean> {
   return (await checks.get(checkName)) !== null;
 }
 
 /**
- * For a lost pepper: revokes every key, because none can be checked any more, and makes another pepper. Returns
- * how many keys were revoked. Null where nothing is lost: the file is there, or the store's keys never had one.
+ * Replaces a lost pepper: revokes all keys, because they can no longer be checked, and creates a new pepper. Returns the number of revoked
+ * keys. Null if no pepper is lost: the file exists, or no key was ever created.
  */
 export async function replaceLostPepper(store: Store, nowMs: number): Promise<number | null> {
   if (isPepperThere(store) || !(await needsPepper(store))) return null;
@@ -59,9 +59,9 @@ function isPepperThere(place: Pick<Store, 'dataDir'>): boolean {
 async function openPepper(store: PepperPlace): Promise<Buffer> {
   const { checks } = store;
   const file = pepperFile(store);
-  // In this order: the process that makes the first pepper writes the file before it writes the store.
+  // The order matters: the process that creates the first pepper writes the file before the store.
   if ((await needsPepper(store)) && !isPepperThere(store)) {
-    throw new SettingError('DATA_DIR', `there is no ${file}, and the store has keys that were made with one; ${remedy}`);
+    throw new SettingError('DATA_DIR', `the file ${file} is missing, and the keys in the store need it; ${remedy}`);
   }
   const digits = aboutDataDir(`the pepper ${file} cannot be read`, () =>
     readOrMakeSecret(file, () => `${randomBytes(32).toString('hex')}\n`),
@@ -69,9 +69,9 @@ async function openPepper(store: PepperPlace): Promise<Buffer> {
   const pepper = Buffer.from(digits, 'hex');
   if (pepper.length !== 32) throw new SettingError('DATA_DIR', `${file} is damaged: expected 64 hexadecimal digits`);
   if (!(await checks.agree(checkName, createHmac('sha256', pepper).update(checkText).digest()))) {
-    throw new SettingError('DATA_DIR', `${file} is not the pepper that the keys in the store were made with; ${remedy}`);
+    throw new SettingError('DATA_DIR', `${file} is not the pepper of the keys in the store; ${remedy}`);
   }
   return pepper;
 }
 
-const remedy = 'copy DATA_DIR/pepper from the first machine, or from its backup; where it is lost: sluice keys reset --help';
+const remedy = 'copy DATA_DIR/pepper from the first machine or from its backup. If it is lost, see sluice keys reset --help';

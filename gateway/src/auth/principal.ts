@@ -4,14 +4,14 @@ import type { Scope } from '@sluice/shared/wire/plans.ts';
 /** The caller: the API key that authenticated, and what it may do. Contains no secret. */
 export interface Principal {
   readonly keyId: string;
-  /** `<key id>.<n>`: which of the key's secrets was shown. While a key is rotated it has two for a time. */
+  /** `<key id>.<n>`: the secret of the key that was used. During a rotation, a key has two. */
   readonly credential: string;
-  /** Account that the key belongs to; null for a key of the operator's. */
+  /** The account of the key; null for a key of the operator. */
   readonly accountId: string | null;
   /** The limits of the key's plan, with the limits set for this key. */
   readonly plan: Plan;
   readonly scopes: readonly Scope[];
-  /** Addresses (CIDR) from which the key may be used; empty: from anywhere. */
+  /** CIDR ranges from which the key may be used; empty: any address. */
   readonly ipRanges: readonly string[];
   readonly label: string | null;
   /** When the secret that was used expires, Unix milliseconds. Null: it does not expire. */
@@ -24,18 +24,18 @@ export interface Authenticator {
   /** The principal of a credential that was valid before; null if it is not valid any more. As of the last read of the store. */
   principalOf(credential: string): Principal | null;
   /**
-   * Reports within a second every credential that is not valid any more (revoked, rotated away, expired), whichever
-   * process did it: close what still uses it, above all sockets. Returns a function that stops the reports.
+   * Reports each credential within a second after it became invalid (revoked, replaced, expired), also by another process. The listener must
+   * close what uses it, for example sockets. Returns a function that stops the reports.
    */
   onRevoked(listener: (credential: string, reason: 'revoked' | 'expired') => void): () => void;
   /**
-   * Reports within a second every valid credential whose plan or own limits have changed:
-   * what still uses it follows the new plan. Returns a function that stops the reports.
+   * Reports each valid credential within a second after its plan or limits changed. The listener must apply the new ones. Returns a function
+   * that stops the reports.
    */
   onReplanned(listener: (principal: Principal) => void): () => void;
   /**
-   * Resolves when every change made before the call is seen: a key that was made a moment ago is known then. Bounded, however often
-   * it is called: calls share one look at the store, and there are some twenty a second at most. Never rejects.
+   * Resolves when all changes before the call are known, for example a key that was just created. Calls share one read of the store, with at
+   * most about twenty reads per second. Never rejects.
    */
   refresh(): Promise<void>;
 }

@@ -8,12 +8,12 @@ import type { Store } from '../store/store.ts';
 import { createApiKey, storedKeyOf } from './api-keys.ts';
 import { parseApiKey } from './key-format.ts';
 
-/** The file is beside the store, readable by its owner only. */
+/** The file is in the data folder, readable by its owner only. */
 const fileName = 'simnet-api-key';
 
 /**
- * The key that the embedded start shows: Enterprise, all scopes. It is stored in the clear under the data folder, so that clients
- * find their way back after a restart, and made again if it is revoked, rotated away or damaged. For simulated chains only.
+ * The key that the embedded start shows: Enterprise, all scopes. It is stored unencrypted in the data folder, so that clients can reconnect
+ * after a restart. It is replaced if it was revoked, rotated or damaged. For simulated chains only.
  */
 export async function readyKey(store: Store, label: string): Promise<string> {
   const file = join(store.dataDir, fileName);
@@ -29,7 +29,7 @@ export async function readyKey(store: Store, label: string): Promise<string> {
     ipRanges: [],
     limits: null,
   });
-  if (!made.ok) throw new SettingError('DATA_DIR', 'the store holds as many keys as it takes');
+  if (!made.ok) throw new SettingError('DATA_DIR', 'the store already has as many keys as it can have');
   return aboutKey(() => {
     rmSync(file, { force: true });
     return readOrMakeSecret(file, () => `${made.shown.key}\n`);
@@ -41,7 +41,7 @@ async function opensAll(store: Store, key: string): Promise<boolean> {
   return stored?.plan === 'enterprise' && stored.scopes.length === scopes.length;
 }
 
-/** A key that lies in the clear opens nothing on a real cluster: it is revoked and its file deleted. Returns whether there was one. */
+/** Revokes this key and deletes its file, because an unencrypted key must not work on a real cluster. Returns whether there was one. */
 export async function endReadyKey(store: Store): Promise<boolean> {
   const file = join(store.dataDir, fileName);
   const aboutKey = <T>(work: () => T): T => aboutDataDir(`the API key ${file} cannot be ended`, work);

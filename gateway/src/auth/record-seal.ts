@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** What a record is for: one made for the other is refused. */
+/** What a record is for. A record for another purpose is refused. */
 export type RecordPurpose = 'ticket' | 'private event' | 'handed call' | 'handed answer';
 
 /** Bytes of a seal. */
@@ -13,9 +13,9 @@ const ivBytes = 16;
 const clockDifferenceMs = 5_000;
 
 /**
- * HMAC-SHA-256 over records that gateways keep in Redis and that grant something or belong to one key. Redis may be read and written by
- * others: without a seal of the fleet a record is refused. The seal covers the purpose, the name under which the record is stored, its end
- * and its content, so that none of them can be exchanged.
+ * HMAC-SHA-256 over records in Redis that grant something or belong to one key. Others may be able to read and write Redis, so a record
+ * without the seal of a gateway is refused. The seal covers the purpose, the name of the record, its expiry and its content, so that none of
+ * them can be exchanged.
  */
 export class RecordSeal {
   /** Records refused: the seal is not ours, they have expired, or they were used before. */
@@ -23,19 +23,19 @@ export class RecordSeal {
   readonly #key: Uint8Array;
   readonly #encryptionKey: Uint8Array;
 
-  /** `key`: the same on all gateways, and known to nobody else. */
+  /** `key`: the same on all gateways, and secret. */
   constructor(key: Uint8Array) {
     this.#key = key;
     this.#encryptionKey = createHmac('sha256', key).update('sluice encryption of records').digest();
   }
 
-  /** What others must not read. It says nothing of who wrote it: seal what it returns. */
+  /** Encrypts a content that others must not read. Encryption does not prove who wrote it, so seal the result. */
   encrypt(plain: Uint8Array): Buffer {
     const iv = randomBytes(ivBytes);
     return Buffer.concat([iv, createCipheriv(cipher, this.#encryptionKey, iv).update(plain)]);
   }
 
-  /** Of bytes whose seal was checked. */
+  /** Decrypts bytes. Check their seal first. */
   decrypt(encrypted: Uint8Array): Buffer {
     return createDecipheriv(cipher, this.#encryptionKey, encrypted.subarray(0, ivBytes)).update(encrypted.subarray(ivBytes));
   }
@@ -50,7 +50,7 @@ export class RecordSeal {
     return hmac.digest();
   }
 
-  /** Whether the record is ours and has not expired at `nowMs`; counts it where it is not. */
+  /** Whether a gateway sealed the record and it has not expired at `nowMs`. A refused record is counted. */
   check(
     seal: Uint8Array,
     nowMs: number,

@@ -5,17 +5,17 @@ import type { RecordSeal } from './record-seal.ts';
 
 /** The holder of a ticket. */
 export interface TicketHolder {
-  /** `Principal.credential` of the key that asked for it. */
+  /** `Principal.credential` of the key that requested it. */
   readonly credential: string;
-  /** The only address (a range of one) that may use it; null: any that the key may be used from. */
+  /** The only address (as a range) that may use it; null: any address from which the key may be used. */
   readonly address: string | null;
 }
 
 export type IssuedTicket = { readonly ok: true; readonly ticket: string } | { readonly ok: false };
 
-/** Tickets, with which a browser opens a stream without being shown the key: good once, for `ticketTtlMs`, on every gateway. */
+/** Tickets let a browser open a stream without knowing the key. A ticket works once, for `ticketTtlMs`, on any gateway. */
 export interface Tickets {
-  /** A new ticket; not while there is nowhere to keep it. */
+  /** Creates a ticket; fails while tickets cannot be stored. */
   issue(holder: TicketHolder): Promise<IssuedTicket>;
   /** Uses up a ticket, and returns its owner. Null: no such ticket, or it is used or expired. */
   take(ticket: string): Promise<TicketHolder | null | 'away'>;
@@ -27,7 +27,7 @@ export const ticketTtlMs = 30_000;
 const maxTickets = 100_000;
 const randomBytesOfTicket = 32;
 const ticketForm = /^[A-Za-z0-9_-]{43}$/;
-/** How long Redis may take to answer for one. */
+/** How long Redis may take to answer. */
 const answerWithinMs = 1_000;
 
 /** The stored record of a ticket; a reader of the store cannot use it. */
@@ -59,7 +59,7 @@ interface StoredTicket {
 }
 
 export function inProcessTickets(nowMs: () => number = () => performance.now(), bound = maxTickets): Tickets {
-  /** In the order in which they end. */
+  /** In the order of their expiry. */
   const stored = new Map<string, StoredTicket>();
   const makeRoom = (): void => {
     for (const [hash, { endsAtMs }] of stored) {
@@ -104,7 +104,7 @@ function readRecord(hash: string, text: string, seal: RecordSeal): TicketRecord 
   return isOurs ? record : null;
 }
 
-/** Nothing of it counts before its seal was checked. */
+/** Parses a record. Do not use it before its seal is checked. */
 function parsed(json: string): TicketRecord | null {
   try {
     return JSON.parse(json) as TicketRecord;
@@ -115,17 +115,17 @@ function parsed(json: string): TicketRecord | null {
 
 function redisTickets(connection: RedisConnection, seal: RecordSeal, log: Logger): Tickets {
   const keyOf = (hash: string): string => `sluice:ticket:${hash}`;
-  /** Tickets that this gateway took, oldest first: a Redis that still has them opens nothing more with them. */
+  /** Tickets that were used on this gateway, oldest first. They stay invalid even if Redis still has them. */
   const used = new Set<string>();
   let away = false;
   const ask = async (command: string, ...args: (string | number)[]): Promise<unknown> => {
     try {
       const reply = await inTime(connection.text(command, ...args));
-      if (away) log.info({}, 'tickets_kept_again');
+      if (away) log.info({}, 'tickets_available');
       away = false;
       return reply;
     } catch (error) {
-      if (!away) log.warn({ reason: (error as Error).message }, 'tickets_away');
+      if (!away) log.warn({ reason: (error as Error).message }, 'tickets_unavailable');
       away = true;
       return 'away';
     }

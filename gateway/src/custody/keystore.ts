@@ -21,9 +21,9 @@ export interface Signer {
 
 /** Custodial wallets of one keystore, unlocked. */
 export interface Keystore {
-  /** Null: `maxWallets` are there already. */
+  /** Null: the keystore already has `maxWallets`. */
   create(label: string | null, accountId?: string | null): Promise<WalletInfo | null>;
-  /** Null: this wallet, or `maxWallets`, are there already. */
+  /** Null: the keystore already has this wallet, or `maxWallets`. */
   import(seed: Uint8Array, label: string | null, accountId?: string | null): Promise<WalletInfo | null>;
   /** Null: no such wallet. Rejects if the stored bytes were changed. */
   signer(publicKey: string): Promise<Signer | null>;
@@ -100,7 +100,7 @@ function unlocked(store: Store, name: string, key: Uint8Array): Keystore {
       const wallet = await store.wallets.byPublicKey(name, publicKey);
       if (wallet === null) return null;
       const keypair = openWallet(key, name, wallet);
-      if (keypair === null) throw new Error(`wallet ${publicKey} does not open: what is stored was changed`);
+      if (keypair === null) throw new Error(`wallet ${publicKey} cannot be decrypted: its stored bytes were changed`);
       return { publicKey, sign: (message) => signMessage(keypair, message) };
     },
   };

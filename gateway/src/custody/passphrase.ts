@@ -10,21 +10,21 @@ import { passphraseCost, randomPassphraseCost } from './seal.ts';
 type CustodyConfig = Pick<Config, 'rpc' | 'dataDir' | 'keystorePassphraseFile'>;
 
 /**
- * The keystore's passphrase. Null: a real cluster, and KEYSTORE_PASSPHRASE_FILE is not set. On simnet one is made under the
- * data folder, for there is nothing to lose.
+ * The passphrase of the keystore. Null on a real cluster if KEYSTORE_PASSPHRASE_FILE is not set. On simnet one is created in the data folder,
+ * because its wallets have no value.
  */
 export function readPassphrase(config: CustodyConfig): string | null {
   const file = passphraseFileOf(config);
   if (file === null) return null;
   if (config.keystorePassphraseFile !== null) {
     const text = readPassphraseFile(file);
-    if (text === null) throw new SettingError('KEYSTORE_PASSPHRASE_FILE', 'holds an empty passphrase');
+    if (text === null) throw new SettingError('KEYSTORE_PASSPHRASE_FILE', 'contains an empty passphrase');
     return text;
   }
   return aboutDataDir(`the passphrase ${file} cannot be read`, () => readOrMakeSecret(file, () => `${randomBytes(32).toString('hex')}\n`));
 }
 
-/** The file of the passphrase, or where it is to be made. Null as for `readPassphrase`. */
+/** The file of the passphrase, which may not exist yet. Null as for `readPassphrase`. */
 export function passphraseFileOf({ rpc, dataDir, keystorePassphraseFile }: CustodyConfig): string | null {
   return keystorePassphraseFile ?? (rpc === null ? join(dataDir, 'simnet-passphrase') : null);
 }
@@ -34,7 +34,7 @@ export function keystoreCost({ rpc, keystorePassphraseFile }: CustodyConfig): nu
   return rpc === null && keystorePassphraseFile === null ? randomPassphraseCost : passphraseCost;
 }
 
-/** Wallets of the simulated chain, whose passphrase may lie beside them, are never offered on a real one. */
+/** The name of the keystore. Wallets of the simulated chain, whose passphrase may be next to them, are separate from those of a real one. */
 export function keystoreName(config: Pick<Config, 'rpc'>): string {
   return config.rpc === null ? 'simnet' : 'cluster';
 }

@@ -45,7 +45,7 @@ export function unseal(key: Uint8Array, sealed: Uint8Array, context: string): Ui
   try {
     return Buffer.concat([content, decipher.final()]);
   } catch {
-    // `final` throws where the tag does not fit, and for no other reason.
+    // `final` throws only if the tag does not match.
     return null;
   }
 }

@@ -3,22 +3,22 @@ import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 
 export type SecretKeyOutcome =
   | { readonly ok: true; readonly seed: Uint8Array }
-  /** Says what is wrong without a character of the text. */
+  /** What is wrong, without any part of the text. */
   | { readonly ok: false; readonly reason: string };
 
-/** Longest text that is looked at; an array of 64 numbers has some 330 characters. */
+/** Longest text that is read. An array of 64 numbers has about 330 characters. */
 const maxLength = 2048;
 const secretKeyLength = 64;
 
-/** Reads a wallet's secret key as wallets export it: 64 bytes, in base58 or as a JSON array of numbers. */
+/** Reads the secret key of a wallet: 64 bytes, in base58 or as a JSON array of numbers. */
 export function readSecretKey(text: string): SecretKeyOutcome {
   const trimmed = text.trim();
-  if (trimmed === '') return refuse('there is nothing');
+  if (trimmed === '') return refuse('it is empty');
   if (trimmed.length > maxLength) return refuse('longer than any secret key');
   const bytes = trimmed.startsWith('[') ? fromJson(trimmed) : decodeBase58(trimmed);
   if (bytes === null) return refuse('neither base58 nor a JSON array of bytes');
-  if (bytes.length === 32) return refuse('32 bytes: a public key, or a seed alone; the 64-byte secret key is needed');
-  if (bytes.length !== secretKeyLength) return refuse(`${bytes.length} bytes where a secret key has ${secretKeyLength}`);
+  if (bytes.length === 32) return refuse('32 bytes, so it is a public key or only a seed; the 64-byte secret key is required');
+  if (bytes.length !== secretKeyLength) return refuse(`${bytes.length} bytes, but a secret key has ${secretKeyLength}`);
   const seed = bytes.slice(0, 32);
   const { publicKeyBytes } = generateKeypair(seed);
   if (Buffer.compare(publicKeyBytes, bytes.subarray(32)) !== 0) return refuse('its two halves do not belong together');

@@ -12,23 +12,23 @@ import { processClock, type LimitClock } from '../ratelimit/limit-clock.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import { docsPage } from './page.ts';
 
-/** Seconds for which a copy may be used without asking. */
+/** How long clients may cache the documents, seconds. */
 const maxAgeSeconds = 300;
 
-/** Where the examples lead while PUBLIC_URL says nothing. */
+/** Address in the examples if PUBLIC_URL is not set. */
 const localUrl = 'http://127.0.0.1:8080';
 
-/** The largest answers that need no key. A person who reads is far below it; the documents do not change while the gateway runs. */
+/** Limit for one address. The documents are the largest answers without a key, and do not change while the gateway runs. */
 const documentQuota = { perMinute: 120, burst: 30 };
 
 export interface DocumentParts {
   readonly config: Pick<Config, 'plans' | 'publicUrl'>;
-  /** Who the client is, proxies apart. */
+  /** The address of the client, also behind trusted proxies. */
   readonly addressOf: (request: HttpRequest) => string;
   readonly clock?: Pick<LimitClock, 'nowUs'>;
 }
 
-/** The interface in words: OpenAPI, AsyncAPI, and a page made of both. They are made once; one address may ask for 120 a minute. */
+/** The documents of the API: OpenAPI, AsyncAPI, and a page with both. They are created once at the start. */
 export function documentEndpoints({ config: { plans, publicUrl }, addressOf, clock = processClock }: DocumentParts): BoundEndpoint[] {
   const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans) });
   const asyncApi = asyncApiDocument({ version: apiVersion });
@@ -56,7 +56,7 @@ type RateAnswer = Extract<EndpointAnswer<EndpointSpec>, { error: unknown }>;
 
 function refusalFor(retryAfterMs: number): RateAnswer {
   const seconds = Math.ceil(retryAfterMs / 1000);
-  const message = `This address has asked for too many documents; the next is sent in ${seconds} s.`;
+  const message = `This address has requested too many documents. The next one is sent in ${seconds} s.`;
   return { error: 'RATE_LIMIT', message, details: { limit: documentQuota.perMinute, retryAfterMs }, retryAfterSeconds: seconds };
 }
 

@@ -132,7 +132,7 @@ function bodyOf(operation: JsonObject): Html {
         ${schema['$ref'] === undefined && schema['anyOf'] === undefined ? nothing : html`<p>${typeOf(schema)}</p>`}${fieldTable(schema)}`;
 }
 
-/** The request as a command line, with a key where one is needed. */
+/** The request as a curl command, with a key if the endpoint requires one. */
 export function curlOf({ method, paths, operation }: ShownEndpoint, url: string): string {
   const parameters = operation['parameters'] as readonly JsonObject[];
   let path = paths.at(-1)!;

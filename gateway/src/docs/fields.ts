@@ -2,10 +2,10 @@ import type { Json, JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import { html, inline, nothing, table, type Html } from './html.ts';
 import { words } from './json-at.ts';
 
-/** Levels of objects within objects that one table shows. */
+/** Levels of nested objects that one table shows. */
 const maxDepth = 4;
 
-/** The fields of an object schema as a table; of objects within it too, by their paths. */
+/** The fields of an object schema as a table. Fields of nested objects are listed by their paths. */
 export function fieldTable(schema: JsonObject): Html {
   return table(['field', 'type', 'meaning'], rowsOf(schema, '', 0));
 }
@@ -22,7 +22,7 @@ function rowsOf(schema: JsonObject, path: string, depth: number): Html[][] {
   });
 }
 
-/** The object behind a field: itself, in a list, or one of two where the other is null. */
+/** The object schema of a field: the field itself, the items of a list, or a nullable object. */
 function objectIn(schema: JsonObject): { readonly schema: JsonObject; readonly suffix: string } | null {
   if (schema['properties'] !== undefined) return { schema, suffix: '' };
   if (schema['items'] !== undefined) {

@@ -1,4 +1,4 @@
-/** A piece of HTML. Made only by `html` and what builds on it, so that no text gets in unescaped. */
+/** A piece of HTML. Only `html` and functions that use it create it, so that all text is escaped. */
 export interface Html {
   readonly html: string;
 }

@@ -12,7 +12,7 @@ export interface DocsPage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Both documents as one page that loads nothing and runs nothing: its own style, known by its hash, is all that applies. */
+/** Both documents as one page without scripts and external files. Its only style is inline, and allowed by its hash. */
 export function docsPage(openApi: JsonObject, asyncApi: JsonObject, url: string): DocsPage {
   const endpoints = endpointsOf(openApi);
   const errors = openApi['x-sluice-errors'] as unknown as readonly ErrorRow[];
@@ -56,7 +56,7 @@ export function docsPage(openApi: JsonObject, asyncApi: JsonObject, url: string)
   return { body: page.html, headers: headers() };
 }
 
-/** With not a character beside what its hash is of. */
+/** Its content must be exactly the text that was hashed. */
 const styleElement: Html = { html: `<style>${style}</style>` };
 
 const tagOf = ({ operation }: ShownEndpoint): string => words((operation['tags'] as readonly string[])[0]);
@@ -114,7 +114,7 @@ function planTable(openApi: JsonObject): Html {
     html`${Number(requestsPerMinute)}`,
     html`${Number(burst)}`,
   ]);
-  return table(['plan', 'requests a minute', 'at once'], rows);
+  return table(['plan', 'requests per minute', 'burst'], rows);
 }
 
 function headerTable(openApi: JsonObject): Html {
@@ -127,7 +127,7 @@ function headerTable(openApi: JsonObject): Html {
   return table(['header', 'meaning', 'example'], rows);
 }
 
-/** What both documents name, each name once: they come from the same schemas. */
+/** The schemas of both documents, each name once, because they come from the same source. */
 function schemas(openApi: JsonObject, asyncApi: JsonObject): Html {
   const all = {
     ...(at(asyncApi, 'components', 'schemas') as JsonObject),

@@ -10,7 +10,7 @@ interface Operation {
   readonly replies: readonly string[];
 }
 
-/** The stream: how to connect, commands, what comes back, close codes, limits. */
+/** The section about the stream: how to connect, commands, replies, frames, close codes, limits. */
 export function streamSection(asyncApi: JsonObject): Html {
   const operations = operationsOf(asyncApi);
   const commands = operations.filter(({ replies }) => replies.length > 0);

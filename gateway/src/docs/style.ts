@@ -1,4 +1,4 @@
-/** The style of the page of documents; no character of it is special in HTML. */
+/** The style of the documents page. It contains no character that is special in HTML. */
 export const style = `
 :root { color-scheme: light dark; --ground: #fff; --panel: #f4f6f8; --line: #dfe4ea; --text: #1b2430; --faint: #667080; --accent: #1667b7; --warn: #8a5a00; }
 @media (prefers-color-scheme: dark) {

@@ -1,24 +1,24 @@
 import { errorBody, errorTable, errorTexts, type ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 
-/** Version of the interface (not of the program), on every answer. */
+/** Version of the API (not of the program), on every answer. */
 export const apiVersion = '1.0.0';
 
-/** Seconds after which a client may try again, where an answer says so. */
+/** Value of `Retry-After` in answers that have it, seconds. */
 const retryAfterSeconds = 1;
 
 const shared = { 'X-API-Version': apiVersion, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const;
 
-/** Headers as an answer's `lines`; neither names nor values may hold a line break. */
+/** Headers in the form of `HttpAnswer.lines`. Names and values must not contain line breaks. */
 export function linesOf(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => `\r\n${name}: ${value}`)
     .join('');
 }
 
-/** Of every answer. */
+/** Header lines of every answer. */
 export const commonLines = linesOf(shared);
-/** Of every answer in JSON, beside those. */
+/** Additional headers of answers in JSON. */
 const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' } as const;
 export const jsonLines = `${commonLines}${linesOf(jsonHeaders)}`;
 
@@ -30,14 +30,14 @@ export function jsonAnswer(
   return { status, lines: jsonLines, headers, body: JSON.stringify(value) };
 }
 
-/** A page with headers of its own, which go before the common ones. */
+/** A page. Its own headers precede the common ones. */
 export function pageAnswer(_request: HttpRequest, headers: Readonly<Record<string, string>>, body: string | Uint8Array): HttpAnswer {
   const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const common = Object.entries(shared).filter(([name]) => !own.has(name.toLowerCase()));
   return { status: 200, lines: '', headers: { ...Object.fromEntries(common), ...headers }, body };
 }
 
-/** `{"error":{code,message,retryable,details},"requestId"}` with the status of the table; with `inList` also `errors`, the same as texts. */
+/** `{"error":{code,message,retryable,details},"requestId"}` with the status in the table of errors. With `inList`, also `errors`, a list of texts. */
 export function errorAnswer(
   request: HttpRequest,
   code: ErrorCode,

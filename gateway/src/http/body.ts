@@ -22,14 +22,14 @@ const NoFields = Type.Object({}, { additionalProperties: false });
 
 export type CheckBody<T = Readonly<Record<string, unknown>>> = (request: Pick<HttpRequest, 'header'>, body: ReceivedBody) => BodyOutcome<T>;
 
-/** Of an endpoint's spec, what says how its body is read. */
+/** The part of an endpoint's spec that describes its body. */
 interface BodySpec {
   readonly body?: EndpointSpec['body'] | undefined;
   readonly form?: EndpointSpec['form'];
   readonly batch?: EndpointSpec['batch'];
 }
 
-/** Reads a body by its schema, where nothing of it is required an empty one too; without a schema it is empty or `{}`. */
+/** Creates the check of a body. A body without required fields may be empty. Without a schema, the body must be empty or `{}`. */
 export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: given, form, batch }: BodySpec): CheckBody<T> {
   const schema = given ?? NoFields;
   const one = validator(schema) as Validate<T>;
@@ -43,7 +43,7 @@ export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: given, 
     if (body === 'too_large') return { ok: false, error: 'PAYLOAD_TOO_LARGE' };
     const encoding = request.header('content-encoding');
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-      return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'A compressed body is not read; send it as it is.' };
+      return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message: 'Compressed bodies are not supported. Send the body uncompressed.' };
     }
     const type = request.header('content-type')?.trim();
     if (given === undefined && type === undefined) return invalid({ [whole]: 'this endpoint takes no body' });

@@ -8,7 +8,7 @@ import type { HttpRequest } from '../transport/transport.ts';
 import { apiKeyOf } from './credentials.ts';
 import { retryAfterSeconds } from './rate-headers.ts';
 
-/** Why a key that is good is not let in. */
+/** Why a caller with a valid key is refused. */
 export interface Refusal {
   readonly error: ErrorCode;
   readonly message: string;
@@ -16,26 +16,26 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
 }
 
-/** Who calls. `principal` is null for a stranger: no key, or none that is good; nothing is stored of those. */
+/** The caller. `principal` is null for an unknown caller: one without a key, or with an invalid one. Nothing is stored about unknown callers. */
 export interface Caller {
   readonly principal: Principal | null;
-  /** What is left to the key; null for a stranger. */
+  /** What is left of the key's limit; null for an unknown caller. */
   readonly decision: LimitDecision | null;
   readonly refusal: Refusal | null;
 }
 
-const stranger: Caller = { principal: null, decision: null, refusal: null };
+const unknownCaller: Caller = { principal: null, decision: null, refusal: null };
 
 export interface CallerOptions {
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
-  /** Who the client is, proxies apart. */
+  /** The address of the client, also behind trusted proxies. */
   readonly addressOf: (request: HttpRequest) => string;
 }
 
 /**
- * Authenticates and takes `cost` requests from the key's limit (0: only looks). At once, unless the limiter has to wait or,
- * where a key is `needed`, one that is not known yet is looked for in the store.
+ * Authenticates the caller and takes `cost` requests from the key's limit (0: only reads it). Returns a promise only if the limiter must wait,
+ * or if an unknown key is searched in the store, which happens if a key is `needed`.
  */
 export type IdentifyCaller = (request: HttpRequest, cost: 0 | 1, needed: boolean) => Caller | Promise<Caller>;
 
@@ -49,17 +49,17 @@ export function createCallers({ authenticator, limiter, addressOf }: CallerOptio
       : callerOf(principal, taken, refusal);
   };
   const identifyLate = async (request: HttpRequest, key: string, cost: 0 | 1): Promise<Caller> => {
-    // Perhaps made a moment ago.
+    // The key may have been created a moment ago.
     await authenticator.refresh();
     const principal = authenticator.authenticate(key);
-    return principal === null ? stranger : admit(request, principal, cost);
+    return principal === null ? unknownCaller : admit(request, principal, cost);
   };
   return (request, cost, needed) => {
     const key = apiKeyOf(request);
-    if (key === null) return stranger;
+    if (key === null) return unknownCaller;
     const principal = authenticator.authenticate(key);
     if (principal !== null) return admit(request, principal, cost);
-    return !needed || parseApiKey(key) === null ? stranger : identifyLate(request, key, cost);
+    return !needed || parseApiKey(key) === null ? unknownCaller : identifyLate(request, key, cost);
   };
 }
 
@@ -76,7 +76,7 @@ function rateRefusal({ plan }: Principal, decision: LimitDecision): Refusal {
   const seconds = retryAfterSeconds(decision);
   return {
     error: 'RATE_LIMIT',
-    message: `This key has no request left; the next is admitted in ${seconds} s.`,
+    message: `This key has used up its requests. The next one is accepted in ${seconds} s.`,
     details: { limit: plan.requestsPerMinute, retryAfterMs: decision.retryAfterMs },
     retryAfterSeconds: seconds,
   };

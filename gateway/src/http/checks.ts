@@ -3,7 +3,7 @@ import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
 import type { TObject } from 'typebox';
 import type { HttpRequest } from '../transport/transport.ts';
 
-/** Names of fields with what is wrong with each. */
+/** Name of a field, to what is wrong. */
 type Fields = Readonly<Record<string, string>>;
 type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fields: Fields };
 
@@ -12,9 +12,9 @@ export type CheckPath = (segments: readonly string[]) => Checked<Values>;
 export type CheckQuery = (request: Pick<HttpRequest, 'search' | 'query'>) => Checked<Values>;
 
 const nothing: Checked<Values> = { ok: true, value: Object.freeze({}) };
-/** The credential may stand beside any parameters. */
+/** The credential is allowed together with any parameters. */
 const credentialName = 'api-key';
-/** Faults named in one answer. */
+/** The most faults in one answer. */
 const maxFaults = 16;
 const maxNameChars = 64;
 
@@ -22,11 +22,11 @@ interface Property {
   readonly type?: string;
 }
 
-/** The parameters in the path: `segments` as they were sent, in the order of the path. */
+/** Creates the check of the parameters in the path. `segments` are undecoded, in the order of the path. */
 export function pathCheck({ path, params }: EndpointSpec): CheckPath {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
   const declared = Object.keys(params?.properties ?? {});
-  if (names.toSorted().join() !== declared.toSorted().join()) throw new Error(`${path}: its parameters are not those of its schema`);
+  if (names.toSorted().join() !== declared.toSorted().join()) throw new Error(`${path}: its parameters differ from its schema`);
   if (params === undefined) return () => nothing;
   const read = reader(params);
   return (segments) => {
@@ -40,7 +40,7 @@ export function pathCheck({ path, params }: EndpointSpec): CheckPath {
   };
 }
 
-/** The parameters behind the `?`: those of the schema, each once, and no other but `api-key`. */
+/** Creates the check of the query: each parameter of the schema at most once, and no others except `api-key`. */
 export function queryCheck({ query }: EndpointSpec): CheckQuery {
   const known = new Set(Object.keys(query?.properties ?? {}));
   const read = query === undefined ? null : reader(query);
@@ -51,17 +51,17 @@ export function queryCheck({ query }: EndpointSpec): CheckQuery {
     const faults = new Map<string, string>();
     for (const [name, value] of request.query) {
       if (name === credentialName) continue;
-      const what = !known.has(name) ? 'unknown parameter' : texts.has(name) ? 'is given twice' : null;
+      const what = !known.has(name) ? 'unknown parameter' : texts.has(name) ? 'appears twice' : null;
       if (what === null) texts.set(name, value);
       else if (faults.size < maxFaults) faults.set(name.slice(0, maxNameChars), what);
     }
-    // Names are the caller's: `fromEntries` makes a field even of `__proto__`.
+    // The caller chooses the names. `fromEntries` is safe even for `__proto__`.
     if (faults.size > 0) return { ok: false, fields: Object.fromEntries(faults) };
     return texts.size === 0 ? ofNone : read!(texts);
   };
 }
 
-/** Texts become the types that the schema names (`integer`, `number`, `boolean`), and are then checked by it. */
+/** Converts strings to the types in the schema (`integer`, `number`, `boolean`), and checks the result. */
 function reader(schema: TObject): (texts: ReadonlyMap<string, string>) => Checked<Values> {
   const properties = schema.properties as Readonly<Record<string, Property>>;
   const validate = validator(schema) as Validate<Values>;
@@ -72,7 +72,7 @@ function reader(schema: TObject): (texts: ReadonlyMap<string, string>) => Checke
   };
 }
 
-/** A value of another form stays a text, which the schema then refuses. */
+/** A value that cannot be converted stays a string, which the schema then refuses. */
 function converted(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':
@@ -86,7 +86,7 @@ function converted(type: string | undefined, text: string): unknown {
   }
 }
 
-/** Null where the escapes are no UTF-8. */
+/** Null if the escapes are not valid UTF-8. */
 function decoded(segment: string): string | null {
   if (!segment.includes('%')) return segment;
   try {

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Addresses in one `X-Forwarded-For` that are looked at. */
+/** The most addresses in one `X-Forwarded-For` that are read. */
 const maxHops = 32;
 
-/** An address as it is compared: without brackets, port and zone, an IPv4 one in IPv6 as IPv4. Null where it is none. */
+/** An address for comparison: without brackets, port and zone; an IPv4 address in IPv6 as IPv4. Null if the text is not an address. */
 function plainAddress(text: string): string | null {
   let address = text.trim();
   const bracketed = /^\[([^\]]+)\](:\d+)?$/.exec(address);
@@ -22,8 +22,8 @@ function dotted(high: string, low: string): string {
 }
 
 /**
- * Who calls: the peer of the connection or, where that is a proxy of `trustedProxies` (addresses or CIDR), the rightmost
- * address of `X-Forwarded-For` that is none of them. Addresses to the left of it were written by strangers.
+ * Finds the address of the client: the peer of the connection, or, if that is one of `trustedProxies` (addresses or CIDR), the rightmost
+ * address in `X-Forwarded-For` that is not one of them. Addresses to the left of it cannot be trusted, because the client may have sent them.
  */
 export function clientAddressOf(
   trustedProxies: readonly string[],
@@ -42,7 +42,7 @@ export function clientAddressOf(
     const hops = forwardedFor()?.split(',').slice(-maxHops) ?? [];
     for (let i = hops.length - 1; i >= 0; i--) {
       const hop = plainAddress(hops[i]!);
-      // What is no address was not written by a proxy that is trusted: what comes before it is nobody's word.
+      // A trusted proxy writes addresses only, so this text and everything to its left cannot be trusted.
       if (hop === null) return client;
       client = hop;
       if (!isTrusted(hop)) return client;

@@ -8,15 +8,15 @@ const allowedHeaders = 'Authorization, Content-Type, Idempotency-Key, X-Request-
 const maxAge = '7200';
 const vary = linesOf({ Vary: 'Origin' });
 
-/** Headers, as lines, that let pages of other origins in. */
+/** Header lines that allow pages of other origins to call. */
 export interface Cors {
   onAnswer(request: HttpRequest): string;
   onPreflight(request: HttpRequest, methods: string): string;
 }
 
 /**
- * What pages of other origins may do (Fetch standard, CORS protocol): `origins` as configured, `*` for any. Cookies are
- * never let along: the interface knows API keys only.
+ * Which pages of other origins may call (Fetch standard, CORS protocol): `origins` from the settings, `*` for any. Cookies are never allowed,
+ * because the API uses keys only.
  */
 export function corsPolicy(origins: readonly string[]): Cors {
   if (origins.length === 0) return { onAnswer: () => '', onPreflight: () => '' };
@@ -25,7 +25,7 @@ export function corsPolicy(origins: readonly string[]): Cors {
   const allowedOrigin = (request: HttpRequest): string | null => {
     const origin = request.header('origin');
     if (origin === undefined) return null;
-    // Never what was sent: only what is configured goes into an answer.
+    // The answer never repeats what was sent, only what is configured.
     return any ? '*' : known.has(origin) ? origin : null;
   };
   return {

@@ -1,10 +1,10 @@
 import type { HttpRequest } from '../transport/transport.ts';
 
 const bearer = 'Bearer ';
-/** A credential that opens nothing, in place of one without a scheme, or of another scheme. */
+/** An invalid key. It replaces a credential without a scheme or with another scheme. */
 const noKey = '';
 
-/** The API key of a request: `Authorization: Bearer KEY`, else `?api-key=KEY`; null where it has neither, and no key where the header is of another form. */
+/** The API key of a request: `Authorization: Bearer KEY`, else `?api-key=KEY`. Null if it has neither; an invalid key if the header has another form. */
 export function apiKeyOf(request: HttpRequest): string | null {
   const header = request.header('authorization');
   if (header === undefined) return request.search === '' ? null : request.query.get('api-key');

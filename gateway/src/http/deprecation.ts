@@ -3,7 +3,7 @@ import { linesOf } from './answers.ts';
 
 const unixSeconds = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 1000;
 
-/** `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and the successor (RFC 5829) of an endpoint that has an end, as lines. */
+/** `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and the successor (RFC 5829) of a deprecated endpoint, as header lines. */
 export function deprecationLines({ deprecated }: EndpointSpec): string {
   if (deprecated === undefined) return '';
   const { since, sunset, successor } = deprecated;

@@ -3,7 +3,7 @@ import type { AnswerOf, BodyOf, EndpointSpec, ParamsOf, QueryOf } from '@sluice/
 import type { Principal } from '../auth/principal.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 
-/** A request that was let in: its parts are of the endpoint's schemas, the key is good, and its limit was taken from. */
+/** An accepted request: its parts match the schemas of the endpoint, the key is valid, and the request was counted. */
 export interface Call<E extends EndpointSpec> {
   readonly request: HttpRequest;
   readonly params: ParamsOf<E>;
@@ -13,7 +13,7 @@ export interface Call<E extends EndpointSpec> {
   readonly principal: Principal | null;
 }
 
-/** What an endpoint answers. `json` is encoded by the wrapper; `jsonBytes` is sent as it is; `file` is anything but JSON. */
+/** The answer of an endpoint. `json` is encoded by the wrapper; `jsonBytes` is sent unchanged; `file` is any other content. */
 export type EndpointAnswer<E extends EndpointSpec> =
   | { readonly json: AnswerOf<E>; readonly headers?: Readonly<Record<string, string>> }
   | { readonly jsonBytes: string | Uint8Array }
@@ -31,16 +31,16 @@ export type EndpointAnswer<E extends EndpointSpec> =
       readonly retryAfterSeconds?: number;
     };
 
-/** Expected outcomes are values; a throw is answered 500 and logged. May answer at once: then no promise is made. */
+/** Returns expected outcomes as values. If it throws, the answer is 500 and the error is logged. It may return without a promise. */
 export type EndpointHandler<E extends EndpointSpec> = (call: Call<E>) => EndpointAnswer<E> | Promise<EndpointAnswer<E>>;
 
-/** An endpoint with the code behind it. */
+/** An endpoint with its handler. */
 export interface BoundEndpoint {
   readonly spec: EndpointSpec;
   readonly handler: EndpointHandler<EndpointSpec>;
 }
 
 export function bindEndpoint<E extends EndpointSpec>(spec: E, handler: EndpointHandler<E>): BoundEndpoint {
-  // The wrapper calls it only with what the schemas of `spec` let pass.
+  // The wrapper calls it only with values that passed the schemas of `spec`.
   return { spec, handler };
 }

@@ -1,6 +1,6 @@
 import type { HttpAnswer } from '../transport/transport.ts';
 
-/** Counts the requests that wait for their answer, so that a gateway that ends can wait for them. */
+/** Counts the requests that wait for an answer, so that a gateway can wait for them before it exits. */
 export class OpenRequests {
   #open = 0;
   #onNone: (() => void) | null = null;
@@ -18,7 +18,7 @@ export class OpenRequests {
     });
   }
 
-  /** Resolves when none is open, at the latest after `withinMs`, with how many are. */
+  /** Resolves to the number of open requests: when it is 0, or after `withinMs`. */
   async none(withinMs: number): Promise<number> {
     if (this.#open === 0) return 0;
     let timer: NodeJS.Timeout | undefined;

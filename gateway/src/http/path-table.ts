@@ -1,4 +1,4 @@
-/** Finds the entry of a path by its fixed segments, with the other segments as they were sent. */
+/** The entry of a path, and the undecoded values of its parameters. */
 export interface Found<T> {
   readonly value: T;
   readonly segments: readonly string[];
@@ -12,12 +12,12 @@ interface Node<T> {
 
 const noSegments: readonly string[] = [];
 
-/** Paths with parameters (`/token/info/{mint}`): a parameter is one whole segment that is not empty; a fixed one goes before it. */
+/** A table of paths with parameters (`/token/info/{mint}`). A parameter is one whole, non-empty segment. A fixed segment takes precedence. */
 export class PathTable<T> {
   readonly #exact = new Map<string, Found<T>>();
   readonly #root: Node<T> = { fixed: new Map(), parameter: null, value: null };
 
-  /** The value at `path`; `make` gives it where there is none yet. Two paths that differ in names of parameters only are one. */
+  /** The value at `path`; created by `make` if it does not exist. Paths that differ only in the names of parameters are the same. */
   at(path: string, make: () => T): T {
     if (!path.includes('{')) {
       const known = this.#exact.get(path);
@@ -43,7 +43,7 @@ export class PathTable<T> {
   }
 }
 
-/** Depth is bounded by the table's, whatever the path. */
+/** The depth is bounded by the table, even for a long path. */
 function walk<T>(node: Node<T>, path: string, from: number, segments: readonly string[]): Found<T> | null {
   if (from > path.length) return node.value === null ? null : { value: node.value, segments };
   const slash = path.indexOf('/', from);

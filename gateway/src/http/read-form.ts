@@ -1,4 +1,4 @@
-/** Bounds of a form, beside its bytes. */
+/** Bounds of a form, in addition to its bytes. */
 export const formLimits = {
   /** Pairs of name and value. */
   fields: 64,
@@ -6,16 +6,16 @@ export const formLimits = {
 
 export type FormOutcome =
   | { readonly ok: true; readonly value: Readonly<Record<string, string>> }
-  /** `name` of the field; empty where the form as a whole is meant. */
+  /** `name`: the field, or empty for the whole form. */
   | { readonly ok: false; readonly name: string; readonly what: string };
 
 const refusedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
-/** Of printable ASCII alone: whatever else is percent-encoded (URL Standard, section 5.2). */
+/** Printable ASCII only. Everything else must be percent-encoded (URL Standard, section 5.2). */
 const formText = /^[\x21-\x7e]*$/;
 
 /**
- * `application/x-www-form-urlencoded` as strictly as JSON is read: no name twice, every escape whole and UTF-8, names bounded. A
- * pair without `=` has an empty value; empty pairs are passed over. Never throws.
+ * Reads `application/x-www-form-urlencoded` as strictly as JSON: no name twice, all escapes complete and UTF-8, a bounded number of names. A
+ * pair without `=` has an empty value; empty pairs are ignored. Never throws.
  */
 export function readForm(bytes: Uint8Array): FormOutcome {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
@@ -26,9 +26,9 @@ export function readForm(bytes: Uint8Array): FormOutcome {
     const equals = pair.indexOf('=');
     const name = decoded(equals === -1 ? pair : pair.slice(0, equals));
     if (name === null) return { ok: false, name: '', what: 'must be percent-encoded UTF-8' };
-    if (fields.size === formLimits.fields) return { ok: false, name, what: `is one field too many: at most ${formLimits.fields}` };
-    if (refusedNames.has(name)) return { ok: false, name, what: 'is a name that is not allowed' };
-    if (fields.has(name)) return { ok: false, name, what: 'is given twice' };
+    if (fields.size === formLimits.fields) return { ok: false, name, what: `exceeds the maximum of ${formLimits.fields} fields` };
+    if (refusedNames.has(name)) return { ok: false, name, what: 'is not an allowed name' };
+    if (fields.has(name)) return { ok: false, name, what: 'appears twice' };
     const value = decoded(equals === -1 ? '' : pair.slice(equals + 1));
     if (value === null) return { ok: false, name, what: 'must be percent-encoded UTF-8' };
     fields.set(name, value);
@@ -36,7 +36,7 @@ export function readForm(bytes: Uint8Array): FormOutcome {
   return { ok: true, value: Object.fromEntries(fields) };
 }
 
-/** Null where the escapes are broken or no UTF-8. */
+/** Null if the escapes are incomplete or not UTF-8. */
 function decoded(text: string): string | null {
   const spaced = text.replaceAll('+', ' ');
   if (!spaced.includes('%')) return spaced;

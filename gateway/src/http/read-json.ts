@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Bounds of a JSON body, beside its bytes. */
+/** Bounds of a JSON body, in addition to its bytes. */
 export const jsonLimits = {
-  /** Lists and objects inside each other. */
+  /** Levels of nested lists and objects. */
   depth: 16,
   /** Names of all objects together. */
   keys: 256,
@@ -10,12 +10,12 @@ export const jsonLimits = {
 
 export type JsonOutcome =
   | { readonly ok: true; readonly value: unknown }
-  /** `path` of the value (`filter.minSol`); empty where the text as a whole is meant. */
+  /** `path`: the value (`filter.minSol`), or empty for the whole text. */
   | { readonly ok: false; readonly path: string; readonly what: string };
 
 /**
- * JSON (RFC 8259) as strictly as money wants it: UTF-8 only, no name twice in an object, none that reaches prototypes, no
- * number that would be stored as another one, depth and names bounded. Never throws.
+ * Reads JSON (RFC 8259) strictly enough for orders: UTF-8 only, no name twice in an object, no names like `__proto__`, no number that would be
+ * rounded to another one, bounded depth and number of names. Never throws.
  */
 export function readJson(bytes: Uint8Array): JsonOutcome {
   if (!isUtf8(bytes)) return { ok: false, path: '', what: 'must be UTF-8' };
@@ -26,9 +26,9 @@ const refusedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', '
 const escapes = /^(?:[^\\]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*$/;
 const loneSurrogate = /[\ud800-\udfff]/u;
 const numberForm = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-/** Significant digits that a double always keeps. */
+/** Significant digits that a double always represents. */
 const safeDigits = 15;
-/** Takes the place of a missing value; the fault is reported. */
+/** Returned instead of a value after a fault. */
 const broken = Symbol('broken');
 
 class Reader {
@@ -49,7 +49,7 @@ class Reader {
     return this.#what === null ? { ok: true, value } : { ok: false, path: this.#path.join('.'), what: this.#what };
   }
 
-  /** The first fault wins; the path is where it was found. */
+  /** Records a fault at the current path. Only the first one counts. */
   #fault(what: string): typeof broken {
     this.#what ??= what;
     return broken;
@@ -104,7 +104,7 @@ class Reader {
     for (; ; this.#at++) {
       const code = text.charCodeAt(this.#at);
       if (code === 0x22) break;
-      // Beyond the end the code is NaN.
+      // After the end, the code is NaN.
       if (!(code >= 0x20)) return this.#malformed();
       if (code === 0x5c) {
         escaped = true;
@@ -127,9 +127,11 @@ class Reader {
     if (match === null) return this.#malformed();
     this.#at = numberForm.lastIndex;
     const value = Number(match[0]);
-    if (isKept(match[0], value, match[2] !== undefined)) return value;
+    if (isPreserved(match[0], value, match[2] !== undefined)) return value;
     const what =
-      Math.abs(value) > Number.MAX_SAFE_INTEGER ? 'is larger than the largest exact integer' : 'has more digits than a number can hold';
+      Math.abs(value) > Number.MAX_SAFE_INTEGER
+        ? 'is larger than the largest exact integer'
+        : 'has more digits than a number can represent';
     return this.#fault(`${what}; where the field allows it, send it as a string`);
   }
 
@@ -144,9 +146,9 @@ class Reader {
       const name = this.#string();
       if (name === broken) return broken;
       this.#path.push(name);
-      if (++this.#keys > jsonLimits.keys) return this.#fault(`is one name too many: at most ${jsonLimits.keys} in all`);
-      if (refusedNames.has(name)) return this.#fault('is a name that is not allowed');
-      if (Object.hasOwn(object, name)) return this.#fault('is given twice');
+      if (++this.#keys > jsonLimits.keys) return this.#fault(`exceeds the maximum of ${jsonLimits.keys} names in the body`);
+      if (refusedNames.has(name)) return this.#fault('is not an allowed name');
+      if (Object.hasOwn(object, name)) return this.#fault('appears twice');
       this.#space();
       if (!this.#take(0x3a)) return this.#malformed();
       const value = this.#value(depth);
@@ -184,16 +186,16 @@ class Reader {
 }
 
 /**
- * Whether a number is stored as it was written. A fraction is rounded as ever; what reads as an integer must have been exactly
- * that integer, and what was not 0 must not have become 0.
+ * Whether the stored number equals the written one. Fractions may be rounded. But an integer must be exact, and a number other than 0 must
+ * not become 0.
  */
-function isKept(text: string, value: number, hasExponent: boolean): boolean {
+function isPreserved(text: string, value: number, hasExponent: boolean): boolean {
   if (!Number.isFinite(value)) return false;
   if (!Number.isInteger(value) || (text.length <= safeDigits && !hasExponent)) return true;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/, '').replace(/0+$/, '');
   if (digits === '') return true;
-  // The value is below 1.8e308 and digits were trimmed on the right, so the power of ten says all.
+  // The value is below 1.8e308 and zeros on the right were removed, so the power of ten decides.
   const trimmed = `${whole}${fraction}`.replace(/^0+/, '').length - digits.length;
   const power = Number(exponent) - fraction.length + trimmed;
   return power >= 0 && BigInt(`${sign}${digits}`) * 10n ** BigInt(power) === BigInt(value);

@@ -9,17 +9,17 @@ import { PathTable } from './path-table.ts';
 import { rateLines } from './rate-headers.ts';
 import { prepareEndpoint, type RunEndpoint } from './run-endpoint.ts';
 
-/** `segments`: the values of the path's parameters, as they were sent. */
+/** `segments`: the undecoded values of the parameters in the path. */
 export type RouteHandler = (request: HttpRequest, body: Uint8Array, segments: readonly string[]) => HttpAnswer | Promise<HttpAnswer>;
 
-/** One method at one path, parameters (`{id}`) and all, for what is no part of the interface: pages, and what only our own pages call. */
+/** One method at one path, which may have parameters (`{id}`), for everything outside the API: pages, and what only our own pages call. */
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly handler: RouteHandler;
 }
 
-/** A page or file whose content and headers are known at the start. */
+/** A page or file with constant content and headers. */
 export function staticPage(path: string, headers: Readonly<Record<string, string>>, body: string | Uint8Array): Route {
   return { method: 'GET', path, handler: (request) => pageAnswer(request, headers, body) };
 }
@@ -27,27 +27,27 @@ export function staticPage(path: string, headers: Readonly<Record<string, string
 export interface RouterOptions extends CallerOptions {
   readonly routes: readonly Route[];
   readonly endpoints: readonly BoundEndpoint[];
-  /** Paths of the WebSocket. A GET there that opens none gets an error that says so. */
+  /** Paths of the WebSocket. A GET there without an upgrade gets an error. */
   readonly streamPaths: readonly string[];
   /** Origins whose pages may call the endpoints; `*`: any. */
   readonly corsOrigins: readonly string[];
   readonly log: Logger;
 }
 
-/** Answers whatever comes; never rejects for what a client does. */
+/** Answers every request. It never rejects because of a client's input. */
 export interface Router {
   http(request: HttpRequest, body: ReceivedBody): HttpAnswer | Promise<HttpAnswer>;
-  /** A request whose form leaves open where it ends. */
+  /** Answers a request whose end is ambiguous. */
   malformed(request: HttpRequest): HttpAnswer | Promise<HttpAnswer>;
 }
 
 interface Place {
   readonly methods: Map<string, RunEndpoint>;
-  /** Pages of other origins may call it, and keys are counted at it. */
+  /** Pages of other origins may call it, and requests are counted for the key. */
   readonly isPublic: boolean;
 }
 
-/** Pages of our own, with sessions of their own: no key counts there, and no other origin may call. */
+/** Our own pages use sessions: no key is accepted there, and no other origin may call. */
 const isPrivate = (path: string): boolean => path === '/' || path === '/dashboard' || path.startsWith('/dashboard/');
 
 /** Finds the route of a path, and answers 404, 405, HEAD and OPTIONS. Throws at the start if two routes have one path. */
@@ -78,7 +78,7 @@ export function createRouter(options: RouterOptions): Router {
   };
   const places = placesOf(options, {
     endpoint: (bound) => prepareEndpoint(bound, { identify, callerLines, log }),
-    stream: (request) => refuse(request, 'INVALID_REQUEST', 'This is a WebSocket.'),
+    stream: (request) => refuse(request, 'INVALID_REQUEST', 'This path is a WebSocket. Send an upgrade request.'),
   });
 
   return {
@@ -107,7 +107,7 @@ function placesOf({ routes, endpoints, streamPaths }: RouterOptions, runners: Ru
   const places = new PathTable<Place>();
   const put = (method: string, path: string, isPublic: boolean, run: RunEndpoint): void => {
     const { methods } = places.at(path, () => ({ methods: new Map(), isPublic }));
-    if (methods.has(method)) throw new Error(`two things stand at ${method} ${path}`);
+    if (methods.has(method)) throw new Error(`${method} ${path} is registered twice`);
     methods.set(method, run);
   };
   for (const { method, path, handler } of routes) {
@@ -118,7 +118,7 @@ function placesOf({ routes, endpoints, streamPaths }: RouterOptions, runners: Ru
   for (const path of streamPaths) put('GET', path, true, runners.stream);
   for (const bound of endpoints) {
     const { method, path, bothForms } = bound.spec;
-    if (isPrivate(path)) throw new Error(`${path}: an endpoint of the interface cannot stand among our own pages`);
+    if (isPrivate(path)) throw new Error(`${path}: an endpoint of the API must not be under the path of our own pages`);
     const run = runners.endpoint(bound);
     put(method, path, true, run);
     if (bothForms) put(method, `/api${path}`, true, run);

@@ -12,12 +12,12 @@ import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './end
 type Spec = EndpointSpec;
 type Answer = EndpointAnswer<Spec>;
 type Fault = Extract<Answer, { error: ErrorCode }>;
-/** `segments`: the parameters in the path, as they were sent. Never throws; makes no promise where nothing has to wait. */
+/** `segments`: the undecoded parameters in the path. Never throws. Returns a promise only if it must wait. */
 export type RunEndpoint = (request: HttpRequest, segments: readonly string[], body: ReceivedBody) => HttpAnswer | Promise<HttpAnswer>;
 
 export interface RunOptions {
   readonly identify: IdentifyCaller;
-  /** Lines of every answer to this caller: what its key has left, CORS. */
+  /** Header lines of every answer to this caller: the limit of its key, CORS. */
   readonly callerLines: (request: HttpRequest, caller: Caller) => string;
   readonly log: Logger;
 }
@@ -30,13 +30,13 @@ interface Prepared {
   readonly checkQuery: CheckQuery;
   readonly checkBody: CheckBody;
   readonly deprecation: string;
-  /** Lines of an answer in JSON that are the same for all callers. */
+  /** Header lines of answers in JSON, the same for all callers. */
   readonly lines: string;
 }
 
 /**
- * An endpoint with everything between a request and its handler: who calls, what is left to the key, scope and
- * plan, the forms of path, query and body.
+ * Wraps the handler of an endpoint with all checks: the caller, the limit of its key, scope and plan, and the schemas of path, query and
+ * body.
  */
 export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, callerLines, log }: RunOptions): RunEndpoint {
   const deprecation = deprecationLines(spec);
@@ -93,20 +93,20 @@ function answerTo(
   return 'error' in call ? call : endpoint.handler(call);
 }
 
-/** What keeps a caller from an endpoint that is not open; null where nothing does. */
+/** Why a caller may not use an endpoint that is not open; null if it may. */
 function refusalOf({ access, id }: Spec, { principal, refusal, decision }: Caller): Fault | null {
   if (principal === null) return { error: 'UNAUTHENTICATED' };
   if (refusal !== null) return refusal;
   if (access !== 'key' && access !== 'open' && !principal.scopes.includes(access)) {
-    return { error: 'FORBIDDEN', message: `The key has not the scope \`${access}\`.`, details: { scope: access } };
+    return { error: 'FORBIDDEN', message: `The key lacks the scope \`${access}\`.`, details: { scope: access } };
   }
   const { name, withoutEndpoints } = principal.plan;
   if (withoutEndpoints.includes(id)) {
-    return { error: 'FORBIDDEN', message: `The plan ${name} does not reach this endpoint.`, details: { plan: name, endpoint: id } };
+    return { error: 'FORBIDDEN', message: `The plan ${name} does not include this endpoint.`, details: { plan: name, endpoint: id } };
   }
-  // What can spend is not admitted on a guess.
+  // Requests that can spend must be counted exactly.
   if (access === 'trade' && decision?.counted === 'local') {
-    const message = 'Requests cannot be counted over all gateways at present; until then none is admitted that can spend.';
+    const message = 'Requests cannot be counted on all gateways at present. Requests that can spend are refused meanwhile.';
     return { error: 'UPSTREAM_UNAVAILABLE', message };
   }
   return null;
@@ -123,7 +123,7 @@ function readCall(
   if (!body.ok) return body;
   if (principal !== null && !principal.plan.batch && Array.isArray(body.value)) {
     const { name } = principal.plan;
-    return { error: 'FORBIDDEN', message: `The plan ${name} takes no lists of orders.`, details: { plan: name, feature: 'batch' } };
+    return { error: 'FORBIDDEN', message: `The plan ${name} does not include lists of orders.`, details: { plan: name, feature: 'batch' } };
   }
   const params = checkPath(segments);
   const query = checkQuery(request);
@@ -159,7 +159,7 @@ function render(endpoint: Prepared, request: HttpRequest, answer: Answer, caller
   return { ...made, lines: made.lines + lines };
 }
 
-/** Whether the client has the very bytes already: one of the tags that it names is this answer's (RFC 9110, section 13.1.2). */
+/** Whether the client already has these bytes: it sent the tag of this answer (RFC 9110, section 13.1.2). */
 function isUnchanged(request: HttpRequest, { ETag: tag }: Readonly<Record<string, string>>): boolean {
   const known = request.headers.get('if-none-match');
   if (tag === undefined || known === undefined) return false;

@@ -3,10 +3,10 @@ import type { LimitClock } from './limit-clock.ts';
 import type { Quota } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
 
-/** Addresses counted at one time; beyond it the one that called longest ago is forgotten. */
+/** Addresses that are counted at one time. Beyond it, the one with the oldest request is dropped. */
 const maxAddresses = 10_000;
 
-/** Milliseconds until the address may ask again; 0 where this request is admitted. */
+/** Milliseconds until the address may send a request; 0 if this one is accepted. */
 export type AddressLimit = (address: string) => number;
 
 /** Counts requests of clients without a key by their address, each gateway for itself; an IPv6 client by its network of 64 bits. */
@@ -16,7 +16,7 @@ export function addressLimit(quota: Quota, clock: Pick<LimitClock, 'nowUs'>): Ad
   return (address) => Math.ceil(limits.take(networkOf(address), gcra, 1, clock.nowUs()).waitUs / 1000);
 }
 
-/** One household has a whole network of IPv6 addresses, and would have as many limits. */
+/** The /64 network of an IPv6 address. One client usually has a whole network, and must not get a limit for each address. */
 function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');

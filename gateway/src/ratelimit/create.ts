@@ -7,22 +7,22 @@ import { openRedisLimits } from './redis-limits.ts';
 import { SharedLimiter } from './shared-limiter.ts';
 
 export interface LimiterOptions {
-  /** Null: there is one gateway, which counts by itself. */
+  /** Null: there is only one gateway, which counts alone. */
   readonly redisUrls: readonly string[] | null;
   readonly log: Logger;
-  /** Gateways that are known to run. */
+  /** Number of running gateways. */
   readonly gateways: () => number;
-  /** How long Redis may take, milliseconds; otherwise the limit is counted locally. */
+  /** How long Redis may take to answer, milliseconds. After that, the request is counted locally. */
   readonly answerWithinMs?: number;
 }
 
-/** Rejects with a `BusError` where Redis cannot be reached at the start. */
+/** Rejects with a `BusError` if Redis cannot be reached at the start. */
 export async function createLimiter({ redisUrls, ...options }: LimiterOptions): Promise<CountingLimiter> {
   if (redisUrls === null) return inProcessLimiter();
   return new SharedLimiter({ shared: await openRedisLimits(redisUrls, options.log), clock: processClock, ...options });
 }
 
-/** Counts in this process, at once. */
+/** A limiter in this process, which answers without a promise. */
 export function inProcessLimiter(clock: Pick<LimitClock, 'nowUs'> = processClock): CountingLimiter {
   const limits = new LocalLimits();
   const counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };

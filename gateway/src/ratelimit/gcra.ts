@@ -1,32 +1,32 @@
 import type { LimitDecision, Quota } from './limiter.ts';
 
 /**
- * The generic cell rate algorithm in whole microseconds. All that is known of a key is one point in time, at which all that
- * it took will have drained (the theoretical arrival time); taking moves it on by `intervalUs` a request, and it may lie at
- * most `burst` intervals ahead. So any window admits at most burst + rate × time.
+ * The generic cell rate algorithm in whole microseconds. The state of a key is one point in time, at which its requests will have drained
+ * (the theoretical arrival time). Each request moves it forward by `intervalUs`, and it may be at most `burst` intervals ahead of now. So any
+ * window admits at most burst + rate × time.
  */
 export interface Gcra {
-  /** Time that one request takes to drain, rounded up: at most a hundredth more at the highest rate of a plan. */
+  /** Time in which one request drains, rounded up. The error is at most one percent at the highest rate of a plan. */
   readonly intervalUs: number;
   readonly burst: number;
 }
 
-/** A number that is no rate, or less than one request at once, counts as the least there is. */
+/** An invalid rate or burst, or one below the minimum, is replaced by the minimum. */
 export function gcraOf({ perMinute, burst }: Quota): Gcra {
   return { intervalUs: Math.ceil(60e6 / Math.max(perMinute, 1e-3)), burst: Math.max(1, Math.floor(burst)) };
 }
 
-/** What a take came to. Debt is the time until all that was taken has drained. */
+/** The result of a take. The debt is the time until all taken requests have drained. */
 export interface Taken {
   readonly admitted: boolean;
   readonly debtUs: number;
-  /** Time until the same take would be admitted; 0 where it was. */
+  /** Time until the same take would be admitted; 0 if it was admitted. */
   readonly waitUs: number;
 }
 
 /**
- * Takes `cost` requests from a key that owes `debtUs`. A debt beyond the whole burst (the quota was lowered, a clock went
- * back) counts as the whole burst, and so does a cost beyond it: otherwise no wait would ever be long enough.
+ * Takes `cost` requests from a key with the debt `debtUs`. A debt above the whole burst (after the quota was lowered, or a clock went back)
+ * counts as the whole burst, and so does a cost above it. Otherwise no wait would be long enough.
  */
 export function takeFrom(debtUs: number, { intervalUs, burst }: Gcra, cost: number): Taken {
   const roomUs = burst * intervalUs;

@@ -1,15 +1,15 @@
-/** Time as the limiter sees it. */
+/** The clock of the limiter. */
 export interface LimitClock {
-  /** Microseconds from some point on; never goes back. */
+  /** Microseconds since some moment; never decreases. */
   nowUs(): number;
-  /** Calls back after `delayMs`, and after answers that have arrived by then were read; returns how to stop it. */
+  /** Calls `call` after `delayMs`, once answers that arrived by then were read. Returns a function that cancels it. */
   after(delayMs: number, call: () => void): () => void;
 }
 
 export const processClock: LimitClock = {
   nowUs: () => Math.floor(performance.now() * 1000),
   after: (delayMs, call) => {
-    // A loop that was busy for long runs its timers first, then reads its sockets: who was slow is known after that.
+    // After a long turn, the event loop runs its timers before it reads its sockets. Answers that arrived in time must count first.
     let immediate: NodeJS.Immediate | null = null;
     const timer = setTimeout(() => {
       immediate = setImmediate(call);

@@ -1,4 +1,4 @@
-/** GCRA: `burst` requests at once, and `perMinute` more for each minute, evenly. */
+/** A limit: `burst` requests at once, and then `perMinute`, evenly distributed (GCRA). */
 export interface Quota {
   readonly perMinute: number;
   readonly burst: number;
@@ -6,32 +6,32 @@ export interface Quota {
 
 export interface LimitDecision {
   readonly admitted: boolean;
-  /** Requests that would be admitted now, after this one. */
+  /** Requests that would be accepted now, after this one. */
   readonly remaining: number;
-  /** Time until the whole burst is there again, milliseconds. */
+  /** Time until the whole burst is available again, milliseconds. */
   readonly resetMs: number;
-  /** Where it was not admitted: time until it would be, milliseconds; otherwise 0. */
+  /** Time until the refused request would be accepted, milliseconds; 0 if it was accepted. */
   readonly retryAfterMs: number;
-  /** `shared`: over all gateways. `local`: Redis is away, and this gateway counts its own share. */
+  /** `shared`: counted on all gateways together. `local`: Redis does not answer, and this gateway counts against its own share. */
   readonly counted: 'shared' | 'local';
 }
 
-/** The limits of keys, over all gateways together where there is Redis. */
+/** The limits of keys. With Redis, all gateways count together. */
 export interface RateLimiter {
-  /** Takes `cost` requests (0: only looks). In process it answers at once; it never rejects. */
+  /** Takes `cost` requests (0: only reads the limit). Without Redis, it returns no promise. Never rejects. */
   take(key: string, quota: Quota, cost: number): LimitDecision | Promise<LimitDecision>;
   close(): void;
 }
 
-/** What a limiter counted since its start. */
+/** Counters of a limiter since its start. */
 export interface LimitCounters {
   readonly taken: number;
   readonly refused: number;
-  /** Counted against a local share, looks included. */
+  /** Takes that were counted against the local share, including reads. */
   readonly local: number;
   /** Times that Redis stopped answering. */
   readonly outages: number;
-  /** Admitted by Redis, and refused all the same: this gateway had admitted as much of the key as it may. */
+  /** Requests that Redis admitted but this gateway refused, because it had admitted as many requests of the key as is possible. */
   readonly overruled: number;
 }
 

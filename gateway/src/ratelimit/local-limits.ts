@@ -1,13 +1,13 @@
 import { takeFrom, type Gcra, type Taken } from './gcra.ts';
 
-/** Keys that one process keeps count of; as many as a store holds. Beyond it the one looked at longest ago is forgotten. */
+/** Keys that one process counts: as many as a store can have. Beyond it, the least recently used one is dropped. */
 const maxKeys = 100_000;
-/** Keys looked at, in turn, whenever one is added: those that owe nothing any more are dropped. */
+/** Whenever a key is added, this number of keys is checked, in turn. Those without debt are dropped. */
 const looksPerKey = 2;
 
 /** Limits counted in this process. */
 export class LocalLimits {
-  /** Key to when all it took will have drained, microseconds. Oldest look first. */
+  /** Key -> time at which its requests will have drained, microseconds. The least recently used key is first. */
   readonly #drainedAtUs = new Map<string, number>();
   readonly #maxKeys: number;
 
@@ -26,7 +26,7 @@ export class LocalLimits {
     return taken;
   }
 
-  /** Says that a key owes at least so much, because another who counts it said so. */
+  /** Raises the debt of a key to at least this value, which another counter has reported. */
   atLeast(key: string, debtUs: number, nowUs: number): void {
     const known = this.#drainedAtUs.get(key);
     if (nowUs + debtUs > (known ?? nowUs)) this.#set(key, nowUs + debtUs, known, nowUs);

@@ -5,16 +5,17 @@ import type { Gcra, Taken } from './gcra.ts';
 
 /** Limits that several gateways count together. */
 export interface SharedLimits {
-  /** Rejects with a `RedisFault`. May not answer at all. */
+  /** Rejects with a `RedisFault`. It may never settle. */
   take(key: string, gcra: Gcra, cost: number): Promise<Taken>;
-  /** Resolves when it answers. */
+  /** Resolves when Redis answers. */
   probe(): Promise<void>;
   close(): void;
 }
 
 /**
- * `takeFrom` of gcra.ts, on Redis' own clock. One key holds when all that was taken will have drained, in microseconds, and
- * ends within a millisecond or two behind it (expiries count whole ones). Numbers are doubles: exact up to 2^53. KEYS: the limit. ARGV: interval, burst, cost. -> admitted, debt, wait
+ * `takeFrom` of gcra.ts, by Redis' own clock. The value of a key is the time at which all requests will have drained, in microseconds. The key
+ * expires one or two milliseconds later, because expiries are whole milliseconds. Numbers are doubles, exact up to 2^53.
+ * KEYS: the limit. ARGV: interval, burst, cost. -> admitted, debt, wait
  */
 const takeScript = script(`
 local time = redis.call('TIME')
@@ -35,7 +36,7 @@ const keyOf = (key: string): string => `sluice:limit:${key}`;
 const probeKey = keyOf('probe');
 const probeGcra: Gcra = { intervalUs: 1, burst: 1 };
 
-/** Connects to Redis. Rejects with a `BusError` where it cannot be reached. */
+/** Connects to Redis. Rejects with a `BusError` if it cannot be reached. */
 export async function openRedisLimits(urls: readonly string[], log: Logger): Promise<SharedLimits> {
   const connection = await RedisConnection.open(urls, 'limits', log);
   const take = async (key: string, { intervalUs, burst }: Gcra, cost: number): Promise<Taken> => {

@@ -6,27 +6,27 @@ import type { CountingLimiter, LimitDecision, Quota } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
 import type { SharedLimits } from './redis-limits.ts';
 
-/** How long a request waits for Redis before it is counted here. */
+/** How long a request waits for Redis before it is counted locally. */
 const defaultAnswerWithinMs = 50;
-/** How often Redis is asked whether it answers again. */
+/** How often it is checked whether Redis answers again. */
 const probeEveryMs = 100;
-/** Takes that wait for Redis at one time; one more is counted here at once. */
+/** Takes that wait for Redis at one time. One more is counted locally at once. */
 const maxPending = 10_000;
-/** Requests of a key that Redis may admit, and this gateway has to, beyond the burst: answers of Redis arrive late and together. */
+/** Answers of Redis may arrive late and together. So this gateway admits as many requests above the burst as the rate allows in this time. */
 const ceilingSlackMs = 1_000;
-/** A refusal by Redis that is no outage is logged at most this often. */
+/** Errors of Redis that are not an outage are logged at most this often. */
 const refusalLogEveryUs = 60e6;
 
 interface Pending {
   readonly atUs: number;
-  /** Counts it here instead; does nothing where it was answered. */
+  /** Counts it locally instead; does nothing if it was answered. */
   readonly giveUp: () => void;
   done: boolean;
 }
 
 export interface SharedLimiterOptions {
   readonly shared: SharedLimits;
-  /** Gateways that count together, as far as it is known; this one is among them. */
+  /** Known number of gateways that count together, including this one. */
   readonly gateways: () => number;
   readonly clock: LimitClock;
   readonly log: Logger;
@@ -34,20 +34,20 @@ export interface SharedLimiterOptions {
 }
 
 /**
- * Counts in Redis, with all gateways together. While Redis does not answer each gateway counts against its own share of the
- * quota, beginning with what it last knew the key to owe; what is used meanwhile is not reported to Redis afterwards. So an
- * outage gives a key at most one more burst. A take whose answer comes too late may count in both places.
+ * Counts in Redis, for all gateways together. While Redis does not answer, each gateway counts against its own share of the quota, starting
+ * with the last known debt of the key. What is used meanwhile is not reported to Redis later. So an outage gives a key at most one more
+ * burst. A take whose answer comes too late may be counted twice.
  *
- * Redis may forget, or lie. So what this gateway itself admitted is counted beside it: whatever Redis answers, it admits no more of a key
- * than the key's burst, its rate, and what the rate gives in a second. Of more keys than `LocalLimits` holds, the one looked at longest ago
- * is forgotten, and begins again.
+ * Redis may lose its data, or lie. So this gateway also counts what it admitted itself. Whatever Redis answers, it admits no more requests of
+ * a key than the burst, the rate, and the requests of one more second. If there are more keys than `LocalLimits` can count, the least
+ * recently used key is dropped and starts again.
  */
 export class SharedLimiter implements CountingLimiter {
   readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   readonly #options: SharedLimiterOptions;
   readonly #answerWithinMs: number;
   readonly #local = new LocalLimits();
-  /** What this gateway admitted, counted here or in Redis. */
+  /** What this gateway admitted, whether it was counted locally or in Redis. */
   readonly #admitted = new LocalLimits();
   /** In the order of their times. */
   #pending: Pending[] = [];
@@ -99,7 +99,7 @@ export class SharedLimiter implements CountingLimiter {
   #counted(key: string, quota: Quota, cost: number, taken: Taken): LimitDecision {
     const gcra = gcraOf(quota);
     if (!isPossible(taken, gcra)) {
-      this.#failed(new Error('The answer is no limit.'));
+      this.#failed(new Error('The answer is not a valid limit.'));
       return this.#takeHere(key, quota, cost);
     }
     if (cost > 0) this.#local.atLeast(key, taken.debtUs, this.#options.clock.nowUs());
@@ -122,7 +122,7 @@ export class SharedLimiter implements CountingLimiter {
     return final;
   }
 
-  /** The decision, or a refusal where this gateway has admitted as much as it may. */
+  /** The decision, or a refusal if this gateway has admitted as much as is possible. */
   #underCeiling(decision: LimitDecision, key: string, { perMinute, burst }: Quota, cost: number): LimitDecision {
     const ceiling = gcraOf({ perMinute, burst: burst + 1 + (perMinute * ceilingSlackMs) / 60_000 });
     const own = this.#admitted.take(key, ceiling, Math.min(cost, Math.max(1, burst)), this.#options.clock.nowUs());
@@ -136,7 +136,7 @@ export class SharedLimiter implements CountingLimiter {
   #wait(pending: Pending): void {
     this.#pending.push(pending);
     if (this.#pending.length === 1) this.#watch(this.#answerWithinMs);
-    // Answers come in order, but for a cluster's: finished calls are at the front, and the timer removes them.
+    // Answers come in order, except from a cluster. Finished calls are at the front, and the timer removes them.
     else if (this.#pending.length >= maxPending) this.#pending = this.#pending.filter((one) => !one.done);
   }
 
@@ -172,7 +172,7 @@ export class SharedLimiter implements CountingLimiter {
       this.#goAway(reason);
       return;
     }
-    // Redis answers, and may do so well for every other key.
+    // Redis answers, and other keys may work.
     const nowUs = this.#options.clock.nowUs();
     if (nowUs - this.#refusalLoggedAtUs < refusalLogEveryUs) return;
     this.#refusalLoggedAtUs = nowUs;
@@ -208,7 +208,7 @@ export class SharedLimiter implements CountingLimiter {
   }
 }
 
-/** What an honest Redis may answer. */
+/** Whether a correct Redis could give this answer. */
 function isPossible({ debtUs, waitUs }: Taken, { intervalUs, burst }: Gcra): boolean {
   return Number.isFinite(debtUs) && debtUs >= 0 && debtUs <= burst * intervalUs && Number.isFinite(waitUs) && waitUs >= 0;
 }

@@ -17,13 +17,13 @@ const portfolioLimits = {
   /** Wallets that wait for their turn. */
   waiting: 64,
   /** Bytes of stored answers. */
-  keptBytes: 32 * 1024 * 1024,
+  storedBytes: 32 * 1024 * 1024,
   /** Cold tokens that are read for one answer. */
   lookUps: 90,
 } as const;
 
 /** How long a stored answer is used. */
-const keptMs = 2_000;
+const storedMs = 2_000;
 /** Time limit for the three calls of a wallet, over all endpoints. */
 const readWithinMs = 5_000;
 /** How many token reads begin in one turn of the event loop. Deriving the addresses of one takes half a millisecond. */
@@ -39,7 +39,7 @@ export interface PortfolioParts {
 
 /** `/portfolio/{publicKey}`. */
 export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
-  const stored = new LruCache<Buffer>(portfolioLimits.keptBytes);
+  const stored = new LruCache<Buffer>(portfolioLimits.storedBytes);
   const asked = new Map<string, Promise<Buffer | null>>();
   const turns = new Turns(portfolioLimits.underWay, portfolioLimits.waiting);
 
@@ -47,7 +47,7 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
     if (!(await turns.take())) return null;
     try {
       const bytes = await makeAnswer(parts, wallet);
-      if (bytes !== null) stored.set(wallet, bytes, bytes.length + wallet.length, performance.now() + keptMs);
+      if (bytes !== null) stored.set(wallet, bytes, bytes.length + wallet.length, performance.now() + storedMs);
       return bytes;
     } finally {
       turns.give();
@@ -55,7 +55,7 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
   };
 
   return bindEndpoint(portfolioEndpoint, ({ params: { publicKey } }) => {
-    if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is no address' } } };
+    if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is not an address' } } };
     const known = stored.get(publicKey, performance.now());
     if (known !== undefined) return { jsonBytes: known };
     let answering = asked.get(publicKey);

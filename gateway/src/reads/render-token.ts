@@ -107,7 +107,7 @@ function curveOf({ facts, market }: WarmToken, isOfNow: boolean): TokenInfo['cur
   return { poolAddress: curve.address, progressPercent, complete: curve.complete };
 }
 
-/** As stale as the price, and null where that is. */
+/** The liquidity; null if the price is, because both need current reserves. */
 function liquidityOf(
   main: MainPool | null,
   isPriced: boolean,

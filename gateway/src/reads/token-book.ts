@@ -40,7 +40,7 @@ const renderedForMs = 250;
 const refreshAfterMs = 60_000;
 /** When the stored trades could not be joined with the log, they are read again after this time. */
 const joinAgainMs = 1_000;
-/** How long an address counts as no mint. A missing account may exist in the next slot; an account of another kind stays what it is. */
+/** How long a missing account counts as no mint, because it may exist in the next slot. An account of another kind never becomes a mint. */
 const missingForMs = 2_000;
 const noMintForMs = 30_000;
 const touchEveryMs = 1_000;
@@ -212,11 +212,11 @@ export class TokenBook {
     else if (event.type === 'newToken') {
       this.#negatives.delete(event.mint);
       remember(this.#births, event.mint, { id: event.id, birth: birthOf(event) }, bookLimits.births);
-    } else if (event.type === 'retract') this.#onTakenBack(event.id);
+    } else if (event.type === 'retract') this.#onRetracted(event.id);
   }
 
   /** Handles a creation or migration. Its topics do not name the token, so the event is decoded; there are few of them. */
-  #onTakenBack(id: string): void {
+  #onRetracted(id: string): void {
     for (const [mint, born] of this.#births) if (born.id === id) this.#births.delete(mint);
     for (const token of this.#tokens.values()) if (token.migrationId === id) this.#drop(token);
   }
@@ -230,7 +230,7 @@ export class TokenBook {
     const read = await this.#readPools(mint);
     if (read === null) return unavailable('No node of the chain answers.');
     const { plan, outcome } = read;
-    if (outcome.kind === 'unreadable') return unavailable('The mint is in a form that is not understood.');
+    if (outcome.kind === 'unreadable') return unavailable('The mint has an unknown form.');
     if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
     const stored = await summary;
     const nowMs = Date.now();
@@ -264,12 +264,12 @@ export class TokenBook {
 
   #noMint(mint: string, kind: 'missing' | 'no_mint'): TokenOutcome {
     // The stream has reported the token, so the node is behind.
-    if (kind === 'missing' && this.#isTold(mint)) return unavailable('The node that was asked has not seen this token yet.');
+    if (kind === 'missing' && this.#isReported(mint)) return unavailable('The node has not seen this token yet.');
     remember(this.#negatives, mint, Date.now() + (kind === 'missing' ? missingForMs : noMintForMs), bookLimits.negatives);
     return noMint;
   }
 
-  #isTold(mint: string): boolean {
+  #isReported(mint: string): boolean {
     const { history } = this.#options;
     return this.#births.has(mint) || history.newest(pricesTopic(mint)) > 0 || history.newest(tradesTopic(mint)) > 0;
   }

@@ -61,7 +61,7 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
   return [info, candles, trades];
 }
 
-const recordAway = { error: 'UPSTREAM_UNAVAILABLE', message: 'The record of trades cannot be read.' } as const;
+const recordAway = { error: 'UPSTREAM_UNAVAILABLE', message: 'The stored trades cannot be read.' } as const;
 
 function refusalOf(outcome: Extract<TokenOutcome, { ok: false }>) {
   return outcome.reason === 'no_mint' ? invalidMint : ({ error: 'UPSTREAM_UNAVAILABLE', message: outcome.message } as const);

@@ -9,7 +9,7 @@ export interface TokenImageParts {
   readonly metadata: Pick<TokenMetadataBook, 'load' | 'image'>;
 }
 
-/** Anybody can provide an image, so nothing in it may run. (All answers also have `nosniff`, so browsers do not guess another type.) */
+/** Anyone can provide an image, so nothing in it may run. (All answers also have `nosniff`, so browsers do not guess another type.) */
 const headers = {
   'Content-Security-Policy': "sandbox; default-src 'none'",
   'Cache-Control': 'private, max-age=3600',
@@ -26,11 +26,11 @@ export function tokenImageBinding({ book, metadata }: TokenImageParts): BoundEnd
       return found.reason === 'no_mint' ? { error: 'INVALID_MINT' } : { error: 'UPSTREAM_UNAVAILABLE', message: found.message };
     }
     const uri = book.identityOf(found.token)?.uri ?? '';
-    if (uri === '') return notFound('This token names no metadata.');
+    if (uri === '') return notFound('This token has no metadata address.');
     const document = await metadata.load(uri);
     if (!document.ok) return faultOf(document.reason, 'metadata');
     const { image: address } = document.metadata;
-    if (address === null) return notFound('The metadata of this token names no image.');
+    if (address === null) return notFound('The metadata of this token has no image.');
     const fetched = await metadata.image(address);
     if (!fetched.ok) return faultOf(fetched.reason, 'image');
     return { file: { contentType: fetched.image.type, body: fetched.image.bytes, headers } };
@@ -42,6 +42,6 @@ function notFound(message: string) {
 }
 
 function faultOf(reason: FetchFault, what: 'metadata' | 'image') {
-  if (lasting.has(reason)) return notFound(`The ${what} of this token is nothing that can be shown.`);
-  return { error: 'UPSTREAM_UNAVAILABLE', message: `The ${what} of this token cannot be had now.`, details: { reason } } as const;
+  if (lasting.has(reason)) return notFound(`The ${what} of this token cannot be shown.`);
+  return { error: 'UPSTREAM_UNAVAILABLE', message: `The ${what} of this token cannot be fetched now.`, details: { reason } } as const;
 }

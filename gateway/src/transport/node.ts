@@ -21,13 +21,13 @@ import {
 } from './transport.ts';
 
 /**
- * The twin of the native transport, on node:http and ws: the same behaviour, a tenth of the speed. It serves where the
- * native binary does not load.
+ * A transport on node:http and ws, with the same behaviour as the native one and a tenth of its speed. It is used if the native binary does
+ * not load.
  */
 export async function startNodeTransport(options: TransportOptions, handlers: TransportHandlers): Promise<Transport> {
   const { tls } = options;
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
-    // From the end of listening on, every answer is the last of its connection.
+    // Once listening has ended, every answer is the last one of its connection.
     void serve({ req, res, isClosing: () => closed !== null }, handlers, options);
   };
   let closed: Promise<void> | null = null;
@@ -50,7 +50,7 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
     if (own !== undefined) lines.push(own);
     responses.delete(req);
   });
-  // Without a listener node:http answers an unknown expectation by itself; here it is let pass, as the native transport does.
+  // Without a listener, node:http refuses unknown expectations. They are ignored here, like in the native transport.
   server.on('checkExpectation', listener);
   server.on('clientError', (error: NodeJS.ErrnoException, raw: Duplex) => refuseBroken(raw, error, handlers));
   server.on('upgrade', (req: IncomingMessage, raw: Duplex, head: Buffer) => {
@@ -64,7 +64,7 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
     });
   });
   const stopListening = async (): Promise<void> => {
-    // node:http's own close would end the connections that are idle; they stay until `close`.
+    // `close` of node:http would also end idle connections. They must stay open until our `close`.
     closed ??= new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   };
   return {
@@ -83,7 +83,7 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
 
 // --- HTTP.
 
-/** A response that can be ended at most once and never after its connection has gone. */
+/** Ends a response, unless it has ended already or its connection is closed. */
 function respond(res: ServerResponse, request: HttpRequest, answer: HttpAnswer, closeConnection = false): void {
   if (res.headersSent || res.destroyed) return;
   res.writeHead(answer.status, [
@@ -106,20 +106,20 @@ function headerPairs({ requestId }: HttpRequest, { lines, headers }: HttpAnswer)
   return [['X-Request-Id', requestId], ...shared, ...Object.entries(headers)];
 }
 
-/** Connections on which nothing more is served: where one request ends and the next begins is open. */
+/** Connections on which nothing more is served, because it is ambiguous where the next request begins. */
 const ambiguous = new WeakSet<Duplex>();
 
 interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** No request follows on its connection. */
+  /** Whether this is the last request of its connection. */
   readonly isClosing: () => boolean;
 }
 
 async function serve({ req, res, isClosing }: Exchange, handlers: TransportHandlers, { log }: TransportOptions): Promise<void> {
   if (ambiguous.has(req.socket)) return;
   const request = readRequest(req);
-  // A connection that breaks ends the request; there is nobody left to answer.
+  // The connection broke, so there is no one to answer.
   req.on('error', () => res.destroy());
   res.on('error', () => res.destroy());
   if (!request.isCodingKnown) {
@@ -130,7 +130,7 @@ async function serve({ req, res, isClosing }: Exchange, handlers: TransportHandl
   }
   const body = await readBody(req);
   if (body === 'aborted') return;
-  // What was not read still comes: the connection is of no more use.
+  // The unread rest of the body still arrives, so the connection cannot be reused.
   const unread = body === 'too_large';
   try {
     const answer = await handlers.http(request, body);
@@ -169,7 +169,7 @@ function readRequest(req: IncomingMessage): ReceivedRequest {
 
 /** Bytes that node:http could not read as a request: two lengths, a broken line, too many headers. */
 function refuseBroken(raw: Duplex, error: NodeJS.ErrnoException, handlers: TransportHandlers): void {
-  // It has been answered, and ends with that answer.
+  // It was answered already, and the connection ends with that answer.
   if (ambiguous.has(raw)) return;
   if (!raw.writable || error.code === 'ECONNRESET') {
     raw.destroy();
@@ -186,16 +186,16 @@ function writeRaw(raw: Duplex, request: HttpRequest, answer: HttpAnswer): void {
   raw.on('error', () => raw.destroy());
   raw.write(`HTTP/1.1 ${statusText(answer.status)}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
   raw.end(bodiless || request.method === 'HEAD' ? '' : answer.body);
-  // What still comes is read away, for a while: unread it would keep the connection, and its end would not be seen.
+  // Discards what still arrives, for a while. Otherwise the end of the connection would not be noticed.
   raw.resume();
   const cut = setTimeout(() => raw.destroy(), leftWithinMs);
   raw.once('close', () => clearTimeout(cut));
 }
 
-/** Time for what node:http does not read. */
+/** Time to read the rest that node:http does not read, milliseconds. */
 const leftWithinMs = 12_000;
 
-/** The body of a request that asks for another protocol: node:http leaves it where it is, behind the headers. */
+/** Reads the body of a request for another protocol. node:http does not read it. */
 function readLeftBody(raw: Duplex, head: Buffer, length: number): Promise<ReceivedBody | 'aborted'> {
   if (length > transportLimits.bodyBytes) return Promise.resolve('too_large');
   return new Promise((resolve) => {
@@ -216,7 +216,7 @@ function readLeftBody(raw: Duplex, head: Buffer, length: number): Promise<Receiv
   });
 }
 
-/** Another protocol is not spoken (HTTP/2 is offered by some clients with every first request): the request is answered as any. */
+/** Answers a request that offers another protocol like any other request. Some clients offer HTTP/2 with every first request. */
 async function serveOffer({ req, raw, head }: Upgrade, request: ReceivedRequest, handlers: TransportHandlers): Promise<HttpAnswer | null> {
   if (request.header('transfer-encoding') !== undefined) return handlers.malformed(request);
   const body = await readLeftBody(raw, head, Number(req.headers['content-length'] ?? 0));
@@ -295,11 +295,11 @@ class NodeSocket implements Socket {
   }
 
   send(message: string | Uint8Array, binary: boolean): boolean {
-    // The caller may use its bytes again; ws writes them later.
+    // Copied, because the caller may reuse its bytes before ws writes them.
     return this.#write(typeof message === 'string' ? message : Buffer.from(message), binary);
   }
 
-  /** As `send`, but keeps `message`; a refusal is reported by `onDropped`, as for published messages. */
+  /** As `send`, without a copy of `message`. A refusal is reported by `onDropped`, like for published messages. */
   deliver(message: Uint8Array, binary: boolean): void {
     if (!this.ended && !this.#write(message, binary)) this.handlers?.onDropped();
   }
@@ -358,7 +358,7 @@ class NodeSocket implements Socket {
   }
 }
 
-/** Rooms and their sockets; a room lives while somebody is in it. */
+/** Rooms and their sockets. A room exists while it has a member. */
 class Rooms {
   readonly #rooms = new Map<string, Set<NodeSocket>>();
 

@@ -1,7 +1,7 @@
 import { requestId } from './request-id.ts';
 import type { HttpRequest } from './transport.ts';
 
-/** A request as a transport took it: all of it is a copy, and what few handlers ask for is made when it is asked for. */
+/** A received request. All of it is copied; what only few handlers need is computed on access. */
 export class ReceivedRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -12,7 +12,7 @@ export class ReceivedRequest implements HttpRequest {
   #headers: ReadonlyMap<string, string> | null = null;
   #query: URLSearchParams | null = null;
 
-  /** `fields`: names in lower case and values by turns. `peer` is asked once at most, until `settle`. */
+  /** `fields`: lower-case names and values, alternating. `peer` is called at most once, before `settle` returns. */
   constructor(method: string, path: string, search: string, fields: readonly string[], peer: string | (() => string)) {
     this.method = method;
     this.path = path;
@@ -48,20 +48,20 @@ export class ReceivedRequest implements HttpRequest {
     return value;
   }
 
-  /** Whether the body comes in a form that no other reader would end elsewhere: in chunks, or by its length. */
+  /** Whether the end of the body is unambiguous: it is sent in chunks, or with a length. */
   get isCodingKnown(): boolean {
     const coding = this.header('transfer-encoding');
     return coding === undefined || coding.toLowerCase() === 'chunked';
   }
 
-  /** How often a header came. */
+  /** How often a header appears. */
   count(name: string): number {
     let count = 0;
     for (let i = 0; i < this.#fields.length; i += 2) if (this.#fields[i] === name) count++;
     return count;
   }
 
-  /** Copies what can be asked for during the transport's call only. */
+  /** Copies what is available only during the transport's call. */
   settle(): void {
     this.#peer = this.remoteAddress;
   }

@@ -6,7 +6,7 @@ import { startUwsTransport } from './uws.ts';
 
 export type TransportChoice = 'auto' | 'uws' | 'node';
 
-/** Why there is no listener: the setting it comes from, and what to tell of it in a line. */
+/** Why listening failed: the setting that causes it, and one line about it. */
 export interface ListenFault {
   readonly setting: 'HOST' | 'PORT' | 'TLS_CERT_FILE';
   readonly what: string;
@@ -16,7 +16,7 @@ export type TransportOutcome =
   | { readonly ok: true; readonly transport: Transport }
   | { readonly ok: false; readonly fault: ListenFault; readonly cause: unknown };
 
-/** Starts the native transport, or its twin where the native one does not load. `uws` makes that an error instead. */
+/** Starts the native transport, or the one on node:http if the native one does not load. With the choice `uws`, that is an error. */
 export async function startTransport(
   choice: TransportChoice,
   options: TransportOptions,
@@ -41,22 +41,20 @@ function starter(choice: TransportChoice, { log }: TransportOptions): StartTrans
   return startNodeTransport;
 }
 
-/** The native transport does not say why it cannot listen; the system does. Where it could, what is left is the certificate. */
+/** The native transport does not report why it cannot listen, so a probe asks the system. If the probe succeeds, the certificate is wrong. */
 async function probedFault(options: TransportOptions): Promise<ListenFault | null> {
   try {
     await probePort(options.host, options.port);
   } catch (error) {
     return listenFault(codeOf(error), options);
   }
-  return options.tls === null
-    ? null
-    : { setting: 'TLS_CERT_FILE', what: 'the server takes no such certificate with the key of TLS_KEY_FILE' };
+  return options.tls === null ? null : { setting: 'TLS_CERT_FILE', what: 'the certificate cannot be used with the key in TLS_KEY_FILE' };
 }
 
 function listenFault(code: string, { host, port }: TransportOptions): ListenFault | null {
   switch (code) {
     case 'EADDRINUSE':
-      return { setting: 'PORT', what: `${host}:${port} is taken by another process (EADDRINUSE); choose another` };
+      return { setting: 'PORT', what: `${host}:${port} is in use by another process (EADDRINUSE). Choose another port` };
     case 'EACCES':
       return { setting: 'PORT', what: `this user may not listen on port ${port} (EACCES)` };
     case 'EADDRNOTAVAIL':
@@ -65,7 +63,7 @@ function listenFault(code: string, { host, port }: TransportOptions): ListenFaul
       return { setting: 'HOST', what: `this machine has no address ${host} (${code})` };
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return { setting: 'HOST', what: `the name ${host} is not known (${code})` };
+      return { setting: 'HOST', what: `the name ${host} cannot be resolved (${code})` };
     default:
       return null;
   }

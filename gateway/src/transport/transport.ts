@@ -1,43 +1,43 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 
-/** A request, read whole before anybody waits. Header names are lower case; a repeated header is joined with `, `. */
+/** A request whose head was read completely. Header names are lower-case; the values of a repeated header are joined with `, `. */
 export interface HttpRequest {
   readonly method: string;
   /** Characters of path and query, as sent. */
   readonly urlChars: number;
-  /** Path without the query, as sent. */
+  /** Path without the query, undecoded. */
   readonly path: string;
-  /** The text behind the `?` as it was sent, or empty. */
+  /** The text after the `?`, undecoded, or empty. */
   readonly search: string;
   readonly query: URLSearchParams;
   readonly headers: ReadonlyMap<string, string>;
-  /** As `headers.get`, without the making of the map. */
+  /** As `headers.get`, without creating the map. */
   header(name: string): string | undefined;
   readonly remoteAddress: string;
   readonly requestId: string;
 }
 
-/** The transport adds `X-Request-Id`, and the length of the body. */
+/** An answer. The transport adds `X-Request-Id` and the length of the body. */
 export interface HttpAnswer {
   readonly status: number;
-  /** Headers that many answers share, joined before: `\r\nName: value` for each. */
+  /** Headers that many answers share, already encoded: `\r\nName: value` for each. */
   readonly lines: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
 }
 
-/** One WebSocket. Every method may be called at any time: after the end it does nothing. */
+/** One WebSocket. All methods may be called at any time; after the end they do nothing. */
 export interface Socket {
-  /** Queues one message; false when it was not taken (the client is beyond all bounds) or the socket has ended. */
+  /** Queues one message. False if the buffer of the client is full, or the socket has ended. */
   send(message: string | Uint8Array, binary: boolean): boolean;
-  /** From here on the messages published to `room`, each once. */
+  /** From now on, the socket gets each message published to `room` once. */
   join(room: string): void;
   leave(room: string): void;
-  /** Bytes that wait in this process. What the kernel holds is not in it. */
+  /** Bytes that wait in this process, without those in the kernel. */
   bufferedBytes(): number;
   ping(): void;
-  /** Closes with a close frame behind what is queued. */
+  /** Closes with a close frame after the queued messages. */
   end(code: number, reason: string): void;
   /** Closes at once, without a close frame. */
   destroy(): void;
@@ -46,46 +46,47 @@ export interface Socket {
 export interface SocketHandlers {
   /** `bytes` may be used only until the call returns. */
   onMessage(bytes: Uint8Array, binary: boolean): void;
-  /** Some of what was queued has gone out. */
+  /** Some of the queued bytes were sent. */
   onDrain(): void;
-  /** Any sign of life that is no message: a ping or a pong. */
+  /** The client sent a ping or a pong. */
   onSign(): void;
-  /** A published message could not be queued; the socket must be given up, but not from within this call. */
+  /** A published message could not be queued. The socket must be closed, but not during this call. */
   onDropped(): void;
-  /** Called once; nothing is called after it. */
+  /** Called once, as the last call. */
   onClose(code: number): void;
 }
 
-/** An upgrade is refused with an HTTP answer or accepted with what takes the socket over; `lines` as in `HttpAnswer`. */
+/** An upgrade is refused with an HTTP answer, or accepted with the handlers of the socket. For `lines`, see `HttpAnswer`. */
 export type UpgradeOutcome =
   | { readonly refused: HttpAnswer }
   | { readonly accept: (socket: Socket) => SocketHandlers; readonly lines: string };
 
-/** A request's body, at most `transportLimits.bodyBytes` of it; `too_large`: there is more, and it was not read. */
+/** The body of a request. `too_large`: it has more than `transportLimits.bodyBytes` and was not read. */
 export type ReceivedBody = Uint8Array | 'too_large';
 
 export interface TransportHandlers {
-  /** Answers a request. Must not throw; a rejection is answered with `fault`. */
+  /** Answers a request. Must not throw. If it rejects, `fault` gives the answer. */
   http(request: HttpRequest, body: ReceivedBody): HttpAnswer | Promise<HttpAnswer>;
-  /** Answers a request of which it cannot be said where it ends. Must neither throw nor reject. */
+  /** Answers a request whose end is ambiguous. Must neither throw nor reject. */
   malformed(request: HttpRequest): HttpAnswer | Promise<HttpAnswer>;
   /** Answers a request whose handler threw. */
   fault(request: HttpRequest): HttpAnswer;
   /**
-   * Decides on a WebSocket handshake at `streamPaths`. What takes time ends in a last word: it is asked for in the turn in which the
-   * socket is opened, so that nobody comes in between. What `accept` takes over it does at once, or never where the client has gone.
+   * Decides on a WebSocket handshake at `streamPaths`. If it takes time, the promise resolves to a function that makes the final decision. It
+   * is called in the turn of the event loop in which the socket opens, so no other socket opens in between. `accept` is then called at once,
+   * or never if the client has disconnected.
    */
   upgrade(request: HttpRequest): UpgradeOutcome | Promise<() => UpgradeOutcome>;
 }
 
 export interface TransportOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   /** Paths at which a WebSocket may be opened. */
   readonly streamPaths: readonly string[];
-  /** Another process may listen on the same port (a handover). Otherwise a taken port is an error. */
+  /** Whether another process may listen on the same port (for a handover). Otherwise a port in use is an error. */
   readonly sharePort: boolean;
   readonly log: Logger;
 }
@@ -95,13 +96,13 @@ export interface Transport {
   readonly kind: 'uws' | 'node';
   readonly port: number;
   /**
-   * Queues one message to every socket in `room`. A socket gets its messages (published or sent) in the order of the
-   * calls, beginning with the first publish after its `join`. `message` may be used again after the call.
+   * Queues one message for every socket in `room`. A socket gets its messages, published or sent, in the order of the calls, starting with the
+   * first one after its `join`. `message` may be reused after the call.
    */
   publish(room: string, message: Uint8Array, binary: boolean): void;
-  /** Takes no new connections once it has resolved; open ones stay, for HTTP until their next answer. */
+  /** Stops accepting connections. Open WebSockets stay open, HTTP connections until their next answer. */
   stopListening(): Promise<void>;
-  /** Destroys whatever is still open. */
+  /** Closes everything that is still open. */
   close(): Promise<void>;
 }
 
@@ -117,8 +118,8 @@ export const transportLimits = {
   bodyBytes: 64 * 1024,
   /** Characters of path and query. */
   urlChars: 8 * 1024,
-  /** Bytes of one WebSocket message that are read at all; beyond it the link is cut without a close frame. */
+  /** Largest WebSocket message, bytes. For a larger one, the connection is cut without a close frame. */
   messageBytes: streamLimits.cutMessageBytes,
-  /** Bytes waiting for one WebSocket beyond which nothing more is taken for it. */
+  /** If more bytes wait for one WebSocket, further messages for it are refused. */
   hardBufferBytes: 16 * 1024 * 1024,
 } as const;

@@ -1,7 +1,6 @@
 /**
- * SHA-256 of the native binaries of uwebsockets 3.0.6, by `<platform>_<arch>_<Node ABI>`, for the Node versions that sluice
- * runs on. The package is a third party's republication of the official binaries: only bytes that were looked at when this
- * table was written are loaded.
+ * SHA-256 of the native binaries of uwebsockets 3.0.6, by `<platform>_<arch>_<Node ABI>`, for the Node.js versions that sluice supports. The
+ * package is a third party's copy of the official binaries, so only the binaries that were checked for this table are loaded.
  */
 export const uwsBinaries: Readonly<Record<string, string>> = {
   darwin_arm64_115: 'f6132ac4d0954ce32ed716d5b367270904c5885bc6e01dcc8ae5809a8967d504',

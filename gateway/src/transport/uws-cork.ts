@@ -4,11 +4,11 @@ import type * as UwsModule from 'uWebSockets.js';
 import type { Uws } from './uws-load.ts';
 
 /**
- * A cork that belongs to no client. In the pinned version the native `cork` of a response that is upgraded within it goes on with what
- * is now a WebSocket: where that lies in the place of the response it reads what is no state of one, and now and then shuts the
- * connection down. Within the cork of another response it does no more than to call back (within that of a WebSocket too, but then it
- * writes a warning for each handshake). The other response is one of this process to itself that never ends, on a port of the loopback
- * that is open while it connects.
+ * A cork that belongs to no client. It works around a fault in the pinned version of uWebSockets.js. If a response is upgraded inside its own
+ * native `cork`, the native code afterwards treats the new WebSocket as the old response, reads invalid state, and sometimes closes the
+ * connection. Inside the cork of another response, it only runs the callback. (Inside the cork of a WebSocket too, but then it prints a
+ * warning for each handshake.) The other response here is one from this process to itself, which never ends. It uses a port on the loopback
+ * that is open only while it connects.
  */
 export interface Cork {
   /** Runs `work` at once. */
@@ -16,7 +16,7 @@ export interface Cork {
   close(): void;
 }
 
-/** Rejects where the loopback cannot be had. */
+/** Rejects if it cannot listen on the loopback. */
 export async function openCork(uws: Uws): Promise<Cork> {
   const path = `/${randomUUID()}`;
   const app = uws.App();
@@ -29,7 +29,7 @@ export async function openCork(uws: Uws): Promise<Cork> {
     };
     app.get(path, (res) => {
       stopListening();
-      // It ends with `close` alone.
+      // It ends only with `close`.
       res.onAborted(() => undefined);
       resolve(res);
     });

@@ -7,21 +7,21 @@ import { isBodiless, transportLimits, type HttpAnswer, type HttpRequest, type Re
 type Res = UwsModule.HttpResponse;
 type Req = UwsModule.HttpRequest;
 
-// Nothing outside this file touches `req`, and nothing but the upgrade touches `res`: `req` is dead when a handler returns, `res`
-// after an abort or an end, and a handler that returns without an end or an abort handler aborts the process.
+// Only this file uses `req`, and only this file and the upgrade use `res`. `req` is invalid after the handler has returned, `res` after an
+// abort or an end. A handler that returns without an end and without an abort handler aborts the process.
 
 const noBody = new Uint8Array(0);
 const addressDecoder = new TextDecoder();
 
-/** What all requests of a listener have in common. */
+/** What all requests of a listener share. */
 export interface HttpServing {
   readonly handlers: TransportHandlers;
   readonly log: Logger;
-  /** Every answer is the last of its connection. */
+  /** Whether every answer is the last one of its connection. */
   readonly isClosing: () => boolean;
 }
 
-/** A response that waits: it can be ended at most once and never after its abort. */
+/** A response that is not ready yet. It can be ended at most once, and not after an abort. */
 export class Responder {
   readonly #res: Res;
   readonly #request: HttpRequest;
@@ -47,7 +47,7 @@ export class Responder {
     write(this.#res, this.#request, answer, closeConnection || this.#isClosing());
   }
 
-  /** Leaves the response to `end`, which ends it otherwise; not called where the client has gone. */
+  /** Lets `end` end the response. It is not called if the client has disconnected. */
   handOver(end: () => void): void {
     if (!this.#open) return;
     this.#open = false;
@@ -55,12 +55,12 @@ export class Responder {
   }
 }
 
-/** Ends a response that is known to be open. */
+/** Ends a response, which must be open. */
 function write(res: Res, request: HttpRequest, answer: HttpAnswer, closeConnection: boolean): void {
   const { status, lines, headers, body } = answer;
   res.cork(() => {
     res.writeStatus(status === 200 ? '200 OK' : statusText(status));
-    // A call into the native code costs more than the bytes: shared headers go out as the end of this one's value.
+    // A call into the native code costs more than the bytes, so the shared headers are appended to the value of this one.
     res.writeHeader('X-Request-Id', request.requestId + lines);
     for (const name in headers) res.writeHeader(name, headers[name]!);
     if (hasNoBody(request, answer)) endWithoutBody(res, answer, closeConnection);
@@ -70,8 +70,8 @@ function write(res: Res, request: HttpRequest, answer: HttpAnswer, closeConnecti
 }
 
 /**
- * What the client does not take is not copied behind what it has not taken yet: the answer stays due until it does, and a request
- * that is sent on behind it meanwhile makes uWebSockets.js cut the connection. Otherwise a few bytes each would fill the memory.
+ * Waits until the client reads, instead of buffering the body: the answer stays open until then, and uWebSockets.js cuts the connection if
+ * the client sends a further request. Otherwise a client could fill the memory with small requests.
  */
 function endWithBody(res: Res, body: string | Uint8Array): void {
   const total = lengthOf(body);
@@ -82,12 +82,12 @@ function endWithBody(res: Res, body: string | Uint8Array): void {
 }
 
 /**
- * Without a body, but with its length. With the length, the native call waits for as many bytes, which never come: where the
- * connection is to be closed that is as good as any, elsewhere the length is written by hand.
+ * Ends a response without a body, but with the length that the body would have. The native call with a length waits for this number of
+ * bytes, which never come. That is acceptable if the connection closes anyway; otherwise the length is written as a header.
  */
 function endWithoutBody(res: Res, { status, body }: HttpAnswer, closeConnection: boolean): void {
   if (closeConnection) {
-    // An answer that is not whole needs somebody who watches for an abort, or the process is aborted.
+    // An incomplete answer needs an abort handler. Otherwise the process is aborted.
     res.onAborted(ignoreAbort);
     res.endWithoutBody(lengthOf(body), true);
     return;
@@ -106,13 +106,13 @@ function lengthOf(body: string | Uint8Array): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
 }
 
-/** Where the headers of the request being read go: names and values by turns. */
+/** The headers of the request that is being read: names and values, alternating. */
 let fields: string[] = [];
 const collectField = (name: string, value: string): void => {
   fields.push(name, value);
 };
 
-/** Valid until the transport's call returns; `settle` keeps the rest of it. */
+/** The request is valid until the transport's call returns. `settle` copies the rest. */
 export function readRequest(res: Res, req: Req): ReceivedRequest {
   fields = [];
   req.forEach(collectField);
@@ -122,14 +122,14 @@ export function readRequest(res: Res, req: Req): ReceivedRequest {
   );
 }
 
-/** What the headers say of where a request ends. */
+/** Where a request ends, according to its headers. */
 type Framing = 'no_body' | 'body' | 'too_large' | 'ambiguous';
 
 function framingOf(request: ReceivedRequest): Framing {
   const declared = request.header('content-length');
   const coding = request.header('transfer-encoding');
   if (declared === undefined && coding === undefined) return 'no_body';
-  // Two lengths are two readings of where the next request begins, and an empty one is read as none.
+  // Two lengths allow two readings of where the next request begins. An empty one could be read as no length.
   if (declared === '' || !request.isCodingKnown || (declared !== undefined && coding !== undefined)) return 'ambiguous';
   if (declared !== undefined && request.count('content-length') > 1) return 'ambiguous';
   return Number(declared ?? 0) > transportLimits.bodyBytes ? 'too_large' : 'body';
@@ -145,8 +145,8 @@ export function serveHttp(res: Res, req: Req, serving: HttpServing): void {
       answerNow(res, request, 'too_large', serving);
       return;
     case 'ambiguous': {
-      // The answer waits for a turn of the loop: while it is due, a request hidden behind this one makes uWebSockets.js cut the
-      // connection; after it, the connection is closed.
+      // The answer is sent in the next turn of the event loop. If another request is hidden after this one, uWebSockets.js cuts the
+      // connection until then; after the answer, the connection is closed.
       const responder = new Responder(res, request, serving);
       request.settle();
       setImmediate(() => void Promise.resolve(serving.handlers.malformed(request)).then((answer) => responder.end(answer, true)));
@@ -170,14 +170,14 @@ function readBody(res: Res, request: ReceivedRequest, serving: HttpServing): voi
     handed = isLast || tooLarge;
     if (tooLarge) answerLater(responder, request, 'too_large', serving);
     else {
-      // The bytes are the native side's again when this returns.
+      // Copied, because the bytes are only valid during this call.
       if (chunk.byteLength > 0) chunks.push(Buffer.from(Buffer.from(chunk)));
       if (isLast) answerLater(responder, request, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks), serving);
     }
   });
 }
 
-/** Within the call of the transport: an answer that is there at once needs nobody who watches for an abort. */
+/** Answers within the transport's call. A response that ends at once needs no abort handler. */
 function answerNow(res: Res, request: ReceivedRequest, body: ReceivedBody, serving: HttpServing): void {
   const outcome = ask(request, body, serving);
   if (!(outcome instanceof Promise)) {
@@ -189,14 +189,14 @@ function answerNow(res: Res, request: ReceivedRequest, body: ReceivedBody, servi
   void outcome.then((answer) => responder.end(answer, body === 'too_large'));
 }
 
-/** What was not read still comes: the connection is of no more use after `too_large`. */
+/** Answers later. After `too_large` the connection is closed, because the unread body still arrives. */
 function answerLater(responder: Responder, request: HttpRequest, body: ReceivedBody, serving: HttpServing): void {
   const outcome = ask(request, body, serving);
   if (outcome instanceof Promise) void outcome.then((answer) => responder.end(answer, body === 'too_large'));
   else responder.end(outcome, body === 'too_large');
 }
 
-/** Never throws nor rejects. */
+/** Calls the handler. Never throws, never rejects. */
 function ask(request: HttpRequest, body: ReceivedBody, { handlers, log }: HttpServing): HttpAnswer | Promise<HttpAnswer> {
   try {
     const outcome = handlers.http(request, body);

@@ -8,7 +8,7 @@ import { uwsBinaries } from './uws-binaries.ts';
 
 export type Uws = typeof UwsModule;
 
-/** A call that the library's types do not list. With this text it leaves its own header (`uWebSockets: 20`) out of every answer. */
+/** Name of a function that the library's types do not list. Called with this text, the library omits its header (`uWebSockets: 20`) from answers. */
 const configure = '_cfg';
 const withoutMark = '999999990007';
 
@@ -21,12 +21,12 @@ export type UwsLoad =
     };
 
 const require = createRequire(import.meta.url);
-/** Its place in the project, seen from this source or from a build: by its name alone it would be looked for in every folder above too. */
+/** Its path in the project, relative to this source or to a build. By its name, it would also be searched in every folder above. */
 const place = fileURLToPath(
   new URL(`${import.meta.url.endsWith('.ts') ? '../../..' : '../..'}/node_modules/uWebSockets.js`, import.meta.url),
 );
 
-/** Loads the native server after its one binary was found to be the pinned one; otherwise says why not. */
+/** Loads the native server if its binary has the pinned hash; otherwise returns the reason. */
 export function loadUws(platform = `${process.platform}_${process.arch}_${process.versions.modules}`, pinned = uwsBinaries): UwsLoad {
   const expected = pinned[platform];
   if (expected === undefined) return { kind: 'unavailable', reason: 'not_pinned', detail: platform };

@@ -15,7 +15,7 @@ import { openCork, type Cork } from './uws-cork.ts';
 import { readRequest, Responder, serveHttp, type HttpServing } from './uws-http.ts';
 import type { Uws } from './uws-load.ts';
 
-/** What uWebSockets.js keeps with a WebSocket. `accept` is called once, at `open`; from then on the other two stand. */
+/** The data that uWebSockets.js stores with a WebSocket. `accept` is called once, at `open`, and then sets the other two. */
 interface SocketData {
   accept: ((socket: Socket) => SocketHandlers) | null;
   socket: UwsSocket | null;
@@ -23,7 +23,7 @@ interface SocketData {
 }
 type NativeSocket = UwsModule.WebSocket<SocketData>;
 
-/** Starts uWebSockets.js. Rejects where the port cannot be had or a TLS file cannot be read. */
+/** Starts uWebSockets.js. Rejects if it cannot listen on the port, or if a TLS file cannot be read. */
 export async function startUwsTransport(uws: Uws, options: TransportOptions, handlers: TransportHandlers): Promise<Transport> {
   if (options.port !== 0 && !options.sharePort) await probePort(options.host, options.port);
   const { tls } = options;
@@ -57,19 +57,19 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
       closeListener();
       app.close();
       cork.close();
-      // Sockets that were just ended leave the loop in its next turns.
+      // Sockets that were just ended are removed in the next turns of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
 }
 
-/** A turn of the loop that took no longer than this had next to nothing to do; where none is so short for a while it is not waited for. */
+/** A turn of the event loop that is shorter than this was nearly idle. The wait for such a turn is bounded. */
 const quietMs = 0.03;
 const maxQuietWaitMs = 500;
 
 /**
- * Resolves right behind a turn of the loop in which hardly anything came. Each turn takes all connections that the system has ready; those
- * that it has made since are reset with their listener (unless `net.ipv4.tcp_migrate_req` leaves them to another one on the port).
+ * Resolves right after a turn of the event loop in which hardly anything arrived. Each turn accepts all connections that are ready. Those
+ * that become ready later are reset when the listener closes (unless `net.ipv4.tcp_migrate_req` passes them to another listener).
  */
 async function quietTurn(): Promise<void> {
   const endMs = performance.now() + maxQuietWaitMs;
@@ -136,7 +136,7 @@ function upgrade({ res, context, request }: Handshake, accepted: Accepted, cork:
     res.upgrade<SocketData>(
       { accept: accepted.accept, socket: null, handlers: null },
       request.header('sec-websocket-key') ?? '',
-      // One of those that were offered, not the whole list.
+      // The answer must name one of the offered protocols.
       (request.header('sec-websocket-protocol') ?? '').split(',')[0]!.trim(),
       request.header('sec-websocket-extensions') ?? '',
       context,
@@ -150,7 +150,7 @@ function socketBehavior(serving: HttpServing, cork: Cork): UwsModule.WebSocketBe
   return {
     maxPayloadLength: transportLimits.messageBytes,
     maxBackpressure: transportLimits.hardBufferBytes,
-    // The stream pings and times out by itself, the same way on every transport.
+    // The stream itself sends pings and closes silent clients, in the same way on every transport.
     idleTimeout: 0,
     sendPingsAutomatically: false,
     upgrade: (res, req, context) => {

@@ -55,7 +55,7 @@ function issueTicket({ tickets }: UsageParts): EndpointHandler<typeof wsTicketEn
   };
 }
 
-/** As a range of one; null where it is no address. */
+/** A range with only this address; null if the text is not an address. */
 function singleAddress(text: string): string | null {
   const outcome = text.includes('/') ? null : readIpRanges([text]);
   return outcome?.ok === true ? (outcome.ranges[0] ?? null) : null;

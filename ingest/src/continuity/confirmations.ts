@@ -15,7 +15,7 @@ interface Voter {
 
 /**
  * Counts the votes of endpoints for confirmed slots: a slot counts once the majority of the endpoints that report confirmed slots has
- * reported it. Two others outvote an endpoint that reports a fork of its own or invents slots. With only one other, nobody can say which is
+ * reported it. Two others outvote an endpoint that reports a fork of its own or invents slots. With only one other, it is unknown which is
  * wrong, so only what both report counts. Pure.
  */
 export class Confirmations {

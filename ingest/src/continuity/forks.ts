@@ -83,7 +83,7 @@ export class Forks {
     for (const sighting of held) this.hold(sighting);
   }
 
-  /** Every slot up to `to` is decided, except for `unknown`, which nobody can decide. */
+  /** Every slot up to `to` is decided, except for `unknown`, which cannot be decided. */
   decided(to: number, unknown: readonly number[]): void {
     for (const slot of unknown) this.#pools.delete(slot);
     const lost = unknown.length === 0 ? {} : { lost: { from: Math.min(...unknown), to: Math.max(...unknown), signatures: [] } };

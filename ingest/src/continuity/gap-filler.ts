@@ -40,8 +40,8 @@ const doubtfulSlots = 8;
 const minSignatureLength = 64;
 /** Transactions that are requested ahead of the one that is published next. */
 const maxAhead = 256;
-/** Transactions that are decoded and published between two looks at the clock. */
-const stepsPerLook = 4;
+/** Transactions that are decoded and published between two checks of the time. */
+const stepsPerCheck = 4;
 
 export interface GapCounts {
   rounds: number;
@@ -299,7 +299,7 @@ export class GapFiller {
   async #fill(missing: readonly Listed[], reader: GapReader, term: Term): Promise<void> {
     const { signal } = this.#parts;
     const requested: (() => Promise<GapAnswer>)[] = [];
-    const turns = new Turns(stepsPerLook);
+    const turns = new Turns(stepsPerCheck);
     const stopped = new AbortController();
     const ended = stopped.signal;
     const forget = whenAborted(signal, () => stopped.abort());

@@ -11,8 +11,8 @@ import type { Listed } from './listing.ts';
  */
 const fewestInBlock = 8;
 /**
- * In a longer gap every transaction is requested by itself. Blocks of five to ten megabytes, two at a time, come hardly faster than the chain
- * makes new ones, so a long gap would take too long. It also bounds what one gap loads as blocks to some 600 MB.
+ * In a longer gap every transaction is requested by itself. Two blocks of five to ten megabytes at a time arrive hardly faster than the chain
+ * makes new ones, so a long gap would take too long. This also limits the blocks of one gap to about 600 MB.
  */
 const maxBlocks = 64;
 
@@ -47,7 +47,7 @@ export class GapReader {
       const answer = this.#fetch(signature, slot, signal);
       return () => answer;
     }
-    // What the block does not show is requested at once, many at a time, and not when it is read.
+    // If the block lacks the transaction, it is requested at once, and not only when it is read. So many are requested at a time.
     const rest = block.then((transactions) => (transactions.has(signature) ? null : this.#fetch(signature, slot, signal)));
     return async () => {
       const answer = await rest;

@@ -219,7 +219,7 @@ export class Keeper {
    */
   async #serve(term: Term): Promise<void> {
     this.#term = term;
-    // Beside the batches: candles need not wait until a whole log is read.
+    // At the same time as the batches, so that candles need not wait until a whole log is read.
     term.pools.complete(this.#bus, term.holding).catch((error: unknown) => {
       if (this.#term !== term) return;
       this.#fail(error, true);

@@ -53,7 +53,7 @@ export class MarketLedger {
   /** Mints of which something may be decided, the oldest first. */
   readonly #due = new Set<MintState>();
   #undecided = 0;
-  /** Slots up to here wait for no verdict any more. */
+  /** Slots up to here no longer wait for a verdict. */
   #releasedTo = 0;
 
   /** Continues with the undecided items of the previous keeper. */
@@ -158,7 +158,7 @@ export class MarketLedger {
       if (at !== -1) this.#dropPrice(state, draft, at);
       return;
     }
-    if (of === 'trade') draft.takeBack(id);
+    if (of === 'trade') draft.retract(id);
     const at = state.trades.findLastIndex(({ trade }) => trade.id === id);
     if (at !== -1) this.#dropTrade(state, draft, at);
   }

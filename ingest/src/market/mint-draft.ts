@@ -63,7 +63,7 @@ export class MintDraft {
   }
 
   /** Removes a trade from the recent ones. */
-  takeBack(id: string): void {
+  retract(id: string): void {
     const at = this.#recent.findLastIndex((trade) => trade.id === id);
     if (at === -1) this.#retracted.push(id);
     else this.#recent.splice(at, 1);

@@ -12,7 +12,7 @@ const maxUnderWay = 32;
 /** A file often appears after its token: delays until it is requested again, up to the last time. */
 const retryAfterMs = [35_000, 240_000] as const;
 /** How long a token waits while another process leads and fetches. */
-const standbyKeepsMs = 8_000;
+const standbyRetainsMs = 8_000;
 /** Faults that may be over by the next time. */
 const passing: ReadonlySet<FetchFault> = new Set<FetchFault>(['unresolved', 'unreachable', 'status', 'timeout', 'busy']);
 
@@ -70,7 +70,7 @@ export class TokenMetadata {
     if (this.#closed) return;
     const nowMs = performance.now();
     if (!this.#leads()) {
-      const sinceUs = nowUs() - standbyKeepsMs * 1000;
+      const sinceUs = nowUs() - standbyRetainsMs * 1000;
       this.#waiting = this.#waiting.filter(({ token }) => token.ts.received >= sinceUs);
       return;
     }

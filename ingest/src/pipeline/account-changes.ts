@@ -113,7 +113,7 @@ export class AccountChanges {
   }
 
   /**
-   * The coin is the one whose curve has this address. Anybody can send other coins to a curve, but the address of a curve follows from its
+   * The coin is the one whose curve has this address. Anyone can send other coins to a curve, but the address of a curve follows from its
    * coin.
    */
   async #nameCoin(venue: Venue, address: string): Promise<void> {

@@ -86,7 +86,7 @@ const dataAt = 14;
 /** Bytes of an undecodable event that a report shows. */
 const maxSampleBytes = 192;
 
-/** The one record that is being decoded. It is used again for each: a context for each would be an allocation for each. */
+/** The record that is being decoded. The object is reused, to avoid an allocation for each record. */
 class Context implements DecodeContext {
   data: Uint8Array = noBytes;
   text: string | null = null;
@@ -211,7 +211,7 @@ export class Decoder {
     return {
       kind: 'read',
       transaction: { signature, slot, commitment, receivedUs, feePayer: null, blockTime: null, late: false, events },
-      fault: malformed ?? (truncated ? 'cut logs' : empty ? 'logs left out' : this.#sawHidden ? hiddenTrades : null),
+      fault: malformed ?? (truncated ? 'cut logs' : empty ? 'no logs' : this.#sawHidden ? hiddenTrades : null),
       quiet: this.#pathCount === 0,
     };
   }
@@ -295,7 +295,7 @@ export class Decoder {
     });
   }
 
-  /** A line of several slices is no Anchor event: it is something that the venue did not log before. */
+  /** A line of several slices is not an Anchor event. Venues have not logged such lines so far. */
   #countSlices(programId: string, line: string): void {
     const venue = this.#venues.get(programId);
     if (venue === undefined || ++this.#slices <= (this.#counted?.slices ?? 0)) return;

@@ -238,7 +238,7 @@ export class Pipeline {
     }
     const need = needOfEvent(placed);
     if (need === null) this.#publish(placed);
-    else if (this.#resolver.isHopeless(pool)) this.#lose([placed], 'its pool could not be found out before');
+    else if (this.#resolver.isHopeless(pool)) this.#lose([placed], 'its pool could not be resolved before');
     else if (!this.#lines.join(pool.address, placed)) this.#lose([placed], 'the waiting lines are full');
     else void this.#resolve(pool.address, need);
   }

@@ -85,7 +85,7 @@ export class PoolResolver {
   #poolFault({ owner, data }: AccountState): string | null {
     const venue = this.#venues.get(owner);
     if (venue === undefined) return 'the pool is not owned by its program';
-    return venue.decodeAccount(data).kind === 'decoded' ? null : 'the account is no pool';
+    return venue.decodeAccount(data).kind === 'decoded' ? null : 'the account is not a pool';
   }
 
   /** Notes a valid account: a pool or a mint. */
@@ -116,7 +116,7 @@ export function needOf(pool: Pool, withTokenProgram: boolean): Need | null {
 
 function mintFault({ owner, data }: AccountState): string | null {
   const isMint = (owner === tokenProgram || owner === token2022Program) && data.length >= mintLength && data[initializedAt] === 1;
-  return isMint ? null : 'the account is no mint';
+  return isMint ? null : 'the account is not a mint';
 }
 
 /** Decimals, supply and program of a valid mint account. */

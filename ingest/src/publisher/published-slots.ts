@@ -51,7 +51,7 @@ export class PublishedSlots {
   readonly since: number;
   readonly #completeTo: number;
 
-  /** `isWhole`: the log has nothing older. `completeTo`: the slot up to which the log has all events and verdicts; 0 if nobody knows. */
+  /** `isWhole`: the log has nothing older. `completeTo`: the slot up to which the log has all events and verdicts; 0 if it is unknown. */
   constructor(
     tail: readonly LogEntry[],
     isWhole: boolean,

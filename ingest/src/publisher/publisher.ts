@@ -17,7 +17,7 @@ const leaseName = 'ingest';
  * How long an event waits while another process leads, and how long that process must have led before any is dropped. A leader has the
  * lease before it publishes. If Redis stalls in between, it takes over seconds later, or loses the lease after publishing a part.
  */
-const standbyKeepsUs = 12_000_000;
+const standbyRetainsUs = 12_000_000;
 /** Entries of the log that are read first at a takeover, in addition to two for each waiting event. */
 const takeoverEntries = 2_000;
 /** Entries in one batch. */
@@ -156,19 +156,19 @@ export class Publisher {
   }
 
   /**
-   * Drops old events, which the leader has published. Events that were queued before it led are not dropped: the leader has to publish its
-   * own queue first, or nobody leads at all, for example if a claim was granted whose answer never arrived.
+   * Drops old events, which the leader has published. Events that were queued before it led are not dropped: the leader must first publish its
+   * own queue, or no process leads at all, for example if a claim was granted whose answer never arrived.
    */
   #dropPublished(newestUs: number): void {
     this.#otherSinceUs ??= newestUs;
-    if (newestUs - this.#otherSinceUs >= standbyKeepsUs) this.#queue.dropReceivedBefore(newestUs - standbyKeepsUs);
+    if (newestUs - this.#otherSinceUs >= standbyRetainsUs) this.#queue.dropReceivedBefore(newestUs - standbyRetainsUs);
   }
 
   /**
-   * Asks to lead from now on. `completeUpTo`: the slot up to which the previous leader published and decided everything; null if nobody
-   * knows.
+   * Requests to lead from now on. `completeUpTo`: the slot up to which the previous leader published and decided everything; null if it is
+   * unknown.
    */
-  stand(completeUpTo = this.#completeUpTo): void {
+  requestLead(completeUpTo = this.#completeUpTo): void {
     this.#completeUpTo = completeUpTo;
     if (this.#lease !== null || this.#draining) return;
     const lease = this.#bus.lease(leaseName);
@@ -182,7 +182,7 @@ export class Publisher {
     this.#stir();
   }
 
-  /** Leaves the lead to others until `stand` is called again. */
+  /** Leaves the lead to others until `requestLead` is called again. */
   async withdraw(): Promise<void> {
     const lease = this.#lease;
     this.#lease = null;

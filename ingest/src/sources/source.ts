@@ -3,8 +3,8 @@ import type { Commitment } from '@sluice/shared/wire/events.ts';
 import type { AccountState, Sighting } from './sighting.ts';
 
 /**
- * Where sightings come from: PubSub, a recording. A source knows nothing of venues, pools or events. Single transactions and blocks
- * that somebody asks for come by `rpc/`, whatever the source.
+ * Where sightings come from: PubSub, or a recording. A source knows nothing about venues, pools or events. Single transactions and blocks that
+ * are requested come from `rpc/` and `blocks/`, whatever the source is.
  */
 export interface Source {
   readonly name: string;
@@ -49,13 +49,13 @@ export interface SourceSink {
 /** What a source has received, apart from sightings. */
 export interface SourceCounts {
   accounts: number;
-  /** Transactions that failed; of no interest. */
+  /** Transactions that failed. They are not used. */
   failed: number;
   /** Announced under the placeholder signature. */
   placeholder: number;
-  /** Of another form, or of a slot that the chain cannot have reached. */
+  /** Notifications in an unknown form, or of a slot that the chain cannot have reached. */
   malformed: number;
-  /** Under an id that the endpoint never gave, or of a kind that was not requested. */
+  /** Notifications with an id that the endpoint never returned, or of a kind that was not requested. */
   unasked: number;
 }
 

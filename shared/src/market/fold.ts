@@ -75,7 +75,7 @@ function comesBefore({ slot, late }: MarketTrade, newest: number): boolean {
   return late ? slot < newest : isLate(slot, newest);
 }
 
-/** Whether the pool of a late event was the main pool at that time. A curve was, as long as anybody traded in it. */
+/** Whether the pool of a late event was the main pool at that time. A curve was, as long as there were trades in it. */
 function wasMainPool(head: MintHead, { pool, poolAddress, slot }: MarketTrade): boolean {
   return isCurve(pool) || (poolAddress === head.poolAddress && slot >= head.poolSlot);
 }

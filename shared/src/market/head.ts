@@ -2,7 +2,7 @@ import type { VenueName } from '../wire/events.ts';
 
 /**
  * The state of a mint beside its buckets: which of its pools is the main one, and the last values of that pool. A mint can have any number
- * of pools, and anybody can open one. Prices are therefore those of the main pool alone; volumes and counts include all pools.
+ * of pools, and anyone can open one. Prices are therefore those of the main pool alone; volumes and counts include all pools.
  */
 export interface MintHead {
   /** The main pool: its venue and its address. */

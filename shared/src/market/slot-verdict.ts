@@ -1,7 +1,7 @@
 import type { BusEntry, LogEntry } from '../bus/bus.ts';
 
 /**
- * The entry that ingest writes into the log, behind the events of a slot, once it is known whether the slot lives. Readers that wait for
+ * The entry that ingest writes into the log, after the events of a slot, once it is known whether the slot lives. Readers that wait for
  * confirmed events need it. It is not an event, and is not sent to clients.
  */
 export interface SlotVerdict {
@@ -9,8 +9,7 @@ export interface SlotVerdict {
   readonly alive: readonly number[];
   readonly dead: readonly number[];
   /**
-   * Slots of which nobody can say whether they are confirmed. Their events are not retracted, and never count as confirmed; `lost` reports
-   * them.
+   * Slots that cannot be decided. Their events are not retracted, and never count as confirmed; `lost` reports them.
    */
   readonly unknown?: readonly number[];
   /**

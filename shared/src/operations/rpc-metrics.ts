@@ -6,15 +6,20 @@ export function rpcMetrics({ counter, gauge }: MetricMakers, health: readonly En
   return health.flatMap(({ calls, failures, resting, offences }, index) => {
     const endpoint = { endpoint: String(index + 1) };
     return [
-      counter('rpc_calls_total', 'JSON-RPC calls that an endpoint answered, or failed to.', calls, endpoint),
+      counter('rpc_calls_total', 'JSON-RPC calls to an endpoint.', calls, endpoint),
       counter('rpc_failures_total', 'JSON-RPC calls without a usable answer.', failures, endpoint),
       counter(
         'rpc_offences_total',
-        'Answers beyond the limit of their method, or nested too deep, after which the endpoint rests.',
+        'Answers that were too long for their method, or nested too deeply. The endpoint is not used for a while after each.',
         offences,
         endpoint,
       ),
-      gauge('rpc_resting', 'The endpoint failed last, and others are asked before it; or it rests.', resting ? 1 : 0, endpoint),
+      gauge(
+        'rpc_resting',
+        '1 if the last call failed, so that other endpoints are used first, or if the endpoint is not used for a while.',
+        resting ? 1 : 0,
+        endpoint,
+      ),
     ];
   });
 }

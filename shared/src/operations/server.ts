@@ -98,7 +98,7 @@ async function answer(
     response.end(method === 'HEAD' ? undefined : body);
   };
   const sendJson = (status: number, value: unknown): void => send(status, 'application/json; charset=utf-8', JSON.stringify(value));
-  if (method !== 'GET' && method !== 'HEAD') return sendJson(405, { error: 'only GET is answered here' });
+  if (method !== 'GET' && method !== 'HEAD') return sendJson(405, { error: 'only GET and HEAD are supported' });
   switch (new URL(url ?? '/', 'http://localhost').pathname) {
     case '/metrics':
       return send(200, metricsContentType, metricsText(await metrics()));

@@ -8,7 +8,7 @@ export interface Health {
   readonly tradingRole: 'self' | 'other' | null;
 }
 
-/** `/livez`: the loop turns. `/readyz`: every part that this gateway needs works, and no restart is due. */
+/** `/livez`: the event loop runs. `/readyz`: every part of this gateway works, and it is not about to restart. */
 export function healthEndpoints(health: () => Health): BoundEndpoint[] {
   return [
     bindEndpoint(liveEndpoint, () => ({ json: { live: true as const } })),
@@ -18,7 +18,7 @@ export function healthEndpoints(health: () => Health): BoundEndpoint[] {
       const unknown = [...excluded].filter((name) => !Object.hasOwn(parts, name));
       if (unknown.length > 0) {
         const known = Object.keys(parts).join(', ');
-        return { error: 'INVALID_REQUEST', details: { fields: { exclude: `the parts are ${known}` } } };
+        return { error: 'INVALID_REQUEST', details: { fields: { exclude: `must be some of ${known}` } } };
       }
       const reported = { parts: partReports(parts), tradingRole };
       if (draining) return { error: 'DRAINING', details: reported };

@@ -4,12 +4,12 @@ import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 
 const loopback = /^(127\.|::1$|0000:0000:0000:0000:0000:0000:0000:0001$|(::|0000:0000:0000:0000:0000:)ffff:(127\.|7f))/i;
 
-/** A page whose own name leads to this machine (DNS rebinding) still sends that name. */
+/** Hosts of this machine. A web page whose name was pointed here (DNS rebinding) sends its own name instead. */
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
-/** What a proxy on this machine adds to the requests of others. */
+/** Headers that a proxy on this machine adds to requests from elsewhere. */
 const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
 
-/** `/metrics` in Prometheus' text form, for callers on this machine; neither a proxy nor a web page here makes others such. */
+/** `/metrics` in Prometheus' text format, for callers on this machine only, also if a proxy or a browser runs on it. */
 export function metricsBinding(metrics: () => Promise<readonly Metric[]>): BoundEndpoint {
   return bindEndpoint(metricsEndpoint, async ({ request }) => {
     const { headers, remoteAddress } = request;

@@ -34,7 +34,7 @@ export function subscribe(parts: SubscribeParts, connection: Connection, command
   const fault =
     planFault(connection, command, requested) ?? sinceFault(command, requested, rejected) ?? limitFault(connection, command, requested);
   if (fault !== null) return { reply: refusal(id, fault.code, fault.message, fault.details), gaps: [], replays: [] };
-  // Frames collected so far belong before the reply, and only to those who follow already.
+  // Frames that were collected so far must be sent before the reply, and only to connections that already follow.
   if (connection.batch) parts.fanout.batcher.flushAll();
   const filter = filterOf(parts, command);
   const accepted: string[] = [];

@@ -12,8 +12,8 @@ import type { SlowConsumers } from './slow-consumers.ts';
 
 const tickMs = streamLimits.heartbeatMs / sliceCount;
 /**
- * The buffer of a connection is checked this often each second. It is one block of memory. When it is full it is copied into a block of
- * twice the size, and everybody waits. A stalled client must be detected before its block reaches 4 MiB.
+ * How often each second the buffer of a connection is checked. The buffer is one block of memory. When it is full, it is copied into a block
+ * of twice the size, which blocks the event loop. A stalled client must be detected before its block reaches 4 MiB.
  */
 const slowChecksPerSecond = 4;
 

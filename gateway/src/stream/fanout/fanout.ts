@@ -65,7 +65,7 @@ export class Fanout {
     return (confirmed ? this.#confirmed : this.#topics).get(name)?.seq ?? this.#bus.position(name);
   }
 
-  /** Sets the number of the present tick, by which heartbeats see whether a topic moved. */
+  /** Sets the number of the current tick, by which heartbeats see whether a topic changed. */
   tick(number: number): void {
     this.#tick = number;
   }

@@ -31,8 +31,8 @@ export interface PlaybackListener {
 }
 
 /**
- * Recorded blocks as whole sightings, or as logs where a recording shows no more. A simulated node is no source of its own: it is read by
- * PubSub, as any node.
+ * Reports recorded blocks as whole sightings, or as logs if the recording has no more. A simulated node needs no source of its own: it is read
+ * by PubSub, like any node.
  */
 export class ReplaySource implements Source {
   readonly name = 'replay';

@@ -109,7 +109,7 @@ export class AccountFetcher {
           return batch.every(isUsable);
         });
         if (found.size > 0) break;
-        reason = 'an answer of another form';
+        reason = 'an answer in an unknown form';
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
       }

@@ -10,7 +10,7 @@ export interface Unusable {
 /** Reads one transaction as `getTransaction` answers, or an element of a block. */
 export function readWholeSighting(answer: unknown, of: Omit<WholeSighting, 'kind' | 'transaction'>): WholeSighting | Unusable {
   const transaction = readTransaction(answer);
-  if (transaction.kind === 'malformed') return { kind: 'unusable', reason: 'the answer is no transaction' };
-  if (transaction.signature !== of.signature) return { kind: 'unusable', reason: 'the answer is another transaction' };
+  if (transaction.kind === 'malformed') return { kind: 'unusable', reason: 'the answer is not a transaction' };
+  if (transaction.signature !== of.signature) return { kind: 'unusable', reason: 'the answer has another transaction' };
   return { kind: 'whole', ...of, slot: transaction.slot ?? of.slot, transaction };
 }
