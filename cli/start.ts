@@ -29,13 +29,13 @@ import { Closers, stopOnSignals } from './lifecycle.ts';
 /** Label of the key and the wallet of the embedded start. The next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';
 const airdropSol = 100n;
-/** 2 minutes of transactions at the default speed, about 15 KB each, and 13 minutes of coins that trade no more. */
+/** 2 minutes of transactions at the default speed, about 15 KB each, and 13 minutes of coins that no longer trade. */
 const chainBounds = { history: { transactions: 1_000, blocks: 2_000 }, coins: { onCurve: 150, onPool: 50, retired: 200 } } as const;
 
 /**
- * Beside a simulated chain the heap is collected whenever it has grown by 15 % since the last collection. The engine's own choice lets it grow
- * to several times of what is in use, most of which is then lost between objects that live: 800 MB after a day. (To compact at each full
- * collection would save 80 MB, but takes 120 MB more while it lasts.)
+ * With a simulated chain, garbage is collected whenever the heap has grown by 15 % since the last collection. By default, V8 lets the heap
+ * grow to several times the memory in use, and fragmentation then holds most of it: 800 MB after a day. (Compacting at each full collection
+ * would save 80 MB, but needs 120 MB more while it runs.)
  */
 const simnetHeap = '--heap-growing-percent=15';
 

@@ -32,8 +32,8 @@ export const standardMemory: MemoryBounds = {
 };
 
 /**
- * For the simulated chain, whose market makes 8 trades and 20 events a second and forgets a coin after half an hour: with these the
- * embedded start stays under 400 MB. The log holds about four minutes, the history 13.
+ * For the simulated chain, whose market makes 8 trades and 20 events per second and drops a coin after half an hour. The embedded start
+ * then needs less than 400 MB. The log has about the last four minutes, the history the last 13.
  */
 export const simnetMemory: MemoryBounds = {
   log: { maxEntries: 32_768, maxBytes: 8 * mebibyte },

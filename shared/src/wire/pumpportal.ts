@@ -42,8 +42,8 @@ const Amount = Type.Number({ description: 'Whole coins, float64.' });
 const Optional = <T extends typeof Amount>(schema: T) => Type.Optional(schema);
 const tail = {
   quoteMint: Type.Optional(Type.String({ description: 'Present only if the quote coin is not SOL.' })),
-  slot: Type.Integer({ description: 'Beyond PumpPortal.' }),
-  blockUnixTime: Type.Optional(Type.Integer({ description: 'Beyond PumpPortal: seconds, where known.' })),
+  slot: Type.Integer({ description: 'Not in PumpPortal.' }),
+  blockUnixTime: Type.Optional(Type.Integer({ description: 'Not in PumpPortal: block time in Unix seconds, if known.' })),
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
 } as const;
 

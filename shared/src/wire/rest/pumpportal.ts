@@ -70,7 +70,7 @@ export const PumpPortalAnswer = Type.Object(
     errors: Type.Array(Type.String(), {
       description: 'Empty, except if a repeated `Idempotency-Key` returns an order that has failed since.',
     }),
-    orderId: Type.String({ description: 'Leads to `GET /trade/orders/{id}`. Beyond PumpPortal.' }),
+    orderId: Type.String({ description: 'Id for `GET /trade/orders/{id}`. Not in PumpPortal.' }),
     status: OrderStatus,
   },
   { ...closed, title: 'pumpPortal answer' },

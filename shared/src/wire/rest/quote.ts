@@ -30,12 +30,12 @@ export const QuoteObject = Type.Object(
     }),
     fees: Fees,
     feeTotal: Raw(
-      'All fees in the quote coin, at the rate of this trade. Inside `inAmount` of a buy, and already off `outAmount` of a sell.',
+      'Sum of all fees in the quote coin, at the rate of this trade. `inAmount` of a buy contains them, and they are already subtracted from `outAmount` of a sell.',
     ),
     feeTotalUi: Ui('feeTotal in whole quote coins.'),
     tip: Type.Optional(
       Raw(
-        'Lamports that the transaction pays in addition, to be accepted by a Jito block engine or a Helius Sender; missing if it pays none.',
+        'Tips of the transaction for a Jito block engine or a Helius Sender, lamports. They are not in `feeTotal`. Absent if there are none.',
       ),
     ),
     tipUi: Type.Optional(Ui('The same in SOL.')),
@@ -68,7 +68,7 @@ export const QuoteBody = Type.Object(
       Type.Enum(['auto', ...venueNames], {
         default: 'auto',
         description:
-          'Venue. `auto` is the bonding curve until it is complete, then the pool with the best quote: most out for a fixed amount in, least in for a fixed amount out. A venue that is not quoted yet is refused.',
+          'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without quotes is refused.',
       }),
     ),
     publicKey: Type.Optional(Address('Wallet that sells. Required for a percentage and for `sellAll`.')),
@@ -81,7 +81,7 @@ export const QuoteAnswer = Type.Object(
   {
     side: Type.Enum(['buy', 'sell']),
     mint: Address('Mint.'),
-    pool: Venue('Venue that would be traded on.'),
+    pool: Venue('Venue of the trade.'),
     poolAddress: Address('The bonding curve or pool.'),
     quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
     quote: QuoteObject,

@@ -140,7 +140,7 @@ export const TokenInfo = Type.Object(
           'When supply, authorities, extensions and metadata were read from the chain. They are read again every minute as long as there are requests.',
       },
     ),
-    creator: OrNull(Address('Creator by the venue, who earns the creator fee.'), 'Null where it is not known.'),
+    creator: OrNull(Address('Creator according to the venue, who receives the creator fee.'), 'Null if it is unknown.'),
     traits: OrNull(Traits, 'Null if they are not known.'),
     creatorFeeBps: OrNull(
       Type.Integer({ minimum: 0, description: 'Creator fee that was set for this token; 0 if the venue decides.' }),
@@ -148,7 +148,7 @@ export const TokenInfo = Type.Object(
     ),
     venue: OrNull(
       Venue(
-        'Venue of the main pool: the bonding curve until it is complete, then the pool that it moved to; without either, the pool that traded last.',
+        'Venue of the main pool: the bonding curve until it is complete, and then the pool to which it migrated. Without a curve, the main pool is chosen by its depth.',
       ),
       'Null if no supported venue trades it.',
     ),

@@ -53,7 +53,7 @@ const common = {
     Type.Enum(['auto', ...venueNames], {
       default: 'auto',
       description:
-        'Venue. `auto` is the bonding curve until it is complete, then the pool with the best quote: most out for a fixed amount in, least in for a fixed amount out. A venue that takes no orders yet is refused.',
+        'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused.',
     }),
   ),
   maxIn: RawText('The most to pay.'),
