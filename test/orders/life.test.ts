@@ -1,4 +1,4 @@
-import { isUnsent, judge, mayBegin, mayFollow, type Evidence, type OrderProgress } from '@sluice/gateway/orders/model/life.ts';
+import { judge, mayBegin, mayFollow, type Evidence, type OrderProgress } from '@sluice/gateway/orders/model/life.ts';
 import { endStates, orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/gateway/orders/model/order.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ const { signature } = signedMessage();
 const commitments = ['processed', 'confirmed', 'finalized'] as const;
 
 const anyEvidence: fc.Arbitrary<Evidence> = fc.oneof(
-  fc.constantFrom<Evidence>({ kind: 'refused', error }, { kind: 'gone' }, { kind: 'silence' }, { kind: 'pending' }, { kind: 'expired' }),
+  fc.constantFrom<Evidence>({ kind: 'gone' }, { kind: 'silence' }, { kind: 'pending' }, { kind: 'expired' }),
   fc.record({
     kind: fc.constant('landed' as const),
     commitment: fc.constantFrom(...commitments),
@@ -18,7 +18,7 @@ const anyEvidence: fc.Arbitrary<Evidence> = fc.oneof(
   }),
 );
 
-/** Initial states of orders, also of those that were stored but not sent. */
+/** Initial states of orders. */
 const anyBeginning: fc.Arbitrary<OrderProgress> = fc
   .record({ kind: fc.constantFrom(...orderKinds), state: fc.constantFrom(...orderStates), isSigned: fc.boolean() })
   .map(({ kind, state, isSigned }) => ({
@@ -27,12 +27,10 @@ const anyBeginning: fc.Arbitrary<OrderProgress> = fc
     signature: isSigned && kind !== 'paper' ? signature : null,
     fill: null,
   }))
-  .filter((order) => isUnsent(order.state) || (mayBegin(order) && !endStates.has(order.state)));
+  .filter((order) => mayBegin(order) && !endStates.has(order.state));
 
 /** How far a state has progressed; `unknown` has no place. */
 const rank: Readonly<Record<OrderState, number | null>> = {
-  accepted: 0,
-  simulated: 1,
   submitted: 2,
   unknown: null,
   processed: 3,
@@ -85,14 +83,13 @@ describe('the life of an order, for any findings in any order', () => {
     );
   });
 
-  it('goes back only to unknown, and never to a state before sending', () => {
+  it('goes back only to unknown, and to submitted from there', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
         const standings = course(beginning, evidences);
         for (const [i, { state }] of standings.slice(1).entries()) {
           const [before, after] = [rank[standings[i]!.state], rank[state]];
           if (before !== null && after !== null) expect(after).toBeGreaterThanOrEqual(before);
-          if (before === null || before >= 2) expect(after ?? 2).toBeGreaterThanOrEqual(2);
           if (before === 4) expect(after).not.toBeNull();
         }
       }),
@@ -111,29 +108,14 @@ describe('the life of an order, for any findings in any order', () => {
     );
   });
 
-  it('sends only with a message, and refuses only before sending', () => {
-    fc.assert(
-      fc.property(anyCourse, ([beginning, evidences]) => {
-        const standings = course(beginning, evidences);
-        for (const [i, evidence] of evidences.entries()) {
-          const [before, after] = [standings[i]!, standings[i + 1]!];
-          if (!isUnsent(after.state) && after.state !== 'failed') expect(after.signature).not.toBeNull();
-          if (evidence.kind === 'refused' && !isUnsent(before.state)) expect(after).toEqual(before);
-        }
-      }),
-      { numRuns: 3_000 },
-    );
-  });
-
   it('reaches its correct end from every state', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
         const last = course(beginning, evidences).at(-1)!;
-        if (isUnsent(last.state)) expect(apply(last, { kind: 'refused', error }).state).toBe('failed');
         if (endStates.has(last.state) || last.signature === null) return;
         expect(apply(last, landed('finalized')).state).toBe('finalized');
         expect(apply(last, landed('finalized', { error })).state).toBe('failed');
-        expect(apply(last, { kind: 'expired' }).state).toBe(isUnsent(last.state) ? 'failed' : 'expired');
+        expect(apply(last, { kind: 'expired' }).state).toBe('expired');
       }),
       { numRuns: 3_000 },
     );
@@ -186,26 +168,17 @@ describe('the life of an order', () => {
   });
 
   it.each<[string, OrderProgress, Evidence]>([
-    ['landing without a message', { ...at('accepted'), signature: null }, landed('processed')],
-    ['being too old without a message', { ...at('accepted'), signature: null }, { kind: 'expired' }],
-    ['a block that is gone before it was sent', at('simulated'), { kind: 'gone' }],
-    ['a refusal after it was sent', at('submitted'), { kind: 'refused', error }],
+    ['landing without a message', { ...at('submitted'), signature: null }, landed('processed')],
     ['landing after it could land no more', at('expired'), landed('confirmed')],
     ['landing well after it failed', at('failed'), landed('finalized')],
     ['a failure after it landed for good', at('finalized'), landed('finalized', { error })],
     ['being too old after it landed for good', at('finalized'), { kind: 'expired' }],
-    ['landing on paper', { ...at('accepted', 'paper'), signature: null }, landed('processed')],
+    ['landing on paper', { ...at('submitted', 'paper'), signature: null }, landed('processed')],
   ])('says that %s cannot be', (_what, order, evidence) => {
     expect(judge(order, evidence)).toEqual({ kind: 'contradiction' });
   });
 
   it('allows no state after an end', () => {
     for (const from of endStates) for (const to of orderStates) expect(mayFollow(from, to)).toBe(false);
-  });
-
-  it('sends nothing that was stored and never sent', () => {
-    for (const from of ['accepted', 'simulated'] as const) {
-      expect(orderStates.filter((to) => mayFollow(from, to))).toEqual(['processed', 'confirmed', 'finalized', 'failed']);
-    }
   });
 });

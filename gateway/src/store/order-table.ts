@@ -1,4 +1,5 @@
 import type { IdempotencyUse } from '../orders/model/idempotency.ts';
+import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders.ts';
 import type { NewOrder, OpenOrder, OrderChange, OrderState, StoredOrder } from '../orders/model/order.ts';
 
 /** The most that an order can take from the wallet. It counts towards the wallet's day (UTC, by `createdAtMs`). */
@@ -17,12 +18,11 @@ export interface OrderInsert {
 }
 
 /**
- * What is known about an `Idempotency-Key`. `fresh`: unused. `replay`: it has an order. `in_progress`: its order is neither sent nor
- * refused yet. `mismatch`: it was used with a different request.
+ * What is known about an `Idempotency-Key`. `fresh`: unused. `replay`: it has an order. `mismatch`: it was used with a different request.
  */
 export type IdempotencyOutcome =
   | { readonly kind: 'fresh' }
-  | { readonly kind: 'replay' | 'in_progress'; readonly order: StoredOrder }
+  | { readonly kind: 'replay'; readonly order: StoredOrder }
   | { readonly kind: 'mismatch' };
 
 /**
@@ -58,7 +58,7 @@ export interface OrderPage {
   readonly owner: string;
   /** Id of an order: the page holds only older ones. Null: from the newest. */
   readonly before: string | null;
-  readonly state: OrderState | null;
+  readonly state: PublicOrderState | null;
   readonly limit: number;
 }
 

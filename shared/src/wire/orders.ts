@@ -3,8 +3,8 @@ import { errorTable, type ErrorCode } from '../errors/codes.ts';
 import { Address, Nullable, Raw, Ui, Venue } from './event-parts.ts';
 
 /**
- * The states of an order. It only moves forward: `accepted` → `simulated` → `submitted` → `processed` → `confirmed` → `finalized`. From each
- * state before `finalized` it can move to `failed` (it cannot land, or it landed and failed). From `submitted` it moves to `unknown` if no
+ * The states of an order. It only moves forward: `submitted` → `processed` → `confirmed` → `finalized`. From each state before `finalized` it
+ * can move to `failed` (it landed and failed). A dry run is `simulated`; `accepted` is for orders that wait before they are sent. From `submitted` it moves to `unknown` if no
  * node answers, and from there to the state that is found out. It moves to `expired` once its message can no longer land.
  */
 export const orderStates = [
@@ -37,7 +37,7 @@ export const orderIdPattern = '^ord_[0-9A-HJKMNP-TV-Z]{26}$';
 
 export const OrderStatus = Type.Enum([...orderStates], {
   description:
-    '`accepted`: stored, not sent yet. `simulated`: the signed bytes passed a simulation. `submitted`: sent to the chain. `processed`, `confirmed`, `finalized`: in a block with this commitment. `failed`: refused before it was sent, or it landed and failed. `expired`: it can no longer land. `unknown`: no node reports its state yet; sluice keeps asking. `finalized`, `failed` and `expired` are final.',
+    '`accepted`: stored, not sent yet (no order is, so far). `simulated`: a dry run that passed; nothing was stored or sent. `submitted`: sent to the chain. `processed`, `confirmed`, `finalized`: in a block with this commitment. `failed`: it landed and failed. `expired`: it can no longer land. `unknown`: no node reports its state yet; sluice keeps asking. `finalized`, `failed` and `expired` are final.',
 });
 
 const OrderFill = Type.Object(

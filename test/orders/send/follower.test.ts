@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
-import type { OrderKind, StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { newOrder, orderGenesisHash } from '../../support/orders.ts';
 import { tokensOf } from '../../support/quoted-trades.ts';
@@ -263,33 +263,6 @@ test('a gateway that is gone: another one takes its orders over, and sends the s
   chain.start();
   for (const order of orders) expect((await world.ended(order)).state).toBe('finalized');
   expect(world.landed().toSorted()).toEqual(prepared.map(({ signature }) => signature).toSorted());
-});
-
-test('what an earlier version stored and did not send comes to its true end, and is not sent', { timeout: 30_000 }, async () => {
-  world = await startWorld();
-  const { chain } = world;
-  const left = async (kind: OrderKind, state: 'accepted' | 'simulated', isSigned = true) => {
-    const prepared = world.prepare(buy);
-    const order = await world.insert(prepared, 'one', kind);
-    await world.leaveUnsent(order, state, isSigned);
-    return { prepared, order };
-  };
-  const refused = [await left('lightning', 'accepted', false), await left('lightning', 'simulated'), await left('sent', 'accepted', false)];
-  // A caller has his message himself: he may have sent it without us.
-  const landed = await left('sent', 'simulated');
-  const old = await left('sent', 'simulated');
-  const gateway = world.gateway('one');
-  await gateway.follower.start(orderGenesisHash);
-  const error = { code: 'UPSTREAM_UNAVAILABLE' };
-  for (const { order } of refused) expect(await world.ended(order)).toMatchObject({ state: 'failed', error, fill: null });
-  expect(await world.stateOf(landed.order)).toBe('simulated');
-  expect(chain.send(landed.prepared.wire, { skipPreflight: true }).ok).toBe(true);
-  chain.start();
-  expect(await world.ended(landed.order)).toMatchObject({ state: 'finalized', fill: { baseAmount: buy.amount } });
-  expect(await world.ended(old.order)).toMatchObject({ state: 'failed', error, fill: null });
-  expect(world.landed()).toEqual([landed.prepared.signature]);
-  expect(world.nodes.map((node) => node.count('sendTransaction'))).toEqual([0, 0]);
-  expect([gateway.follower.size, gateway.follower.counters.contradictions]).toEqual([0, 0]);
 });
 
 test('an order that nobody here knows of, as its insert was not answered, is found and followed', { timeout: 30_000 }, async () => {

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assembleMarket, planMarket } from '@sluice/gateway/pools/token-market.ts';
 import { quoteObject } from '@sluice/gateway/quote/answer.ts';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { endStates, type OrderKind, type OrderTerms, type StoredOrder, type PublishedOrder } from '@sluice/gateway/orders/model/order.ts';
@@ -150,14 +149,6 @@ export class World {
     });
     if (inserted.kind !== 'stored') throw new Error(inserted.kind);
     return inserted.order;
-  }
-
-  /** Makes an order one that an earlier version stored before it was sent, and left there. */
-  async leaveUnsent({ id }: StoredOrder, state: 'accepted' | 'simulated', isSigned = true): Promise<void> {
-    const db = await openSqlite(join(this.#dataDir, 'sluice.db'));
-    await db.run('UPDATE orders SET state = ? WHERE id = ?', state, id);
-    if (!isSigned) await db.run('UPDATE orders SET signature = NULL, signed_bytes = NULL WHERE id = ?', id);
-    await db.close();
   }
 
   gateway(gatewayId: string): Gateway {

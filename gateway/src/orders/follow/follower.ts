@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { AdvanceOutcome, OrderTable } from '../../store/order-table.ts';
-import { isUnsent, judge, type OrderError } from '../model/life.ts';
+import { judge } from '../model/life.ts';
 import { endStates, type OpenOrder } from '../model/order.ts';
 import type { Broadcaster } from '../send/broadcaster.ts';
 import type { SendNode } from '../nodes/nodes.ts';
@@ -53,12 +53,6 @@ export interface FollowerOptions {
   readonly clock?: Clock;
   readonly log: Logger;
 }
-
-const notSent: OrderError = {
-  code: 'UPSTREAM_UNAVAILABLE',
-  message: 'The gateway that accepted the order ended before it sent the transaction.',
-  detailsJson: '{}',
-};
 
 /**
  * Follows all open orders to their ends, by the statuses that every node reports. After a restart it continues from the store. Trades on our
@@ -213,18 +207,11 @@ export class Follower {
 
   /** Finds the evidence about an order, sends or reads its message if needed, and queues the change that follows. */
   #check(followed: Followed): void {
-    const { order } = followed;
-    const underWay = isUnsent(order.state);
-    if (underWay && (order.kind !== 'sent' || order.signature === null)) {
-      // Its message was never sent, and only we have the message of a custodial wallet, so it cannot land.
-      followed.evidence = { kind: 'refused', error: notSent };
-    } else {
-      const nowMs = this.#clock.steadyMs();
-      const finding = findEvidence(followed, nowMs);
-      this.#actions.act(followed, finding, !underWay);
-      followed.evidence = finding.evidence;
-      if (finding.read?.err === null && followed.beingRead !== null && nowMs - followed.beingRead.sinceMs < readFirstMs) return;
-    }
+    const nowMs = this.#clock.steadyMs();
+    const finding = findEvidence(followed, nowMs);
+    this.#actions.act(followed, finding);
+    followed.evidence = finding.evidence;
+    if (finding.read?.err === null && followed.beingRead !== null && nowMs - followed.beingRead.sinceMs < readFirstMs) return;
     this.#writeChange(followed);
   }
 

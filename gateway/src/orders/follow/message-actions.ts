@@ -17,8 +17,8 @@ export interface MessageActionsOptions {
 
 /** Sends the message of an order repeatedly until it is in a block, and then reads what the transaction did. */
 export interface MessageActions {
-  /** Starts what the finding demands. With `maySend` false, the message is not sent. */
-  act(followed: Followed, finding: Pick<Finding, 'broadcast' | 'read'>, maySend: boolean): void;
+  /** Starts what the finding demands. */
+  act(followed: Followed, finding: Pick<Finding, 'broadcast' | 'read'>): void;
   /** Call when no followed order has this message any more. */
   drop(signature: string): void;
   /** Resolves when all reads have ended. Call it after `signal` has fired. */
@@ -59,8 +59,8 @@ export function createMessageActions({ broadcaster, reader, quoteOf, onRead, clo
   }
 
   return {
-    act(followed, finding, maySend) {
-      setSending(followed, finding.broadcast === 'send' && maySend);
+    act(followed, finding) {
+      setSending(followed, finding.broadcast === 'send');
       if (finding.read !== null) read(followed, finding.read);
     },
     drop: (signature) => broadcaster.stop(signature),

@@ -7,8 +7,6 @@ export type OrderError = NonNullable<StoredOrder['error']>;
 
 /** What was found out about an order. */
 export type Evidence =
-  /** Its message was not sent and will not be. */
-  | { readonly kind: 'refused'; readonly error: OrderError }
   /** The nodes agree that its transaction is in a block. */
   | {
       readonly kind: 'landed';
@@ -37,9 +35,6 @@ export type Verdict =
   | { readonly kind: 'contradiction' };
 
 const nextStates: Readonly<Record<OrderState, readonly OrderState[]>> = {
-  // We do not send it any more, but a caller who signed the transaction may send it.
-  accepted: ['processed', 'confirmed', 'finalized', 'failed'],
-  simulated: ['processed', 'confirmed', 'finalized', 'failed'],
   submitted: ['processed', 'confirmed', 'finalized', 'failed', 'expired', 'unknown'],
   // Until a block is confirmed, its fork may die. Then nobody knows whether the transaction lands again.
   processed: ['confirmed', 'finalized', 'failed', 'expired', 'unknown'],
@@ -64,14 +59,6 @@ export function mayBegin({ kind, state, signature }: Pick<OrderProgress, 'kind' 
   return kind === 'paper' ? state === 'finalized' : state === 'submitted' && signature !== null;
 }
 
-/**
- * Whether the order is stored but was neither sent nor refused. This version inserts no such order. A request with the same
- * `Idempotency-Key` is refused until the order has ended.
- */
-export function isUnsent(state: OrderState): boolean {
-  return state === 'accepted' || state === 'simulated';
-}
-
 const change = (what: OrderChange): Verdict => ({ kind: 'change', change: what });
 const nothing: Verdict = { kind: 'nothing' };
 const contradiction: Verdict = { kind: 'contradiction' };
@@ -81,28 +68,18 @@ export function judge(order: OrderProgress, evidence: Evidence): Verdict {
   const { state } = order;
   if (endStates.has(state)) return judgeEnded(order, evidence);
   switch (evidence.kind) {
-    case 'refused':
-      return isUnsent(state) ? change({ state: 'failed', error: evidence.error }) : contradiction;
     case 'landed':
       return judgeLanded(order, evidence);
     case 'gone':
     case 'silence':
-      if (isUnsent(state)) return evidence.kind === 'gone' ? contradiction : nothing;
       // Silence does not change what is known of a block. A block that is gone does, unless it was confirmed.
       if (state === 'submitted' || (state === 'processed' && evidence.kind === 'gone')) return change({ state: 'unknown' });
       return nothing;
     case 'pending':
       return state === 'unknown' ? change({ state: 'submitted' }) : nothing;
     case 'expired':
-      return isUnsent(state) && order.signature === null ? contradiction : expire(order);
+      return change({ state: 'expired' });
   }
-}
-
-/** An order that was never sent fails when its message becomes too old. */
-function expire({ state }: OrderProgress): Verdict {
-  if (!isUnsent(state)) return change({ state: 'expired' });
-  const message = 'The transaction was not sent before its blockhash expired.';
-  return change({ state: 'failed', error: { code: 'UPSTREAM_UNAVAILABLE', message, detailsJson: '{}' } });
 }
 
 function judgeLanded(order: OrderProgress, { commitment, error, fill }: Extract<Evidence, { kind: 'landed' }>): Verdict {

@@ -1,7 +1,11 @@
 import type { VenueName } from '@sluice/shared/wire/events.ts';
-import { orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/shared/wire/orders.ts';
+import { orderKinds, type OrderKind } from '@sluice/shared/wire/orders.ts';
 
-export { orderKinds, orderStates, type OrderKind, type OrderState };
+export { orderKinds, type OrderKind };
+
+/** States that an order is stored in. A dry run is reported as `simulated`, and stored nowhere. */
+export const orderStates = ['submitted', 'processed', 'confirmed', 'finalized', 'failed', 'expired', 'unknown'] as const;
+export type OrderState = (typeof orderStates)[number];
 
 /** States that an order never leaves. */
 export const endStates: ReadonlySet<OrderState> = new Set(['finalized', 'failed', 'expired']);

@@ -26,8 +26,6 @@ export function notStored(outcome: Exclude<InsertOutcome, { kind: 'stored' }>, s
       const answer = replayedTrade(outcome.order, performance.now() - startedMs);
       return answer === null ? { error: 'IDEMPOTENCY_MISMATCH' } : { answer, isReplay: true };
     }
-    case 'in_progress':
-      return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
     case 'mismatch':
       return { error: 'IDEMPOTENCY_MISMATCH' };
     case 'over_day_limit':

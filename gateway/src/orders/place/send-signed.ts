@@ -162,8 +162,6 @@ function knownBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, startedM
     case 'replay':
     case 'known':
       return { answer: sentBefore(known.order, performance.now() - startedMs), isReplay: true };
-    case 'in_progress':
-      return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
     case 'mismatch':
       return { error: 'IDEMPOTENCY_MISMATCH' };
     case 'over_day_limit':

@@ -8,7 +8,7 @@ import type { TradeRequest } from '../prepare/request.ts';
 
 export interface TradeOutcome {
   readonly orderId: string | null;
-  readonly status: StoredOrder['state'];
+  readonly status: TradeAnswer['status'];
   readonly signature: string | null;
   readonly simulation: TradeAnswer['simulation'];
   readonly timing: OrderTiming;

@@ -1,4 +1,4 @@
-import { isUnsent, mayBegin, mayFollow } from '../../orders/model/life.ts';
+import { mayBegin, mayFollow } from '../../orders/model/life.ts';
 import { endStates, type OpenOrder, type StoredOrder } from '../../orders/model/order.ts';
 import {
   keepIdempotencyMs,
@@ -90,7 +90,7 @@ async function lookUp(sql: Sql, owner: string, use: IdempotencyUse, nowMs: numbe
   const order = readOrder(row);
   if (endStates.has(order.state) && integer(row['used_at_ms']) <= nowMs - keepIdempotencyMs) return { kind: 'fresh' };
   if (Buffer.compare(blob(row['fingerprint']), use.fingerprint) !== 0) return { kind: 'mismatch' };
-  return { kind: isUnsent(order.state) ? 'in_progress' : 'replay', order };
+  return { kind: 'replay', order };
 }
 
 /** Rolls back an insert whose id or signature another transaction has just stored. */
