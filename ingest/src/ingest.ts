@@ -147,7 +147,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   repeat(
     () => {
       solUsd.refresh(Date.now());
-      tokenMetadata.look();
+      tokenMetadata.requestDue();
       const now = stats();
       report.write(now);
       void setStatus(now);

@@ -35,7 +35,7 @@ export interface IngestStats {
   readonly pipeline: PipelineCounts & {
     readonly waiting: number;
     readonly pools: number;
-    /** Self-CPIs in whole transactions that look like an event of a venue and are none. */
+    /** Self-CPIs in whole transactions that look like events of a venue but are not. */
     readonly refusedLookAlikes: number;
   };
   readonly events: EmitCounts;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
-  keepIdempotencyMs,
-  keepOrdersMs,
+  idempotencyRetentionMs,
+  orderRetentionMs,
   maxAdvances,
   type InsertOutcome,
   type OrderInsert,
@@ -279,7 +279,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     it('is free again a day after its use, but not while its order is open', async () => {
       const idempotency = use('k');
       const open = await stored({}, { idempotency });
-      const laterMs = nowMs + keepIdempotencyMs;
+      const laterMs = nowMs + idempotencyRetentionMs;
       expect(await store.orders.lookUp('key:key', idempotency, laterMs)).toMatchObject({ kind: 'replay' });
       expect(await insert(newOrder(laterMs), { idempotency })).toMatchObject({ kind: 'replay' });
       await advance(open, { state: 'expired' });
@@ -422,13 +422,13 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const idempotency = use('k');
       const ended = await advance(await stored({}, { idempotency }), { state: 'failed', error: refusal });
       const open = await stored({}, { idempotency: use('open') });
-      await claim(gatewayId, nowMs + keepOrdersMs - 1);
+      await claim(gatewayId, nowMs + orderRetentionMs - 1);
       expect(await store.orders.byId(ended.id)).toEqual(ended);
-      await claim(gatewayId, nowMs + keepOrdersMs);
+      await claim(gatewayId, nowMs + orderRetentionMs);
       expect(await store.orders.byId(ended.id)).toBeNull();
       expect(await store.orders.events(ended.id)).toEqual([]);
       expect(await store.orders.byId(open.id)).toEqual(open);
-      expect(await store.orders.lookUp('key:key', use('open'), nowMs + keepOrdersMs)).toMatchObject({ kind: 'replay' });
+      expect(await store.orders.lookUp('key:key', use('open'), nowMs + orderRetentionMs)).toMatchObject({ kind: 'replay' });
     });
   });
 

@@ -138,7 +138,7 @@ describe('a fetched transaction', () => {
     tell(harness, 'a', cut(creation));
     await until('given up', lost(harness));
     expect(harness.events).toEqual([]);
-    expect(harness.losses.map(({ reason }) => reason)).toEqual(['cut logs; it failed where the chain went on']);
+    expect(harness.losses.map(({ reason }) => reason)).toEqual(['cut logs; it failed on the living branch']);
   });
 
   it('counts what it decoded before and after the cut once each', async () => {

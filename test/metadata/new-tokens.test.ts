@@ -148,10 +148,10 @@ describe('the metadata of a new token', () => {
     const old = Date.now() * 1000 - 9_000_000;
     desk.add(created(addressOf(1), { uri: dataUri(document), ts: { received: old, published: old } }));
     desk.add(created(addressOf(2), { uri: dataUri(document) }));
-    desk.look();
+    desk.requestDue();
     expect([told.length, desk.waiting]).toEqual([0, 1]);
     made.leads = true;
-    desk.look();
+    desk.requestDue();
     await until(() => told.length === 1);
     expect(told[0]!.mint).toBe(addressOf(2));
   });

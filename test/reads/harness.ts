@@ -138,7 +138,7 @@ export class BookHarness {
   async info(mint: string, nowMs = Date.now()): Promise<TokenInfo> {
     const outcome = await this.book.find(mint);
     if (!outcome.ok) throw new Error(outcome.reason);
-    this.book.keepFresh(outcome.token, nowMs);
+    this.book.refreshIfDue(outcome.token, nowMs);
     outcome.token.rendered = null;
     return JSON.parse(this.book.render(outcome.token, nowMs).toString()) as TokenInfo;
   }

@@ -116,8 +116,8 @@ describe('a warm token', () => {
     const outcome = await harness.book.find(mint);
     if (!outcome.ok) throw new Error('cold');
     const laterMs = Date.now() + 61_000;
-    harness.book.keepFresh(outcome.token, laterMs);
-    harness.book.keepFresh(outcome.token, laterMs);
+    harness.book.refreshIfDue(outcome.token, laterMs);
+    harness.book.refreshIfDue(outcome.token, laterMs);
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(harness.node.calls).toBe(2);
     expect(harness.book.counters.refreshes).toBe(1);

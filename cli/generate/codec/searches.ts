@@ -28,7 +28,7 @@ export function generateSearches(
       having.map(({ type }) => type),
     );
   });
-  const imports = ['integerBehind', 'textBehind'].filter((name) => functions.some((code) => code.includes(`${name}(`)));
+  const imports = ['integerAfter', 'textAfter'].filter((name) => functions.some((code) => code.includes(`${name}(`)));
   return [
     header('They find a field by its name in JSON that `encodeEvent` wrote.'),
     `import { ${imports.join(', ')} } from './json-search.ts';\n\n`,
@@ -69,6 +69,6 @@ function searchCode(path: string, found: readonly Leaf[], types: readonly string
     `const ${name}Mark = Buffer.from('"${path.slice(path.lastIndexOf('.') + 1)}":${isText ? '"' : ''}');\n\n`,
     `/** \`${path}\` in the JSON of ${types.join(', ')}. */\n`,
     `export function ${name}In(json: Uint8Array): ${isText ? 'string' : 'number'} | null {\n`,
-    `  return ${isText ? 'textBehind' : 'integerBehind'}(json, ${name}Mark);\n}\n`,
+    `  return ${isText ? 'textAfter' : 'integerAfter'}(json, ${name}Mark);\n}\n`,
   ].join('');
 }

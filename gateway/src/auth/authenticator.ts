@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { Plans } from '@sluice/shared/config/plans.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { keepRemovedMs, type KeyCursor } from '../store/key-table.ts';
+import { removedRetentionMs, type KeyCursor } from '../store/key-table.ts';
 import type { Store } from '../store/store.ts';
 import { parseApiKey, splitApiKey } from './key-format.ts';
 import { KeyRing } from './key-ring.ts';
@@ -130,7 +130,7 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
       const startedAtMs = Date.now();
       const version = await store.keys.version();
       // After so long a time, deleted keys may already be missing in the store, or the store was restored to an older state. So read all keys.
-      const wholly = startedAtMs - readAtMs > keepRemovedMs / 2 || version < seen;
+      const wholly = startedAtMs - readAtMs > removedRetentionMs / 2 || version < seen;
       if (wholly) ring.retain(await follow(beginning), Date.now());
       else if (version !== seen) await follow({ version: seen + 1, id: '' });
       seen = version;

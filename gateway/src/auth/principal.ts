@@ -21,7 +21,7 @@ export interface Principal {
 export interface Authenticator {
   /** Null: no key, malformed, unknown, revoked or expired; the caller gets UNAUTHENTICATED and no details. */
   authenticate(apiKey: string): Principal | null;
-  /** The principal of a credential that was valid before; null if it is not valid any more. As of the last read of the store. */
+  /** The principal of a credential that was valid before; null if it is no longer valid. As of the last read of the store. */
   principalOf(credential: string): Principal | null;
   /**
    * Reports each credential within a second after it became invalid (revoked, replaced, expired), also by another process. The listener must

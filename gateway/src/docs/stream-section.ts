@@ -77,13 +77,13 @@ function credentials(asyncApi: JsonObject): Html {
 }
 
 function closeTable(asyncApi: JsonObject): Html {
-  const rows = (asyncApi['x-sluice-close-codes'] as readonly JsonObject[]).map(({ code, name, comeBack, meaning }) => [
+  const rows = (asyncApi['x-sluice-close-codes'] as readonly JsonObject[]).map(({ code, name, reconnect, meaning }) => [
     html`${Number(code)}`,
     html`<code>${words(name)}</code>`,
-    html`${comeBack === true ? 'yes' : 'no'}`,
+    html`${reconnect === true ? 'yes' : 'no'}`,
     html`${words(meaning)}`,
   ]);
-  return table(['code', 'name', 'come back', 'meaning'], rows);
+  return table(['code', 'name', 'reconnect', 'meaning'], rows);
 }
 
 function limitTable(asyncApi: JsonObject): Html {

@@ -132,7 +132,7 @@ class Reader {
       Math.abs(value) > Number.MAX_SAFE_INTEGER
         ? 'is larger than the largest exact integer'
         : 'has more digits than a number can represent';
-    return this.#fault(`${what}; where the field allows it, send it as a string`);
+    return this.#fault(`${what}; send it as a string if the field allows it`);
   }
 
   #object(depth: number): unknown {

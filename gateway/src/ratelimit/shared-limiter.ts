@@ -66,7 +66,7 @@ export class SharedLimiter implements CountingLimiter {
   }
 
   take(key: string, quota: Quota, cost: number): LimitDecision | Promise<LimitDecision> {
-    if (this.#away || this.#closed || this.#pending.length >= maxPending) return this.#takeHere(key, quota, cost);
+    if (this.#away || this.#closed || this.#pending.length >= maxPending) return this.#takeLocally(key, quota, cost);
     const { clock, shared } = this.#options;
     const gcra = gcraOf(quota);
     return new Promise((resolve) => {
@@ -76,14 +76,14 @@ export class SharedLimiter implements CountingLimiter {
         pending.done = true;
         resolve(decide());
       };
-      const here = (): LimitDecision => this.#takeHere(key, quota, cost);
-      const pending: Pending = { atUs, giveUp: () => settle(here), done: false };
+      const locally = (): LimitDecision => this.#takeLocally(key, quota, cost);
+      const pending: Pending = { atUs, giveUp: () => settle(locally), done: false };
       this.#wait(pending);
       shared.take(key, gcra, cost).then(
         (taken) => settle(() => this.#counted(key, quota, cost, taken)),
         (error: unknown) => {
           this.#failed(error);
-          settle(here);
+          settle(locally);
         },
       );
     });
@@ -100,13 +100,13 @@ export class SharedLimiter implements CountingLimiter {
     const gcra = gcraOf(quota);
     if (!isPossible(taken, gcra)) {
       this.#failed(new Error('The answer is not a valid limit.'));
-      return this.#takeHere(key, quota, cost);
+      return this.#takeLocally(key, quota, cost);
     }
     if (cost > 0) this.#local.atLeast(key, taken.debtUs, this.#options.clock.nowUs());
     return this.#report(decisionOf(taken, gcra, 'shared'), key, quota, cost);
   }
 
-  #takeHere(key: string, quota: Quota, cost: number): LimitDecision {
+  #takeLocally(key: string, quota: Quota, cost: number): LimitDecision {
     const { perMinute, burst } = quota;
     const gateways = Math.max(1, this.#options.gateways());
     const share = gcraOf({ perMinute: perMinute / gateways, burst: burst / gateways });
@@ -143,18 +143,18 @@ export class SharedLimiter implements CountingLimiter {
   #watch(delayMs: number): void {
     this.#stopTimer = this.#options.clock.after(delayMs, () => {
       this.#stopTimer = null;
-      this.#look();
+      this.#checkOldest();
     });
   }
 
-  #look(): void {
+  #checkOldest(): void {
     const first = this.#pending.findIndex((pending) => !pending.done);
     this.#pending = first === -1 ? [] : this.#pending.slice(first);
     const [oldest] = this.#pending;
     if (oldest === undefined) return;
     const waitedMs = (this.#options.clock.nowUs() - oldest.atUs) / 1000;
     if (waitedMs < this.#answerWithinMs) this.#watch(Math.ceil(this.#answerWithinMs - waitedMs));
-    else this.#goAway(`no answer within ${this.#answerWithinMs} ms`);
+    else this.#beginOutage(`no answer within ${this.#answerWithinMs} ms`);
   }
 
   #giveUpAll(): void {
@@ -169,7 +169,7 @@ export class SharedLimiter implements CountingLimiter {
     const refused = !(error instanceof RedisFault) || error.kind === 'refused';
     const reason = error instanceof Error ? error.message : String(error);
     if (!refused) {
-      this.#goAway(reason);
+      this.#beginOutage(reason);
       return;
     }
     // Redis answers, and other keys may work.
@@ -179,7 +179,7 @@ export class SharedLimiter implements CountingLimiter {
     this.#options.log.warn({ reason }, 'limit_refused_by_redis');
   }
 
-  #goAway(reason: string): void {
+  #beginOutage(reason: string): void {
     if (this.#away || this.#closed) return;
     this.#away = true;
     this.counters.outages++;
@@ -193,7 +193,7 @@ export class SharedLimiter implements CountingLimiter {
     this.#stopTimer = this.#options.clock.after(probeEveryMs, () => {
       this.#stopTimer = null;
       this.#options.shared.probe().then(
-        () => this.#comeBack(),
+        () => this.#endOutage(),
         () => {
           if (!this.#closed) this.#probeLater();
         },
@@ -201,7 +201,7 @@ export class SharedLimiter implements CountingLimiter {
     });
   }
 
-  #comeBack(): void {
+  #endOutage(): void {
     if (this.#closed) return;
     this.#away = false;
     this.#options.log.info({}, 'limits_counted_together');

@@ -93,7 +93,7 @@ async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMa
     const token = book.warm(mint, nowMs);
     if (token === null) cold.push(mint);
     else {
-      book.keepFresh(token, nowMs);
+      book.refreshIfDue(token, nowMs);
       found.set(mint, { token, ...textsOf(book, token) });
     }
   }

@@ -15,27 +15,27 @@ export function idOf(json: Uint8Array): string {
 
 /**
  * The retained events of a topic that were not retracted, newest first, down to an offset (exclusive). When the iteration is complete,
- * `takenBack` holds the ids of retracted events that are older than these.
+ * `retracted` holds the ids of retracted events that are older than these.
  */
 export function* surviving(
   history: History,
   topic: string,
-  takenBack: Set<string>,
-  behind = 0,
+  retracted: Set<string>,
+  after = 0,
 ): Generator<Pick<StoredEvent, 'offset' | 'json'> & { readonly seq: number }> {
   const oldest = Math.max(1, history.oldest(topic));
   for (let seq = history.newest(topic); seq >= oldest; seq--) {
     const stored = history.read(topic, seq);
-    if (stored === null || stored.offset <= behind) return;
-    if (isRetract(stored.json)) takenBack.add(idOf(stored.json));
-    else if (takenBack.size === 0 || !takenBack.delete(idOf(stored.json))) yield { seq, offset: stored.offset, json: stored.json };
+    if (stored === null || stored.offset <= after) return;
+    if (isRetract(stored.json)) retracted.add(idOf(stored.json));
+    else if (retracted.size === 0 || !retracted.delete(idOf(stored.json))) yield { seq, offset: stored.offset, json: stored.json };
   }
 }
 
 /** Ids of events of a topic that were retracted after an offset but published before it. */
-export function takenBackBehind(history: History, topic: string, behind: number): ReadonlySet<string> {
-  const takenBack = new Set<string>();
-  const events = surviving(history, topic, takenBack, behind);
+export function retractedAfter(history: History, topic: string, after: number): ReadonlySet<string> {
+  const retracted = new Set<string>();
+  const events = surviving(history, topic, retracted, after);
   while (events.next().done !== true);
-  return takenBack;
+  return retracted;
 }

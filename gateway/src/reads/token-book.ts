@@ -11,7 +11,7 @@ import type { LazyEvent } from '../stream/history/lazy-event.ts';
 import type { History } from '../stream/history/history.ts';
 import type { MarketHealth } from './market-health.ts';
 import { renderToken, type Birth } from './render-token.ts';
-import { takenBackBehind } from './surviving.ts';
+import { retractedAfter } from './surviving.ts';
 import { readToken, type TokenRead } from './token-facts.ts';
 import { planToken, type TokenPlan } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
@@ -286,8 +286,8 @@ export class TokenBook {
   /** The stored price event. Null: it was retracted since. */
   #priceOf(mint: string, { checkpoint, price }: MarketSummary): PriceEvent | null {
     const event = price === null ? null : priceOf(price);
-    const takenBack = takenBackBehind(this.#options.history, pricesTopic(mint), checkpoint?.offset ?? 0);
-    return event !== null && takenBack.has(event.id) ? null : event;
+    const retracted = retractedAfter(this.#options.history, pricesTopic(mint), checkpoint?.offset ?? 0);
+    return event !== null && retracted.has(event.id) ? null : event;
   }
 
   #join(token: WarmToken, summary: MarketSummary | null, nowMs: number): void {
@@ -300,7 +300,7 @@ export class TokenBook {
   }
 
   /** Refreshes what is due, in the background. No answer waits for it. */
-  keepFresh(token: WarmToken, nowMs: number): void {
+  refreshIfDue(token: WarmToken, nowMs: number): void {
     if (token.minutes === null && nowMs - token.joinedAtMs >= joinAgainMs) {
       token.joinedAtMs = nowMs;
       void this.#joinAgain(token);

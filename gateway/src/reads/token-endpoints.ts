@@ -28,7 +28,7 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
   const answerInfo = (outcome: TokenOutcome): { readonly jsonBytes: Buffer } | ReturnType<typeof refusalOf> => {
     if (!outcome.ok) return refusalOf(outcome);
     const nowMs = Date.now();
-    book.keepFresh(outcome.token, nowMs);
+    book.refreshIfDue(outcome.token, nowMs);
     return { jsonBytes: book.render(outcome.token, nowMs) };
   };
   const info = bindEndpoint(tokenInfoEndpoint, ({ params }) => {

@@ -53,8 +53,8 @@ export class TokenMarket {
     // A main pool whose address is not derived stays the main pool, unless the curve has just completed.
     const after = this.#addressOfMain;
     const isOther = before !== null && before.address !== after && wasOver && !this.#isCurve(before);
-    const isBetterTold = before !== null && before.address === after && before.reserves !== null && this.#isUntold;
-    if (isOther || isBetterTold) this.main = before;
+    const hadReserves = before !== null && before.address === after && before.reserves !== null && this.#lacksReserves;
+    if (isOther || hadReserves) this.main = before;
   }
 
   #read({ token, curve, pools, slot, askedAtMs }: TokenFacts): void {
@@ -81,7 +81,7 @@ export class TokenMarket {
     return this.main?.address ?? null;
   }
 
-  get #isUntold(): boolean {
+  get #lacksReserves(): boolean {
     return this.main?.reserves === null;
   }
 

@@ -32,7 +32,7 @@ export async function readTrades(
   if (found.length <= limit && held.trades.length < marketLimits.tradesPerMint) {
     const stored = (await parts.market.trades(mint, null, marketLimits.tradesPerMint)).map(asBuffer);
     // The stored state may still contain trades that were retracted a moment ago.
-    const older = olderThan(stored, held.trades).filter((trade) => !held.takenBack.has(idOf(trade)));
+    const older = olderThan(stored, held.trades).filter((trade) => !held.retracted.has(idOf(trade)));
     if (begin !== null) found.push(...older);
     else {
       const at = older.findIndex((trade) => idOf(trade) === before);
@@ -69,15 +69,15 @@ class RecentTrades {
   }
 
   /** At most `limit` trades, newest first, from `seq` downwards, and the ids of older ones that are retracted. */
-  from(seq: number, limit: number): { readonly trades: Buffer[]; readonly takenBack: ReadonlySet<string> } {
+  from(seq: number, limit: number): { readonly trades: Buffer[]; readonly retracted: ReadonlySet<string> } {
     const trades: Buffer[] = [];
-    const takenBack = new Set<string>();
-    for (const trade of surviving(this.#history, this.#topic, takenBack)) {
+    const retracted = new Set<string>();
+    for (const trade of surviving(this.#history, this.#topic, retracted)) {
       if (trade.seq > seq) continue;
       if (trades.length >= limit) break;
       trades.push(Buffer.from(trade.json));
     }
-    return { trades, takenBack };
+    return { trades, retracted };
   }
 }
 

@@ -14,7 +14,7 @@ const maxReplayed = 5_000;
 const newestPrices = 16;
 
 /** The part of the log that this gateway has without a gap. */
-export interface LogStand {
+export interface LogCoverage {
   readonly placeOf: BusSubscriber['placeOf'];
   /** The oldest offset from which nothing is missing. */
   readonly wholeFrom: number;
@@ -77,14 +77,14 @@ export class WarmToken {
    * history. False: the history lacks entries after the checkpoint, or a stored trade was retracted there. Call it without an `await`
    * after reading the log's position, so that no entry arrives in between.
    */
-  join({ checkpoint, minutes }: MarketSummary, history: History, { placeOf, wholeFrom }: LogStand, nowMs: number): boolean {
+  join({ checkpoint, minutes }: MarketSummary, history: History, { placeOf, wholeFrom }: LogCoverage, nowMs: number): boolean {
     this.minutes = null;
     if (checkpoint === null || placeOf(checkpoint.epoch) === null || checkpoint.offset + 1 < wholeFrom) {
       this.#takeNewestPrices(history, nowMs);
       return false;
     }
-    const trades = eventsBehind(history, `trades:${this.mint}`, checkpoint.offset);
-    const prices = eventsBehind(history, `prices:${this.mint}`, checkpoint.offset);
+    const trades = eventsAfter(history, `trades:${this.mint}`, checkpoint.offset);
+    const prices = eventsAfter(history, `prices:${this.mint}`, checkpoint.offset);
     if (trades === null || prices === null) {
       this.#takeNewestPrices(history, nowMs);
       return false;
@@ -108,14 +108,14 @@ export class WarmToken {
 }
 
 /** Retained events of a topic after an offset, oldest first. Null: they are too many, or one of them retracts an older event. */
-function eventsBehind(history: History, topic: string, behind: number): { readonly offset: number; readonly event: StreamEvent }[] | null {
+function eventsAfter(history: History, topic: string, after: number): { readonly offset: number; readonly event: StreamEvent }[] | null {
   const found: { readonly offset: number; readonly event: StreamEvent }[] = [];
-  const takenBack = new Set<string>();
-  for (const { offset, json } of surviving(history, topic, takenBack, behind)) {
+  const retracted = new Set<string>();
+  for (const { offset, json } of surviving(history, topic, retracted, after)) {
     if (found.length >= maxReplayed) return null;
     found.push({ offset, event: parseEvent(json) });
   }
-  return takenBack.size > 0 ? null : found.toReversed();
+  return retracted.size > 0 ? null : found.toReversed();
 }
 
 export function parseEvent(json: Uint8Array): StreamEvent {

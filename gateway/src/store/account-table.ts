@@ -12,7 +12,7 @@ export interface StoredAccount {
   /** The plan of the keys that the holder creates. */
   readonly plan: PlanName;
   readonly createdAtMs: number;
-  /** When its keys and sessions ended; nobody can sign in since. Null: enabled. */
+  /** When the account was disabled: its keys and sessions ended, and no one can sign in since. Null: enabled. */
   readonly disabledAtMs: number | null;
   readonly lastSignInAtMs: number | null;
 }

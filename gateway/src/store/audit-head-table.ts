@@ -1,4 +1,4 @@
-/** The last recorded end of a signing process's audit log. If the log is shorter than that, somebody cut it. */
+/** The last recorded end of a signing process's audit log. If the log is shorter than that, it was cut. */
 export interface AuditHead {
   /** Identifies the log; made when the log was created. */
   readonly logId: string;

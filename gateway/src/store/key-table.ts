@@ -90,4 +90,4 @@ export const maxSecretsPerKey = 4;
  * How long a deleted key stays in the store, so that every gateway learns of the deletion. A gateway that could not read the store for
  * half of this time reads all keys again.
  */
-export const keepRemovedMs = 3_600_000;
+export const removedRetentionMs = 3_600_000;

@@ -50,7 +50,7 @@ export interface StoredOrderEvent {
   readonly version: number;
   readonly state: OrderState;
   readonly atMs: number;
-  /** What was set beside the state: `signed`, `fill`, `error`, `timing`. */
+  /** What was set in addition to the state: `signed`, `fill`, `error`, `timing`. */
   readonly changed: readonly string[];
 }
 
@@ -118,9 +118,9 @@ export interface OrderTable {
 }
 
 /** How long an `Idempotency-Key` is stored; longer if its order is still open. */
-export const keepIdempotencyMs = 24 * 3_600_000;
+export const idempotencyRetentionMs = 24 * 3_600_000;
 /** How long an order is stored after it ended. */
-export const keepOrdersMs = 400 * 24 * 3_600_000;
+export const orderRetentionMs = 400 * 24 * 3_600_000;
 /** The most orders, and the most keys, that one `claim` deletes. */
 export const maxForgotten = 1_000;
 /** The most changes of one `advanceAll`. */

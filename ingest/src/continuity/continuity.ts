@@ -104,6 +104,6 @@ export class Continuity {
 
   /** A source sees the chain again after it did not. */
   resumed(): void {
-    this.#filler.look();
+    this.#filler.beginNow();
   }
 }

@@ -132,7 +132,7 @@ export class GapFiller {
   }
 
   /** Begins the next round now, because a source sees the chain again. */
-  look(): void {
+  beginNow(): void {
     this.#wake?.();
   }
 
@@ -312,7 +312,7 @@ export class GapFiller {
         const found = await requested[index]!();
         // The transactions of one block arrive together.
         if (turns.isOver) await turns.pass();
-        if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable('It does not lead any more.');
+        if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable('It no longer leads.');
         this.#publish(item, found, term);
       }
     } finally {

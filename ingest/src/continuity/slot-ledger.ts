@@ -149,7 +149,7 @@ export class SlotLedger {
     return this.#judge(alive.toReversed(), dead);
   }
 
-  /** The chain has confirmed slots up to this one. A list of blocks decides those that nobody reported. */
+  /** The chain has confirmed slots up to this one. A list of blocks decides those that no source reported. */
   reach(slot: number): void {
     if (slot <= this.confirmed) return;
     this.#unlink(this.confirmed > 0 ? this.confirmed + 1 : Math.min(slot, ...this.#slots.keys()), slot);

@@ -11,9 +11,9 @@ import { readEvent, type MarketEvent } from './read-event.ts';
 const maxWaiting = 100_000;
 /** Pools whose last written depth is remembered. A forgotten one is written again at its next trade. */
 const maxWritten = 200_000;
-/** A pool is written again if its depth has changed by this part, … */
+/** A pool is written again if its depth has changed by this part. */
 const changedBy = 0.2;
-/** … or after this time if it still trades, so that it does not become the oldest of the directory. */
+/** A pool that still trades is also written again after this time, so that it does not become the oldest of the directory. */
 const writeAgainAfterMs = 10 * 60_000;
 
 interface Written {

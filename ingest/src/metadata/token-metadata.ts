@@ -62,11 +62,11 @@ export class TokenMetadata {
   add(token: NewTokenEvent): void {
     if (token.uri === '') return;
     this.#keep({ token, attempts: 0, notBeforeMs: 0 });
-    this.look();
+    this.requestDue();
   }
 
   /** Called regularly: requests the documents that are due. */
-  look(): void {
+  requestDue(): void {
     if (this.#closed) return;
     const nowMs = performance.now();
     if (!this.#leads()) {
@@ -106,7 +106,7 @@ export class TokenMetadata {
     } else if (passing.has(outcome.reason) && nextMs !== undefined) {
       this.#keep({ token, attempts: attempts + 1, notBeforeMs: performance.now() + nextMs });
     } else this.counts.failed++;
-    this.look();
+    this.requestDue();
   }
 }
 

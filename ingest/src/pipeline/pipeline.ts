@@ -267,7 +267,7 @@ export class Pipeline {
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
       this.emitter.trade({ event, ...base }, completesCurve(transaction, event));
-      this.#supplies.look(pool, transaction.receivedUs / 1000);
+      this.#supplies.requestIfDue(pool, transaction.receivedUs / 1000);
     } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event.mint, event.trader));
     else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });

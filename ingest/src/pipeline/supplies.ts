@@ -19,7 +19,7 @@ export class Supplies {
   }
 
   /** Requests the supply of a pool's token if it is unknown or too old. `atMs` is the time of a trade in the pool. */
-  look(pool: Pool, atMs: number): void {
+  requestIfDue(pool: Pool, atMs: number): void {
     const token = pool.token!;
     if (token.supplyByMint ? atMs - token.supplyAtMs < freshForMs : token.supply !== null) return;
     if (pool.supplyAsked || this.#questions >= maxQuestions || this.#resolver.isHopeless(pool)) return;
@@ -33,7 +33,7 @@ export class Supplies {
     this.#questions--;
     pool.supplyAsked = false;
     // A curve's account may refer to the mint's account.
-    if (fault === null) this.look(pool, atMs);
+    if (fault === null) this.requestIfDue(pool, atMs);
     else this.#log.debug({ pool: pool.address, reason: fault }, 'supply_unknown');
   }
 }

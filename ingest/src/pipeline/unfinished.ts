@@ -138,7 +138,7 @@ export class Unfinished {
     else if (found.kind === 'read') {
       this.#pass(open, found.transaction, found.transaction.events);
       this.#lose(open, found.fault!);
-    } else if (found.kind === 'failed') this.#lose(open, 'it failed where the chain went on', false);
+    } else if (found.kind === 'failed') this.#lose(open, 'it failed on the living branch', false);
     else {
       const leftMs = open.sinceMs + othersWithinMs - performance.now();
       if (leftMs > 0) await pause(leftMs, signal, { ref: false });

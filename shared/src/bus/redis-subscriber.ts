@@ -245,10 +245,10 @@ export class RedisSubscriber implements BusSubscriber {
     if (place === null) return this.#enterOtherLog(state);
     const { end, isWhole } = place;
     if (end < follower.last) return this.#goBackTo(end, state);
-    const heardOf = this.#finishEpoch(end);
+    const lastAnnounced = this.#finishEpoch(end);
     follower.enterEpoch(state);
     this.#tail = 0;
-    if (heardOf > end || !isWhole) this.#reportEpoch(follower.last + 1, heardOf > end ? heardOf : follower.last);
+    if (lastAnnounced > end || !isWhole) this.#reportEpoch(follower.last + 1, lastAnnounced > end ? lastAnnounced : follower.last);
     else {
       this.counters.epochChanges += 1;
       this.#log.warn({ epoch: state.epoch, offset: follower.last }, 'bus_epoch_continued');
@@ -263,10 +263,10 @@ export class RedisSubscriber implements BusSubscriber {
     const positions = await this.#history.positionsBefore(end + 1, [], state.epoch);
     if (this.#closed || positions === null) return false;
     const from = follower.last + 1;
-    const heardOf = this.#finishEpoch(Infinity);
+    const lastAnnounced = this.#finishEpoch(Infinity);
     follower.moveTo(end, positions);
     follower.enterEpoch(state);
-    this.#reportEpoch(from, heardOf);
+    this.#reportEpoch(from, lastAnnounced);
     return true;
   }
 
@@ -293,11 +293,11 @@ export class RedisSubscriber implements BusSubscriber {
     const follower = this.#follower;
     const oldest = await this.#oldestOf(state);
     if (oldest === null) return false;
-    const heardOf = this.#finishEpoch(Infinity);
+    const lastAnnounced = this.#finishEpoch(Infinity);
     const from = follower.last + 1;
     follower.moveTo(oldest.last, oldest.positions);
     follower.enterEpoch(state);
-    this.#reportEpoch(from, heardOf);
+    this.#reportEpoch(from, lastAnnounced);
     if (oldest.last > 0) this.#reportTrimmed(1, oldest.last);
     return true;
   }
@@ -332,14 +332,14 @@ export class RedisSubscriber implements BusSubscriber {
   /** Delivers what was announced in the epoch that ended, up to offset `end` or the first gap. Returns the last announced offset. */
   #finishEpoch(end: number): number {
     const follower = this.#follower;
-    let heardOf = follower.last;
+    let lastAnnounced = follower.last;
     this.#pending.drain((message) => {
       if (message.epoch !== follower.epoch) return false;
       if (message.last <= end) follower.deliver(message, false);
-      heardOf = Math.max(heardOf, message.last);
+      lastAnnounced = Math.max(lastAnnounced, message.last);
       return true;
     });
-    return heardOf;
+    return lastAnnounced;
   }
 
   /** Delivers what waited. If nothing is missing then, announcements are followed from now on. */

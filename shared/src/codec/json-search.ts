@@ -1,7 +1,7 @@
 const quote = 0x22;
 
-/** The text behind a mark in JSON, up to the next quote. Null if there is none. */
-export function textBehind(json: Uint8Array, mark: Buffer): string | null {
+/** The text after a mark in JSON, up to the next quote. Null if there is none. */
+export function textAfter(json: Uint8Array, mark: Buffer): string | null {
   const bytes = asBuffer(json);
   const at = bytes.indexOf(mark);
   if (at === -1) return null;
@@ -10,8 +10,8 @@ export function textBehind(json: Uint8Array, mark: Buffer): string | null {
   return end === -1 ? null : bytes.toString('latin1', from, end);
 }
 
-/** The integer, 0 or more, behind a mark in JSON. Null if there is none. */
-export function integerBehind(json: Uint8Array, mark: Buffer): number | null {
+/** The integer, 0 or more, after a mark in JSON. Null if there is none. */
+export function integerAfter(json: Uint8Array, mark: Buffer): number | null {
   const bytes = asBuffer(json);
   const at = bytes.indexOf(mark);
   if (at === -1) return null;

@@ -1,4 +1,4 @@
-import { bucketKeeping, chunkKeepS, headKeepS } from './keeping.ts';
+import { bucketRetention, chunkRetentionS, headRetentionS } from './retention.ts';
 import type { BucketChange, MintChange } from './market.ts';
 import { tallyBytes, writeTally } from './tally.ts';
 import { encodeTrade, priceField, tradeField } from './undecided.ts';
@@ -44,7 +44,7 @@ function writeChange(body: Buffer, from: number, { change, head, trades }: Prepa
   const { mint, undecided } = change;
   let at = writeName(body, from, mint);
   at = writeText(body, body.writeUInt16BE(head.length, at), head);
-  at = body.writeUInt32BE(change.head === null ? 0 : headKeepS(change.head), at);
+  at = body.writeUInt32BE(change.head === null ? 0 : headRetentionS(change.head), at);
   at = body.writeUInt16BE(change.retracted.length, at);
   for (const id of change.retracted) at = body.writeUInt16BE(Buffer.byteLength(id), at) + body.write(id, at + 2);
   at = body.writeUInt16BE(change.trades.length, at);
@@ -60,7 +60,7 @@ function writeChange(body: Buffer, from: number, { change, head, trades }: Prepa
   at = body.writeUInt16BE(undecided.gone.length, at);
   for (const field of undecided.gone) at = writeName(body, at, field);
   at = body.writeUInt16BE(change.buckets.length, at);
-  for (const bucket of change.buckets) at = writeBucket(body, at, bucket, chunkKeepS(bucket.interval, change.head!));
+  for (const bucket of change.buckets) at = writeBucket(body, at, bucket, chunkRetentionS(bucket.interval, change.head!));
   return at;
 }
 
@@ -79,11 +79,11 @@ function writeBytes(body: Buffer, at: number, bytes: Uint8Array): number {
   return start + bytes.length;
 }
 
-function writeBucket(body: Buffer, at: number, { interval, startS, tally }: BucketChange, keepS: number): number {
-  const { chunkS } = bucketKeeping[interval];
+function writeBucket(body: Buffer, at: number, { interval, startS, tally }: BucketChange, retentionS: number): number {
+  const { chunkS } = bucketRetention[interval];
   let next = writeName(body, at, interval);
   next = body.writeUInt32BE(startS - (startS % chunkS), next);
   next = body.writeUInt32BE(startS, next);
-  next = body.writeUInt32BE(keepS, next);
+  next = body.writeUInt32BE(retentionS, next);
   return writeTally(body, next, tally);
 }

@@ -41,11 +41,11 @@ export function isCurve(pool: VenueName): boolean {
 
 /** A pool must be deeper than the main one by this factor to replace it. Otherwise two equal pools would take turns. */
 const deeperBy = 1.1;
-/** A main pool without a trade for this long can be replaced … */
+/** A main pool without a trade for this long can be replaced by any pool with `quietDepthPart` of its depth. */
 const quietS = 3_600;
 /**
- * … by a pool that trades and holds at least this share of what the main one held. A completed curve is replaced at once, because nobody
- * can trade on it.
+ * The share of the main pool's depth that a pool must have to replace a quiet main pool. A completed curve is replaced at once, because it no
+ * longer trades.
  */
 const quietDepthPart = 0.1;
 
@@ -66,7 +66,7 @@ export interface PoolSighting {
  * 1. The first pool seen becomes the main one. A bonding curve replaces any pool until the curve is complete or has migrated.
  * 2. A curve stays the main pool until then. A migration names its successor; if the migration was not seen, rule 4 applies at once.
  * 3. Among ordinary pools, a pool replaces the main one if it is deeper by a tenth.
- * 4. If nobody has traded in the main pool for an hour, any pool with a tenth of its depth replaces it, because its end was not seen.
+ * 4. If the main pool had no trade for an hour, any pool with a tenth of its depth replaces it, because its end was not seen.
  */
 export function isMainPool(head: MainPoolFacts | null, seen: PoolSighting): boolean {
   if (head === null || seen.poolAddress === head.poolAddress) return true;

@@ -1,7 +1,7 @@
 import { standardMemory, type MemoryBounds } from '../config/memory-bounds.ts';
 import { ownBytes } from '../collections/own-bytes.ts';
 import type { MintHead } from './head.ts';
-import { bucketKeeping, chunkKeepS, hasId, isSameCheckpoint, olderTrades, priceKeepS, tradesKeepS } from './keeping.ts';
+import { bucketRetention, chunkRetentionS, hasId, isSameCheckpoint, olderTrades, priceRetentionS, tradesRetentionS } from './retention.ts';
 import {
   baseIntervals,
   marketLimits,
@@ -80,7 +80,7 @@ export class InProcessMarket implements Market {
     const state = this.#mints.get(mint);
     if (state === undefined || limit <= 0) return [];
     const nowMs = performance.now();
-    const { chunkS } = bucketKeeping[interval];
+    const { chunkS } = bucketRetention[interval];
     const settled = new Map<number, Tally>();
     for (const [chunkStartS, { tallies, expiresAtMs }] of state.chunks[interval]) {
       if (expiresAtMs <= nowMs || chunkStartS >= toS || chunkStartS + chunkS <= fromS) continue;
@@ -201,19 +201,19 @@ export class InProcessMarket implements Market {
     // Copies here and below, because an event's bytes are a view of a much larger buffer.
     for (const one of undecided.prices) state.undecidedPrices.set(priceField(one), { ...one, json: ownBytes(one.json) });
     const settled = price === null ? undefined : state.undecidedPrices.get(price);
-    if (settled !== undefined) state.price = { value: settled.json, expiresAtMs: nowMs + priceKeepS * 1000 };
+    if (settled !== undefined) state.price = { value: settled.json, expiresAtMs: nowMs + priceRetentionS * 1000 };
     for (const field of undecided.gone) if (!state.undecidedTrades.delete(field)) state.undecidedPrices.delete(field);
     keepTrades(state, change, nowMs);
   }
 
   #addTo(chunks: MintState['chunks'], head: MintHead, { interval, startS, tally }: BucketChange, nowMs: number): void {
-    const { chunkS } = bucketKeeping[interval];
+    const { chunkS } = bucketRetention[interval];
     const chunkStartS = startS - (startS % chunkS);
     let chunk = chunks[interval].get(chunkStartS);
     if (chunk === undefined) chunks[interval].set(chunkStartS, (chunk = { tallies: new Map(), expiresAtMs: 0 }));
     let stored = chunk.tallies.get(startS);
     if (stored === undefined) {
-      chunk.expiresAtMs = nowMs + chunkKeepS(interval, head) * 1000;
+      chunk.expiresAtMs = nowMs + chunkRetentionS(interval, head) * 1000;
       chunk.tallies.set(startS, (stored = emptyTally()));
       this.#buckets++;
     }
@@ -249,7 +249,7 @@ function keepTrades(state: MintState, { trades, retracted }: MintChange, nowMs: 
   let stored = valueOf(state.trades, nowMs) ?? [];
   for (const id of retracted) stored = stored.filter((trade) => !hasId(trade, id));
   stored = [...stored, ...trades.map(ownBytes)].slice(-marketLimits.tradesPerMint);
-  state.trades = { value: stored, expiresAtMs: nowMs + tradesKeepS * 1000 };
+  state.trades = { value: stored, expiresAtMs: nowMs + tradesRetentionS * 1000 };
 }
 
 function undecidedOf({ undecidedTrades, undecidedPrices }: MintState): Undecided {

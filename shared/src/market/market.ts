@@ -4,7 +4,7 @@ import type { Tally } from './tally.ts';
 import type { Undecided, UndecidedPrice, UndecidedTrade } from './undecided.ts';
 
 /**
- * State of the market beside the log: what clients ask for often, and for longer than the log reaches back. One ingest process, the holder
+ * State of the market, stored outside the log: what clients request often, and for a longer time than the log covers. One ingest process, the holder
  * of the lease `market`, computes it from the log, each event exactly once. Every gateway reads it. It is in Redis, or in this process if
  * the bus is; then ingest and gateway share one object.
  */
@@ -131,7 +131,7 @@ export interface TopicTurns {
   readonly end: readonly string[];
 }
 
-/** The operations of the holder of the lease `market`; nobody else may use them. If the result is `fenced`, nothing was done. */
+/** The operations of the holder of the lease `market`; no other process may use them. If the result is `fenced`, nothing was done. */
 export interface MarketWriter {
   checkpoint(): Promise<Checkpoint | null>;
   /** Heads of those mints that have one; settled events only. */

@@ -1,7 +1,7 @@
 import type { BusEntry, LogEntry } from '../bus/bus.ts';
 
 /**
- * The entry in the log of a candle topic that says: the candles end here, because nobody follows them any more. A reader with an earlier
+ * The entry in the log of a candle topic that says: the candles end here, because no client follows them any more. A reader with an earlier
  * position has missed candles; the entry's number in the topic shows that. It is not an event, and is not sent to clients.
  */
 const mark = Buffer.from('{"type":"pause"}');

@@ -3,7 +3,7 @@ import { RedisConnection } from '../bus/redis-connection.ts';
 import type { Logger } from '../log/log.ts';
 import { encodeChanges } from './batch-encoder.ts';
 import type { MintHead } from './head.ts';
-import { bucketKeeping, olderTrades, priceKeepS, tradesKeepS } from './keeping.ts';
+import { bucketRetention, olderTrades, priceRetentionS, tradesRetentionS } from './retention.ts';
 import {
   baseIntervals,
   marketLimits,
@@ -34,7 +34,7 @@ import {
   readUndecided,
   currentBuckets,
   currentPrice,
-  undecidedKeepS,
+  undecidedRetentionS,
   type Range,
   type Settled,
   type Undecided,
@@ -47,7 +47,7 @@ const topicKeys = [marketKeys.demand, marketKeys.fresh, marketKeys.published];
 /**
  * The state of the market in the Redis of the bus. A mint has its head, its newest price event, a list of its newest trades, a hash for
  * each chunk of its buckets, and a hash of its undecided entries (0.4 kB a trade, 0.9 kB a slot with prices, for a few seconds). All of
- * them expire (`keeping.ts`), so the memory follows what trades. A mint needs about 1 kB for its head and keys, 0.9 kB for the price, 1.3
+ * them expire (`retention.ts`), so the memory follows what trades. A mint needs about 1 kB for its head and keys, 0.9 kB for the price, 1.3
  * kB a trade (at most 130 kB, for two hours) and 0.2 kB a bucket. All methods reject with a `RedisFault` while Redis does not answer.
  */
 export class RedisMarket implements Market {
@@ -137,9 +137,9 @@ export class RedisMarket implements Market {
       from === null ? '' : checkpointText(from),
       checkpointText(to),
       marketLimits.tradesPerMint,
-      priceKeepS,
-      tradesKeepS,
-      undecidedKeepS,
+      priceRetentionS,
+      tradesRetentionS,
+      undecidedRetentionS,
       encodeChanges(changes),
     ];
     const reply = await this.#connection.run(applyScript, [marketKeys.checkpoint, redisKeys.lease(lease.name)], args);
@@ -168,8 +168,8 @@ export class RedisMarket implements Market {
 }
 
 function rangeArgs(mint: string, { interval, fromS, toS, limit }: Range): (string | number)[] {
-  const { chunkS, keepS } = bucketKeeping[interval];
-  return [interval, mint, chunkS, baseIntervals[interval], keepS, fromS, toS, limit];
+  const { chunkS, retentionS } = bucketRetention[interval];
+  return [interval, mint, chunkS, baseIntervals[interval], retentionS, fromS, toS, limit];
 }
 
 /** The answer of `bucketsScript`. */

@@ -34,7 +34,7 @@ export interface PriceKey {
 export const nothingUndecided: Undecided = { trades: [], prices: [] };
 
 /** How long undecided entries are stored after the last of them, if no process decides them. */
-export const undecidedKeepS = 3_600;
+export const undecidedRetentionS = 3_600;
 
 // The stored form: one field for each trade and each price.
 

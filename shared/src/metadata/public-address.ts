@@ -21,9 +21,9 @@ const specialV4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Of IPv6, only the global unicast space may be contacted … */
+/** The global unicast space of IPv6. Only addresses in it may be contacted. */
 const globalV6 = ['2000::/3'];
-/** … except protocol assignments (Teredo among them), documentation, 6to4, AS112. */
+/** The parts of it that must not be contacted: protocol assignments (for example Teredo), documentation, 6to4, AS112. */
 const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'];
 /** IPv4 behind a translator (RFC 6052): judged by the IPv4 address in the last 32 bits. */
 const nat64 = ['64:ff9b::/96'];

@@ -15,6 +15,6 @@ export function partReports(parts: Parts): Record<string, PartReport> {
 }
 
 /** The parts that are not healthy. */
-export function illParts(parts: Parts): readonly string[] {
+export function unhealthyParts(parts: Parts): readonly string[] {
   return Object.entries(parts).flatMap(([name, reason]) => (reason === null ? [] : [name]));
 }

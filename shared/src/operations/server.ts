@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SettingError } from '../config/setting-error.ts';
 import type { Logger } from '../log/log.ts';
 import { metricsContentType, metricsText, type Metric } from './metric.ts';
-import { illParts, partReports, type Parts } from './readiness.ts';
+import { unhealthyParts, partReports, type Parts } from './readiness.ts';
 
 /** Concurrent connections; further ones are closed at once. */
 const maxConnections = 64;
@@ -106,7 +106,7 @@ async function answer(
       return sendJson(200, { live: true });
     case '/readyz': {
       const now = parts();
-      const ready = illParts(now).length === 0;
+      const ready = unhealthyParts(now).length === 0;
       return sendJson(ready ? 200 : 503, { ready, parts: partReports(now) });
     }
     default:

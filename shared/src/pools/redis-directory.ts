@@ -19,7 +19,7 @@ const keys = {
 
 /** Sightings of one command. */
 const perCommand = 200;
-/** Longer texts are not read. Only the keeper should write here, but anybody with access to Redis can. */
+/** Longer texts are not read. Only the keeper should write here, but anyone with access to Redis can. */
 const maxPoolBytes = 512;
 
 /**

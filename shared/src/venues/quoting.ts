@@ -41,7 +41,7 @@ export interface VenueQuoting {
   open(mint: QuotedMint, addresses: QuoteAccounts, accounts: AccountLookup): OpenedPool;
 }
 
-/** `absent`: the pool does not exist. `more`: the accounts that are needed beside the pool, some of which were not read. */
+/** `absent`: the pool does not exist. `more`: the pool needs these other accounts, some of which were not read. */
 export type OpenedPool =
   | { readonly kind: 'open'; readonly pool: QuotedPool }
   | { readonly kind: 'more'; readonly addresses: readonly string[] }
@@ -144,7 +144,7 @@ export function ownedData(accounts: AccountLookup, address: string, owner: strin
   return account?.owner === owner ? account.data : null;
 }
 
-/** Every quote needs the settings, and they seldom change. So the bytes of one account are decoded only once; nobody modifies them. */
+/** Every quote needs the settings, and they seldom change. So the bytes of one account are decoded only once. They must not be modified. */
 export function decodedOnce<T>(decode: (data: Uint8Array) => T): (data: Uint8Array) => T {
   const known = new WeakMap<Uint8Array, T>();
   return (data) => {

@@ -175,7 +175,7 @@ function errorTableText(): string {
 
 function closeTable(): string {
   const rows = closeCodes().map(({ code, name, meaning }) => [String(code), `\`${name}\``, code >= 4500 ? 'no' : 'yes', meaning]);
-  return table(['code', 'name', 'come back', 'meaning'], rows);
+  return table(['code', 'name', 'reconnect', 'meaning'], rows);
 }
 
 function limitTable(): string {

@@ -74,7 +74,7 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
   ...valuation,
   fees: Fees,
-  feeTotal: Raw('What the trader paid beside the amount through the pool: all fees in the quote coin, at the rate of the trade.'),
+  feeTotal: Raw('What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade.'),
   reserves: ReservesOrNull,
   curveCompleted: Type.Optional(Type.Literal(true, { description: 'This trade completed the bonding curve.' })),
 });

@@ -1,4 +1,4 @@
-import { illParts, partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
+import { unhealthyParts, partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
 import { liveEndpoint, readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 
@@ -22,7 +22,7 @@ export function healthEndpoints(health: () => Health): BoundEndpoint[] {
       }
       const reported = { parts: partReports(parts), tradingRole };
       if (draining) return { error: 'DRAINING', details: reported };
-      const ill = illParts(parts).filter((name) => !excluded.has(name));
+      const ill = unhealthyParts(parts).filter((name) => !excluded.has(name));
       if (ill.length === 0) return { json: { ready: true as const, ...reported } };
       return { error: 'UPSTREAM_UNAVAILABLE', message: `Not well: ${ill.join(', ')}.`, details: reported };
     }),

@@ -1,6 +1,6 @@
 import { planNames, scopes } from '@sluice/shared/wire/plans.ts';
 import {
-  keepRemovedMs,
+  removedRetentionMs,
   keyLimitNames,
   maxKeys,
   maxKeysPerAccount,
@@ -16,7 +16,7 @@ import {
 import { blob, countOf, integer, integerOrNull, text, textOrNull, type Database, type Sql, type SqlRow } from './database.ts';
 
 /** How long a revoked key is listed. It is deleted when a key is created after that. */
-const keepRevokedMs = 30 * 24 * 3_600_000;
+const revokedRetentionMs = 30 * 24 * 3_600_000;
 /** The most rows of a holder's account, including revoked and deleted keys, so that a holder who creates and deletes keys cannot fill the store. */
 const maxStoredKeysPerAccount = 5 * maxKeysPerAccount;
 
@@ -89,8 +89,8 @@ async function keyById(sql: Sql, id: string): Promise<StoredKey | null> {
 async function insertKey(sql: Sql, version: number, key: NewKey): Promise<KeyInsertOutcome> {
   await sql.run(
     'DELETE FROM api_keys WHERE revoked_at_ms < ? OR removed_at_ms < ?',
-    key.createdAtMs - keepRevokedMs,
-    key.createdAtMs - keepRemovedMs,
+    key.createdAtMs - revokedRetentionMs,
+    key.createdAtMs - removedRetentionMs,
   );
   if ((await countOf(sql, 'SELECT count(*) AS count FROM api_keys')) >= maxKeys) return 'store-full';
   if (key.accountId !== null) {

@@ -1,5 +1,5 @@
 import type { StoredOrder } from '../../orders/model/order.ts';
-import { keepIdempotencyMs, keepOrdersMs, maxForgotten, maxOrderRows, type FollowClaim } from '../order-table.ts';
+import { idempotencyRetentionMs, orderRetentionMs, maxForgotten, maxOrderRows, type FollowClaim } from '../order-table.ts';
 import { text, type Database, type Sql } from './database.ts';
 import { readOrder } from './order-rows.ts';
 import { forgetSpend } from './order-spend.ts';
@@ -48,13 +48,13 @@ async function deleteExpired(sql: Sql, nowMs: number): Promise<void> {
     `DELETE FROM order_keys WHERE used_at_ms <= ? AND order_id IN
        (SELECT k.order_id FROM order_keys k JOIN orders o ON o.id = k.order_id
         WHERE k.used_at_ms <= ? AND o.ended = 1 ORDER BY k.used_at_ms LIMIT ${maxForgotten})`,
-    nowMs - keepIdempotencyMs,
-    nowMs - keepIdempotencyMs,
+    nowMs - idempotencyRetentionMs,
+    nowMs - idempotencyRetentionMs,
   );
   await sql.run(
     `DELETE FROM orders WHERE ended = 1 AND id IN
        (SELECT id FROM orders WHERE ended = 1 AND updated_at_ms <= ? ORDER BY updated_at_ms LIMIT ${maxForgotten})`,
-    nowMs - keepOrdersMs,
+    nowMs - orderRetentionMs,
   );
   await forgetSpend(sql, nowMs);
 }

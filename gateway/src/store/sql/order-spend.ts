@@ -3,7 +3,7 @@ import { integer, integerOrNull, textOrNull, type Sql, type SqlRow } from './dat
 
 const dayMs = 24 * 3_600_000;
 /** For how many days the sums are stored. */
-const keepSpendDays = 7;
+const spendRetentionDays = 7;
 /** The most that is counted: a JavaScript number is exact up to here, and one day's spend stays far below. */
 const maxLamports = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -74,5 +74,5 @@ export async function releaseSpend(sql: Sql, reserved: readonly Reserved[]): Pro
 
 /** Deletes old sums, within a transaction. */
 export async function forgetSpend(sql: Sql, nowMs: number): Promise<void> {
-  await sql.run('DELETE FROM order_spend WHERE day < ?', dayOf(nowMs) - keepSpendDays);
+  await sql.run('DELETE FROM order_spend WHERE day < ?', dayOf(nowMs) - spendRetentionDays);
 }

@@ -1,7 +1,7 @@
 import { mayBegin, mayFollow } from '../../orders/model/life.ts';
 import { endStates, type OpenOrder, type StoredOrder } from '../../orders/model/order.ts';
 import {
-  keepIdempotencyMs,
+  idempotencyRetentionMs,
   maxAdvances,
   maxOrderRows,
   type Advance,
@@ -88,7 +88,7 @@ async function lookUp(sql: Sql, owner: string, use: IdempotencyUse, nowMs: numbe
   );
   if (row === null) return { kind: 'fresh' };
   const order = readOrder(row);
-  if (endStates.has(order.state) && integer(row['used_at_ms']) <= nowMs - keepIdempotencyMs) return { kind: 'fresh' };
+  if (endStates.has(order.state) && integer(row['used_at_ms']) <= nowMs - idempotencyRetentionMs) return { kind: 'fresh' };
   if (Buffer.compare(blob(row['fingerprint']), use.fingerprint) !== 0) return { kind: 'mismatch' };
   return { kind: 'replay', order };
 }

@@ -15,7 +15,7 @@ export function requestedTopics(
   { principal }: Connection,
   command: SubscribeCommand | UnsubscribeCommand,
 ): { requested: RequestedTopic[]; rejected: RejectedKey[] } {
-  // The key of the connection decides, never the command: nobody may follow the orders of another key.
+  // The key of the connection decides, never the command, because no client may follow the orders of another key.
   if (command.channel === 'orders') {
     return { requested: principal === null ? [] : [{ key: null, topic: ordersTopic(principal.keyId) }], rejected: [] };
   }

@@ -1,8 +1,8 @@
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 
-/** Bytes buffered in this process for all clients. Above this bound the clients with the fullest buffers are cut … */
+/** Bytes buffered in this process for all clients. Above this bound, the clients with the fullest buffers are cut. */
 export const maxBufferedBytes = 256 * 1024 * 1024;
-/** … until no more than this is left. */
+/** Clients are cut until at most this number of bytes is left. */
 const bytesAfterShedding = (maxBufferedBytes * 3) / 4;
 /** The buffer of a closed socket is freed when the client has read it, or after this time. */
 const closingMs = 8_000;

@@ -130,14 +130,14 @@ export class Delivery {
     this.#parts.fanout.skip(entry, 'unwatched');
   }
 
-  /** No gateway sealed this event, so nobody gets it. The followers of its topic get a gap. */
+  /** No gateway sealed this event, so it is not delivered. The followers of its topic get a gap. */
   #onForged(entry: LogEntry): void {
     if (!this.#forgeryLogged) this.#parts.log.error({ offset: entry.offset }, 'private_event_refused');
     this.#forgeryLogged = true;
     this.#parts.fanout.skip(entry, 'lost');
   }
 
-  /** Ingest does not write such an entry, so somebody else who can write to Redis did. One entry must not end the gateway. */
+  /** Ingest does not write such an entry, so another writer to Redis did. One entry must not end the gateway. */
   #onUnreadable(entry: LogEntry, error: unknown): void {
     if (this.#parts.stats.unreadableEntries++ === 0) this.#parts.log.error({ err: error, offset: entry.offset }, 'bus_entry_unreadable');
     this.#parts.fanout.skip(entry, 'lost');

@@ -22,7 +22,7 @@ export function isPrivate({ topics }: Pick<LogEntry, 'topics'>): boolean {
   return false;
 }
 
-/** For the bus inside one process, where nobody else can publish. */
+/** For the bus inside one process, where no one else can publish. */
 export const unsealedEvents: PrivateEvents = {
   entry: (topic, { json, msgpack }) => ({ topics: [topic], json, msgpack }),
   open: (entry) => entry,
@@ -44,7 +44,7 @@ export function sealedEvents(seal: RecordSeal, now: () => number = Date.now): Pr
       const event = msgpack.subarray(0, at);
       const trailer = Buffer.from(msgpack.subarray(at));
       const endsAtMs = trailer.length === trailerBytes ? trailer.readUIntBE(0, endBytes) : 0;
-      // A private event has one topic, so that nobody else can follow it.
+      // A private event has one topic, so that no other key can follow it.
       const topic = topics.length === 1 ? topics[0]!.topic : '';
       const isValid = seal.check(trailer.subarray(endBytes), now(), 'private event', topic, endsAtMs, json, event);
       return isValid ? { ...entry, msgpack: event } : null;

@@ -43,14 +43,14 @@ const limits: ReadonlyMap<string, AnswerLimit> = new Map([
   ['getAccountInfo', fixed(64 * kilobyte)],
   // 64 inner instructions of ten thousand bytes.
   ['getTransaction', fixed(2 * megabyte)],
-  // 100 accounts, of each no more than `maxAccountBytes`.
+  // 100 accounts, at most `maxAccountBytes` of each.
   ['getMultipleAccounts', fixed(4 * megabyte)],
   // A page of 1,000.
   ['getSignaturesForAddress', fixed(2 * megabyte)],
   ['getBlocks', fixed(megabyte)],
   // A full block with its votes has five to ten megabytes. Anybody's transactions can add logs to it.
   ['getBlock', ofOthers(24 * megabyte)],
-  // About 40,000 token accounts: anybody can send coins to a wallet.
+  // About 40,000 token accounts: anyone can send coins to a wallet.
   ['getTokenAccountsByOwner', ofOthers(16 * megabyte)],
 ]);
 

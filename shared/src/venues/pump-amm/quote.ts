@@ -146,7 +146,8 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   const [baseVault, quoteVault] = [balanceOf(accounts, pool.baseVault), balanceOf(accounts, pool.quoteVault)];
   if (settings.kind === 'malformed') return settings;
   if (fees.kind === 'malformed') return fees;
-  if (baseVault === null || quoteVault === null) return { kind: 'malformed', reason: 'a vault of the pool is not where it should be' };
+  if (baseVault === null || quoteVault === null)
+    return { kind: 'malformed', reason: 'a vault of the pool is missing or is not a token account' };
   const state: PoolState = {
     pool,
     canonical: true,

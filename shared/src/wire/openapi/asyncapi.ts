@@ -49,7 +49,7 @@ export function asyncApiDocument({ version }: Pick<DocumentOptions, 'version'>):
     operations: operations(),
     components: { messages, schemas: book.components, securitySchemes },
     'x-sluice-errors': errorList(),
-    'x-sluice-close-codes': closeCodes().map(({ code, name, meaning }) => ({ code, name, meaning, comeBack: code < 4500 })),
+    'x-sluice-close-codes': closeCodes().map(({ code, name, meaning }) => ({ code, name, meaning, reconnect: code < 4500 })),
     'x-sluice-limits': { ...streamLimits },
   };
 }

@@ -2,32 +2,33 @@ import type { MintHead } from './head.ts';
 import type { BaseInterval, Checkpoint } from './market.ts';
 
 /**
- * How long buckets are stored. `chunkS` seconds of them share one chunk, which is stored until `keepS` (and its own length) after its last
+ * How long buckets are stored. `chunkS` seconds of them share one chunk, which is stored until `retentionS` (and its own length) after its last
  * bucket began. A mint that trades all the time therefore has at most 4,800 buckets of a second, 3,600 of a minute and 2,640 of an hour.
  */
-export const bucketKeeping = {
-  '1s': { chunkS: 600, keepS: 3_600 },
-  '1m': { chunkS: 6 * 3_600, keepS: 48 * 3_600 },
-  '1h': { chunkS: 10 * 86_400, keepS: 90 * 86_400 },
-} as const satisfies Readonly<Record<BaseInterval, { readonly chunkS: number; readonly keepS: number }>>;
+export const bucketRetention = {
+  '1s': { chunkS: 600, retentionS: 3_600 },
+  '1m': { chunkS: 6 * 3_600, retentionS: 48 * 3_600 },
+  '1h': { chunkS: 10 * 86_400, retentionS: 90 * 86_400 },
+} as const satisfies Readonly<Record<BaseInterval, { readonly chunkS: number; readonly retentionS: number }>>;
 
-/** If a mint's trades ended within this time of its first one … */
+/** If all trades of a mint were within this time after its first one, its hours are stored only for `briefRetentionS`. */
 const briefLifeS = 86_400;
-/** … its hours are stored for only a week. This applies to most mints. */
-const briefKeepS = 7 * 86_400;
-/** If a mint traded for less than this after its first event … */
-export const priceKeepS = 24 * 3_600;
-export const tradesKeepS = 2 * 3_600;
+/** A week. This applies to most mints. */
+const briefRetentionS = 7 * 86_400;
+/** Seconds for which the newest price event of a mint is stored. */
+export const priceRetentionS = 24 * 3_600;
+/** Seconds for which the newest trades of a mint are stored after the last one. */
+export const tradesRetentionS = 2 * 3_600;
 
 /** Seconds for which a chunk is stored after its last bucket began. */
-export function chunkKeepS(interval: BaseInterval, { firstS, tradedS }: MintHead): number {
-  if (interval === '1h' && tradedS - firstS < briefLifeS) return briefKeepS;
-  return bucketKeeping[interval].keepS + bucketKeeping[interval].chunkS;
+export function chunkRetentionS(interval: BaseInterval, { firstS, tradedS }: MintHead): number {
+  if (interval === '1h' && tradedS - firstS < briefLifeS) return briefRetentionS;
+  return bucketRetention[interval].retentionS + bucketRetention[interval].chunkS;
 }
 
 /** Seconds for which the head of a mint is stored: as long as its hours. */
-export function headKeepS(head: MintHead): number {
-  return chunkKeepS('1h', head);
+export function headRetentionS(head: MintHead): number {
+  return chunkRetentionS('1h', head);
 }
 
 export function isSameCheckpoint(a: Checkpoint | null, b: Checkpoint | null): boolean {
