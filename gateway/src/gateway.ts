@@ -337,7 +337,7 @@ function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub;
     fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
       const judged = judgeHandshake(request, parts);
-      return judged instanceof Promise ? judged.then((lastWord) => () => outcomeOf(lastWord())) : outcomeOf(judged);
+      return judged instanceof Promise ? judged.then((decide) => () => outcomeOf(decide())) : outcomeOf(judged);
     },
   };
 }

@@ -94,7 +94,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     const answer = await get('/readyz');
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({
-      error: { code: 'UPSTREAM_UNAVAILABLE', message: 'Not well: ingest.', details: { parts } },
+      error: { code: 'UPSTREAM_UNAVAILABLE', message: 'Not ready: ingest.', details: { parts } },
     });
     for (const other of ['weather', '__proto__']) expect((await get(`/readyz?exclude=ingest,${other}`)).status).toBe(400);
   });

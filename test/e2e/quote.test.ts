@@ -230,7 +230,7 @@ describe('what is refused', () => {
       wrong({ amount: 'must be left out with `sellAll`' }),
     );
     expect(await refusal({ ...buy, publicKey: 'l'.repeat(40) })).toMatchObject({ status: 400, code: 'INVALID_REQUEST' });
-    expect(await refusal({ ...buy, publicKey: '1'.repeat(44) })).toEqual(wrong({ publicKey: 'is no address' }));
+    expect(await refusal({ ...buy, publicKey: '1'.repeat(44) })).toEqual(wrong({ publicKey: 'is not an address' }));
     expect(await refusal({ amount: 500, pool: 'raydium-cpmm', slippage: 2.345, side: 'buy', mint })).toEqual(
       wrong({ amount: expect.any(String), pool: expect.any(String), slippage: expect.any(String) }),
     );

@@ -1,4 +1,4 @@
-import { judge, mayBegin, mayFollow, type Evidence, type OrderProgress } from '@sluice/gateway/orders/model/life.ts';
+import { judge, mayInsert, mayBecome, type Evidence, type OrderProgress } from '@sluice/gateway/orders/model/life.ts';
 import { endStates, orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/gateway/orders/model/order.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ const anyBeginning: fc.Arbitrary<OrderProgress> = fc
     signature: isSigned && kind !== 'paper' ? signature : null,
     fill: null,
   }))
-  .filter((order) => mayBegin(order) && !endStates.has(order.state));
+  .filter((order) => mayInsert(order) && !endStates.has(order.state));
 
 /** How far a state has progressed; `unknown` has no place. */
 const rank: Readonly<Record<OrderState, number | null>> = {
@@ -76,7 +76,7 @@ describe('the life of an order, for any findings in any order', () => {
         const standings = course(beginning, evidences);
         for (const [i, { state }] of standings.slice(1).entries()) {
           const before = standings[i]!.state;
-          if (state !== before) expect(mayFollow(before, state), `${before} to ${state}`).toBe(true);
+          if (state !== before) expect(mayBecome(before, state), `${before} to ${state}`).toBe(true);
         }
       }),
       { numRuns: 3_000 },
@@ -137,10 +137,10 @@ describe('the life of an order', () => {
   it('begins ready to be sent, with its message, or filled on paper', () => {
     for (const state of orderStates) {
       for (const kind of ['lightning', 'sent'] as const) {
-        expect(mayBegin({ kind, state, signature }), `${kind} ${state}`).toBe(state === 'submitted');
-        expect(mayBegin({ kind, state, signature: null }), `${kind} ${state}`).toBe(false);
+        expect(mayInsert({ kind, state, signature }), `${kind} ${state}`).toBe(state === 'submitted');
+        expect(mayInsert({ kind, state, signature: null }), `${kind} ${state}`).toBe(false);
       }
-      expect(mayBegin({ kind: 'paper', state, signature: null }), state).toBe(state === 'finalized');
+      expect(mayInsert({ kind: 'paper', state, signature: null }), state).toBe(state === 'finalized');
     }
   });
 
@@ -179,6 +179,6 @@ describe('the life of an order', () => {
   });
 
   it('allows no state after an end', () => {
-    for (const from of endStates) for (const to of orderStates) expect(mayFollow(from, to)).toBe(false);
+    for (const from of endStates) for (const to of orderStates) expect(mayBecome(from, to)).toBe(false);
   });
 });

@@ -37,7 +37,7 @@ const tracked = (views: readonly NodeView[], sinceMs: number): TrackedOrder => {
     lastValidBlockHeight: 1,
     sinceMs,
     views: [...views],
-    hintedAtMs: -Infinity,
+    seenAtMs: -Infinity,
     reading: null,
   };
 };

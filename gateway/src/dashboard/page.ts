@@ -7,7 +7,7 @@ export interface DashboardPage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Composes the page from the files beside this one. Its own style and script, known by their hashes, are all that may run. */
+/** Composes the page from the files beside this one. The policy allows only its own style and script, by their hashes. */
 export function readDashboard(): DashboardPage {
   const part = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
   const style = ['page.css', 'api-keys.css'].map(part).join('');

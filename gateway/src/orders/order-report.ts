@@ -9,7 +9,7 @@ import { noFollowerCounts } from './follow/follower-counters.ts';
 import { noReads } from './evidence/landed-reader.ts';
 import type { RoleReport } from './role/trading-role.ts';
 import type { LaneCounters } from './send/lane.ts';
-import { noneAsked, type Simulator } from './simulate/simulator.ts';
+import { noSimulations, type Simulator } from './simulate/simulator.ts';
 import type { HotStateCounts } from './state/hot-state.ts';
 
 const { counter, gauge, histogram } = metricsOf('sluice_gateway');
@@ -39,7 +39,7 @@ export const noDesk: Pick<OrderReport, 'open' | 'follow' | 'state' | 'simulator'
   open: 0,
   follow: { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] },
   state: { links: [] },
-  simulator: noneAsked(),
+  simulator: noSimulations(),
 };
 
 /** For `/status`. */

@@ -160,7 +160,7 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
     let quoteTokenProgram = tokenProgram;
     if (quoteDecimals === undefined) {
       const quoteCoin = mintAt(accounts, pool.quoteMint);
-      if (quoteCoin === null) return { kind: 'malformed', venue: venue.name, reason: 'the quote coin is no mint' };
+      if (quoteCoin === null) return { kind: 'malformed', venue: venue.name, reason: 'the quote coin is not a mint' };
       unquotable ??= unquotableBy(quoteCoin);
       quoteDecimals = quoteCoin.decimals;
       quoteTokenProgram = quoteCoin.tokenProgram;

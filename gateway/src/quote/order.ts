@@ -52,7 +52,7 @@ function readAmount({ side, amount, sellAll, publicKey }: QuoteBody, fields: Rec
     fields[field] = what;
     return null;
   };
-  if (publicKey !== undefined && !isAddress(publicKey)) return fault('publicKey', 'is no address');
+  if (publicKey !== undefined && !isAddress(publicKey)) return fault('publicKey', 'is not an address');
   if (sellAll === true) {
     if (side === 'buy') return fault('sellAll', 'is for a sell');
     if (amount !== undefined) return fault('amount', 'must be left out with `sellAll`');

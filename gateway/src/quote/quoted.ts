@@ -134,7 +134,7 @@ function tradeOfCoins(
   { pool, quoteDecimals }: TradedPool,
 ): QuotedTrade | QuoteRefusal {
   const amount = rawOfText(text, of === 'base' ? decimals : quoteDecimals);
-  if (amount === null) return wrongFields({ amount: 'is no decimal number' });
+  if (amount === null) return wrongFields({ amount: 'is not a decimal number' });
   if (of === 'base') return { exact: side === 'buy' ? 'baseOut' : 'baseIn', amount };
   if (pool.quoteMint !== wrappedSolMint) return wrongFields({ denominatedInSol: 'the coin trades against another coin than SOL' });
   if (side === 'buy') return { exact: 'quoteIn', amount };

@@ -10,7 +10,7 @@ const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 /** While there is no keystore: pause between two checks for one, milliseconds. */
 const idlePauseMs = 250;
-/** After a process was ready for so long, the next pause is the shortest again, milliseconds. */
+/** After a process was ready for this long, the next pause is the shortest again, milliseconds. */
 const steadyMs = 10_000;
 /** How long the process may take to end after it was asked to, milliseconds. */
 const endWithinMs = 3_000;

@@ -88,7 +88,7 @@ export interface OrderTable {
   /**
    * Changes each of these orders that still has the given version, in one transaction; if it throws, none is changed. If an order ends
    * without a trade (`expired` or `failed`), its reservation is released; the fee of a failed one is still counted by the signing
-   * process. At most `maxAdvances`. Throws RangeError for a change of state that `mayFollow` does not allow.
+   * process. At most `maxAdvances`. Throws RangeError for a change of state that `mayBecome` does not allow.
    */
   advanceAll(advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]>;
   byId(id: string): Promise<StoredOrder | null>;

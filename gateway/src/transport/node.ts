@@ -261,7 +261,7 @@ function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths
       return;
     }
     const outcome = handlers.upgrade(request);
-    if (outcome instanceof Promise) outcome.then((lastWord) => settle(lastWord())).catch(fault);
+    if (outcome instanceof Promise) outcome.then((decide) => settle(decide())).catch(fault);
     else settle(outcome);
   } catch (error) {
     fault(error);

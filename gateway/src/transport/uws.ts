@@ -169,7 +169,7 @@ function socketBehavior(serving: HttpServing, cork: Cork): UwsModule.WebSocketBe
         if (!(outcome instanceof Promise)) settle(outcome);
         else {
           request.settle();
-          outcome.then((lastWord) => settle(lastWord())).catch(fault);
+          outcome.then((decide) => settle(decide())).catch(fault);
         }
       } catch (error) {
         fault(error);

@@ -24,7 +24,7 @@ export function healthEndpoints(health: () => Health): BoundEndpoint[] {
       if (draining) return { error: 'DRAINING', details: reported };
       const ill = unhealthyParts(parts).filter((name) => !excluded.has(name));
       if (ill.length === 0) return { json: { ready: true as const, ...reported } };
-      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not well: ${ill.join(', ')}.`, details: reported };
+      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not ready: ${ill.join(', ')}.`, details: reported };
     }),
   ];
 }

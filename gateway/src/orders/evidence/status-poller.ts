@@ -64,7 +64,7 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     for (const tracked of orders.tracked().values()) {
       const everyMs = tracked.order.state === 'confirmed' ? pollConfirmedEveryMs : pollEveryMs;
       const askedMs = lastAskedOrNever(tracked);
-      if (nowMs - askedMs >= everyMs || tracked.hintedAtMs > askedMs) found.push(tracked);
+      if (nowMs - askedMs >= everyMs || tracked.seenAtMs > askedMs) found.push(tracked);
     }
     if (found.length <= maxStatuses) return found;
     // The longest unasked come first, so that every order gets its turn even if there are many or the node fails for some.

@@ -51,7 +51,7 @@ export interface TrackedOrder {
   /** By node; null if the node has reported nothing. */
   readonly views: (NodeView | null)[];
   /** When our own stream last showed it, on the steady clock. That is no evidence; it only makes the poller ask at once. */
-  hintedAtMs: number;
+  seenAtMs: number;
   reading: LandedReading | null;
 }
 

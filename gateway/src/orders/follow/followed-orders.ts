@@ -77,7 +77,7 @@ export class FollowedOrders {
       lastValidBlockHeight: order.lastValidBlockHeight,
       sinceMs: this.#clock.steadyMs(),
       views: Array.from({ length: this.#nodes }, () => null),
-      hintedAtMs: -Infinity,
+      seenAtMs: -Infinity,
       reading: null,
       sending: false,
       isTakenUp,

@@ -166,7 +166,7 @@ export class Follower {
 
   /** Our own stream shows the transaction in a block, so the nodes are asked at once. It is no evidence, because one endpoint may have invented it. */
   seen(signature: string): void {
-    for (const followed of this.#followed.ofSignature(signature)) followed.hintedAtMs = this.#clock.steadyMs();
+    for (const followed of this.#followed.ofSignature(signature)) followed.seenAtMs = this.#clock.steadyMs();
   }
 
   /**

@@ -47,7 +47,7 @@ const nextStates: Readonly<Record<OrderState, readonly OrderState[]>> = {
 };
 
 /** Whether an order may change from the state `from` to the state `to`. */
-export function mayFollow(from: OrderState, to: OrderState): boolean {
+export function mayBecome(from: OrderState, to: OrderState): boolean {
   return nextStates[from].includes(to);
 }
 
@@ -55,7 +55,7 @@ export function mayFollow(from: OrderState, to: OrderState): boolean {
  * Whether an order may be inserted in this state. An order is inserted with its message, just before the first byte is sent. A paper order
  * is inserted already filled.
  */
-export function mayBegin({ kind, state, signature }: Pick<OrderProgress, 'kind' | 'state' | 'signature'>): boolean {
+export function mayInsert({ kind, state, signature }: Pick<OrderProgress, 'kind' | 'state' | 'signature'>): boolean {
   return kind === 'paper' ? state === 'finalized' : state === 'submitted' && signature !== null;
 }
 
@@ -89,7 +89,7 @@ function judgeLanded(order: OrderProgress, { commitment, error, fill }: Extract<
   // On another fork the same transaction may have another result, so only a confirmed result ends an order.
   const next: OrderState = error !== null && commitment !== 'processed' ? 'failed' : commitment;
   const more: OrderChange = next === 'failed' && error !== null ? { error, ...read } : read;
-  if (mayFollow(state, next)) return change({ state: next, ...more });
+  if (mayBecome(state, next)) return change({ state: next, ...more });
   // The state is known already. The evidence matters only if it adds the fill.
   return next === state && fill !== null && order.fill === null ? change(read) : nothing;
 }

@@ -58,7 +58,7 @@ export function createSendSigned(parts: SendSignedParts): SendSigned {
   return async (owner, { wire, skipSimulation }, use) => {
     const startedMs = performance.now();
     const transaction = decodeTransaction(wire);
-    if (transaction.kind === 'malformed') return wrongFields({ transaction: `is no transaction: ${transaction.reason}` });
+    if (transaction.kind === 'malformed') return wrongFields({ transaction: `is not a transaction: ${transaction.reason}` });
     if (advancesNonce(transaction)) return wrongFields({ transaction: 'has a durable nonce, so its expiry is unknown' });
     const fault = signatureFault(transaction);
     if (fault !== null) return wrongFields({ transaction: fault });

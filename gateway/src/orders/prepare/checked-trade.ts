@@ -1,7 +1,7 @@
 import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteRefusal } from '../../quote/quoted.ts';
-import { prepareTrade, prepareVouched, type PreparedTrade, type PrepareParts } from './prepare.ts';
+import { prepareTrade, prepareAgreed, type PreparedTrade, type PrepareParts } from './prepare.ts';
 import { unavailable } from './price-order.ts';
 import type { TradeRequest } from './request.ts';
 import type { Simulator } from '../simulate/simulator.ts';
@@ -78,7 +78,7 @@ async function checkedBySimulation(request: TradeRequest, parts: CheckParts, isL
 }
 
 async function checkedOnly(request: TradeRequest, parts: PrepareParts): Promise<CheckedTrade | QuoteRefusal> {
-  const prepared = await prepareVouched(request, parts);
+  const prepared = await prepareAgreed(request, parts);
   if ('error' in prepared) return prepared;
   const { quoteMs, buildMs } = prepared;
   return checkTrade(prepared) ?? { prepared, simulation: null, timing: { quoteMs, buildMs } };

@@ -46,7 +46,7 @@ export interface PrepareParts extends PriceParts {
 }
 
 /** Quotes on state that two endpoints report, because no simulation will confirm it. Rejects with an `RpcError`. */
-export async function prepareVouched(request: TradeRequest, parts: PrepareParts): Promise<PreparedTrade | QuoteRefusal> {
+export async function prepareAgreed(request: TradeRequest, parts: PrepareParts): Promise<PreparedTrade | QuoteRefusal> {
   const prepared = await prepareTrade(request, parts);
   if ('error' in prepared || prepared.soleSources === 0) return prepared;
   const again = await prepareTrade(request, parts, true);

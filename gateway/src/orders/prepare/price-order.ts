@@ -83,7 +83,7 @@ function partFault({ order: { amount } }: TradeRequest, wallet: WalletRead, ownS
 function priceAt(request: TradeRequest, inputs: TradeInputs): PricedOrder | QuoteRefusal {
   const { market, baseAccount } = inputs;
   const quoted = quoteOn(request.order, market, baseAccount?.amount ?? 0n);
-  if ('error' in quoted) return soldBeyond(request, inputs, quoted) ?? quoted;
+  if ('error' in quoted) return balanceRefusal(request, inputs, quoted) ?? quoted;
   const bounds = boundsOf(request, quoted);
   return 'error' in bounds ? bounds : { inputs, quoted, bounds };
 }
@@ -142,7 +142,7 @@ function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOu
 }
 
 /** For a sale of more than the pool can trade and the wallet holds, the missing balance is reported. */
-function soldBeyond(
+function balanceRefusal(
   { order: { side, amount } }: TradeRequest,
   { market: { result }, baseAccount }: TradeInputs,
   { details }: QuoteRefusal,

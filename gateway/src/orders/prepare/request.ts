@@ -49,7 +49,7 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
   if (venues.some(({ name, quoting, signing }) => name === pool && quoting !== null && signing === null)) {
     fields['pool'] = `\`${pool}\` is quoted, but no orders are sent to it`;
   }
-  if (!isAddress(publicKey)) fields['publicKey'] = 'is no address';
+  if (!isAddress(publicKey)) fields['publicKey'] = 'is not an address';
   const fee = priorityFee === undefined ? null : rawAmount(priorityFee, solDecimals);
   if (fee?.ok === false) fields['priorityFee'] = fee.fault;
   const bound = (name: 'maxIn' | 'minOut'): bigint | null => {

@@ -4,7 +4,7 @@ import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
-import { conclude, noAnswers, patienceOf, Witnesses } from './witnesses.ts';
+import { conclude, noAnswers, waitMsOf, Witnesses } from './witnesses.ts';
 
 /** Time for one simulation, over all endpoints. */
 const withinMs = 2_000;
@@ -51,7 +51,7 @@ interface Attempt {
   isBehind: boolean;
 }
 
-export const noneAsked = (): Record<SimulatorCounter, number> => ({
+export const noSimulations = (): Record<SimulatorCounter, number> => ({
   passed: 0,
   failed: 0,
   deviates: 0,
@@ -72,7 +72,7 @@ export const noneAsked = (): Record<SimulatorCounter, number> => ({
  * reached: each failed now, or is silent and failed in its last call.
  */
 export function createSimulator({ nodes, newestSlot, isAway, log, signal }: SimulatorOptions): Simulator {
-  const counters = noneAsked();
+  const counters = noSimulations();
   const witnesses = new Witnesses(nodes.length, counters, log);
   let running = 0;
 
@@ -114,7 +114,7 @@ export function createSimulator({ nodes, newestSlot, isAway, log, signal }: Simu
           ask(index, attempt).then((answer) => ({ index, answer })),
         );
       }
-      const first = await firstOf(asking.values(), asked < line.length ? hedgeAfterMs : patienceOf(answers, mayAskAvoided()));
+      const first = await firstOf(asking.values(), asked < line.length ? hedgeAfterMs : waitMsOf(answers, mayAskAvoided()));
       if (first !== null) {
         asking.delete(first.index);
         const outcome = witnesses.weigh(first.index, first.answer, attempt.request, answers);

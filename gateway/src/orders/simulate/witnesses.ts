@@ -32,7 +32,7 @@ export const noAnswers = (): Answers => ({
   against: [],
   unverified: null,
   fallback: null,
-  reason: 'no endpoint is set',
+  reason: 'no endpoint is configured',
   isUnreached: true,
 });
 
@@ -109,7 +109,7 @@ export class Witnesses {
 }
 
 /** How long to wait for an answer when all have been asked; null: until the deadline. */
-export function patienceOf({ isUnreached }: Answers, mayAskMore: boolean): number | null {
+export function waitMsOf({ isUnreached }: Answers, mayAskMore: boolean): number | null {
   if (!isUnreached) return othersWithinMs;
   return mayAskMore ? signWithinMs : null;
 }

@@ -53,7 +53,7 @@ export interface DecisionEntry {
   readonly order: string;
   /** Null: not an unlocked wallet. */
   readonly wallet: string | null;
-  /** The coin that is traded; null where the message is no trade. Logs of earlier versions do not have it. */
+  /** The coin that is traded; null if the message is not a trade. Logs of earlier versions do not have it. */
   readonly mint?: string | null;
   /** SHA-256 of the message, hexadecimal digits. */
   readonly message: string;

@@ -27,7 +27,7 @@ export interface SiblingsOptions {
 /**
  * Follows the logs of all other slots. A signing process first writes its own line and then reads the others. So of two processes that
  * sign at the same moment, at least one sees the other's line. The lock file of a slot is created before its log, and the lowest free
- * slot is used, so a new process is found by checking for the next lock file only. Logs that are there at the start count in any case: lock
+ * slot is used, so a new process is found by checking for the next lock file only. Logs that exist at the start always count, because lock
  * files may have been removed, or left out of a backup.
  */
 export function followSiblings(options: SiblingsOptions): Siblings {

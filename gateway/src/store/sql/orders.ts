@@ -1,4 +1,4 @@
-import { mayBegin, mayFollow } from '../../orders/model/life.ts';
+import { mayInsert, mayBecome } from '../../orders/model/life.ts';
 import { endStates, type OpenOrder, type StoredOrder } from '../../orders/model/order.ts';
 import {
   idempotencyRetentionMs,
@@ -97,7 +97,7 @@ async function lookUp(sql: Sql, owner: string, use: IdempotencyUse, nowMs: numbe
 class InsertConflict extends Error {}
 
 async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
-  if (!mayBegin(order)) throw new RangeError(`no order of kind ${order.kind} begins as ${order.state}`);
+  if (!mayInsert(order)) throw new RangeError(`an order of kind ${order.kind} cannot be inserted in the state ${order.state}`);
   const owner = ownerOf(order);
   const { idempotency } = with_;
   const lockKey = idempotency === null ? order.id : JSON.stringify([owner, idempotency.endpoint, idempotency.key]);
@@ -225,7 +225,7 @@ function namesOf(parts: Readonly<Record<string, unknown>>): readonly string[] {
 /** Throws RangeError if the change of state is not allowed. */
 function changedOrder(before: OpenOrder, change: OrderChange, atMs: number): OpenOrder {
   const { state } = change;
-  if (state !== undefined && !mayFollow(before.state, state)) {
+  if (state !== undefined && !mayBecome(before.state, state)) {
     throw new RangeError(`order ${before.id} cannot go from ${before.state} to ${state}`);
   }
   return { ...before, ...change, updatedAtMs: Math.max(atMs, before.updatedAtMs), version: before.version + 1 };

@@ -163,7 +163,7 @@ function createTurns(): Turns {
         throw faultOf(error);
       })
       .finally(() => waiting--);
-    // The caller gets the error through `turn`. The next call runs all the same.
+    // The caller gets the error through `turn`. The next call runs anyway.
     last = turn.catch(() => undefined);
     return turn;
   };

@@ -14,7 +14,7 @@ export function missingBatch({ name, batch }: Plan): MissingFeature | null {
     : { message: `The plan ${name} does not include batches. Connect without \`batch=1\`.`, details: { plan: name, feature: 'batch' } };
 }
 
-/** Null if the plan includes the channel. `all`: the whole channel, where it can also be followed by keys. */
+/** Null if the plan includes the channel. `all`: the whole channel, if it can also be followed by keys. */
 export function missingChannel({ name, withoutChannels, allTrades }: Plan, channel: Channel, all: boolean): MissingFeature | null {
   if (withoutChannels.includes(channel)) {
     return { message: `The plan ${name} does not include the channel ${channel}.`, details: { plan: name, feature: channel } };

@@ -50,7 +50,7 @@ const needsKey =
   'This gateway needs an API key: connect to /api/data?api-key=YOUR_KEY, or with the header `Authorization: Bearer YOUR_KEY`.';
 
 const authFirst = 'The handshake had no key, so the first message must be {"op":"auth","key":"…"}.';
-/** A refused message counts one more time for each so many of its bytes. */
+/** A refused message counts once more for each this many bytes of it. */
 const refusalBytes = 4 * 1024;
 
 /** An `error` reply. The table of errors describes `details`. */

@@ -1,6 +1,6 @@
 /**
- * A budget of work: a burst, then so much a second. A command is accepted while anything is left, and may take the budget below zero,
- * so its cost need not be known before it is carried out.
+ * A budget of work: a burst, then a constant amount each second. A command is accepted while the budget is above zero, and may take it below zero,
+ * so its cost need not be known in advance.
  */
 export class WorkBudget {
   #left: number;

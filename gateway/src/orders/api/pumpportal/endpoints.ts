@@ -13,7 +13,7 @@ import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { refusalOf } from '../../place/admission.ts';
 import type { PlaceOrder } from '../../place/place-order.ts';
 import { unsignedWire, type CheckParts } from '../../prepare/checked-trade.ts';
-import { prepareVouched } from '../../prepare/prepare.ts';
+import { prepareAgreed } from '../../prepare/prepare.ts';
 import type { TradeRequest } from '../../prepare/request.ts';
 import { buildUnsigned } from '../../prepare/unsigned.ts';
 import { answerOf } from '../answer.ts';
@@ -83,12 +83,12 @@ async function bundle(bodies: readonly PumpPortalBody[], parts: PumpPortalParts)
     requests.push(request);
   }
   const lamports = requests[0]?.priorityFeeLamports ?? null;
-  if (lamports === null) return wrongFields({ '0.priorityFee': 'is required: that of the first order is the tip of the bundle' });
+  if (lamports === null) return wrongFields({ '0.priorityFee': 'is required: the fee of the first order is the tip of the bundle' });
   const to = jitoTipAccounts[Math.floor(Math.random() * jitoTipAccounts.length)]!;
   const json: string[] = [];
   for (const [index, request] of requests.entries()) {
     const tipped = index === 0 && lamports > 0n ? { tip: { to, lamports } } : {};
-    const prepared = await prepareVouched({ ...request, priorityFeeLamports: 0n, ...tipped }, parts);
+    const prepared = await prepareAgreed({ ...request, priorityFeeLamports: 0n, ...tipped }, parts);
     if ('error' in prepared) return ofOrder(index, prepared);
     json.push(encodeBase58(unsignedWire(prepared)));
   }

@@ -28,10 +28,10 @@ const lamportsOfSol = 10n ** BigInt(solDecimals);
 export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue[]): PumpPortalOrder | QuoteRefusal {
   const { action: side, publicKey = null, mint } = body;
   if (side !== 'buy' && side !== 'sell') {
-    return wrongFields({ action: `\`${side}\` is not done here; \`buy\` and \`sell\` are` });
+    return wrongFields({ action: `\`${side}\` is not supported; \`buy\` and \`sell\` are` });
   }
   const fields: Fields = {};
-  if (publicKey !== null && !isAddress(publicKey)) fields['publicKey'] = 'is no address';
+  if (publicKey !== null && !isAddress(publicKey)) fields['publicKey'] = 'is not an address';
   if (mint === undefined) fields['mint'] = 'is required';
   const amount = readAmount(side, body, fields);
   const slippageBps = readDecimal(
@@ -84,8 +84,7 @@ function readAmount(side: 'buy' | 'sell', { amount, denominatedInSol }: PumpPort
   }
   const lamports = rawOfText(text, solDecimals);
   if (lamports === null) return fault('amount', side === 'buy' ? 'must be a number above 0' : 'must be a number above 0, or a percentage');
-  if (denominatedInSol === undefined)
-    return fault('denominatedInSol', 'is required: `true` where `amount` is SOL, `false` where it is tokens');
+  if (denominatedInSol === undefined) return fault('denominatedInSol', 'is required: `true` if `amount` is SOL, `false` if it is tokens');
   const isSol = isTrue(denominatedInSol);
   if (isSol && side === 'buy' && lamports > BigInt(pumpPortalLimits.maxSol) * lamportsOfSol) {
     return fault('amount', `must be at most ${pumpPortalLimits.maxSol} SOL`);
@@ -111,6 +110,6 @@ function readPool(name: string | undefined, venues: readonly Venue[], fields: Fi
   const venue = traded.find((one) => one.name === name);
   if (venue !== undefined) return venue.name;
   const names = ['auto', ...traded.map((one) => one.name)].map((one) => `\`${one}\``);
-  fields['pool'] = `\`${name}\` is not traded here; ${names.join(', ')} are`;
+  fields['pool'] = `\`${name}\` is not supported; ${names.join(', ')} are`;
   return null;
 }
