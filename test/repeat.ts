@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * `pnpm test:repeat <runs> <at once> <folder> <vitest arguments…>`: runs the same suites again and again, several at once, so that races show.
- * The folder has the output of each run. Exit code 1 if a run failed.
+ * `pnpm test:repeat <runs> <at once> <folder> <vitest arguments…>`: runs the same suites again and again, several at once, so that races
+ * appear. The folder gets the output of each run. Exit code 1 if a run failed.
  */
 const testFolder = dirname(fileURLToPath(import.meta.url));
 const usage = 'Usage: test:repeat <runs> <at once> <folder for the output> <vitest arguments…>';

@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { houseChecks } from './house/checks.ts';
 import { installMissing } from './support/install.ts';
 
-/** `pnpm test`: installs what is missing, the house checks, every suite. `pnpm test <filter>`: the suites of that name. `pnpm check`: the house checks. */
+/**
+ * `pnpm test`: installs what is missing, runs the house checks and every suite. `pnpm test <filter>`: runs the suites with that name. `pnpm
+ * check`: runs the house checks.
+ */
 const testFolder = dirname(fileURLToPath(import.meta.url));
 const root = dirname(testFolder);
 const suiteTimeoutMs = 60 * 60_000;
@@ -61,13 +64,13 @@ function runVitest(args: readonly string[]): Promise<number> {
   });
 }
 
-/** A file that could not be loaded, or an error outside every test, is one failure more. */
+/** A file that could not be loaded, or an error outside every test, counts as one more failure. */
 function readReport(file: string, exitCode: number): Count {
   let report: VitestReport;
   try {
     report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
   } catch (error) {
-    console.log(`The suites gave no report: ${String(error)}`);
+    console.log(`The suites wrote no report: ${String(error)}`);
     return { passed: 0, failed: 1, skipped: 0 };
   }
   const broken = report.testResults.filter(

@@ -15,7 +15,7 @@ export interface ShownKey {
   readonly key: string;
 }
 
-/** What the dashboard's page does, without a browser: it keeps the cookie and the CSRF token, and sends an origin. */
+/** What the dashboard's page does, without a browser: it stores the cookie and the CSRF token, and sends an origin. */
 export class DashboardClient {
   readonly url: string;
   cookie: string | null = null;
@@ -29,7 +29,7 @@ export class DashboardClient {
     return this.#read(await fetch(`${this.url}/dashboard/${path}`, { headers: { ...this.#cookieHeader(), ...headers } }));
   }
 
-  /** A header that is empty here is left out. */
+  /** A header that is empty here is omitted. */
   async post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     const all: Record<string, string> = {
       'content-type': 'application/json',
@@ -84,7 +84,7 @@ export class DashboardClient {
   }
 }
 
-/** What a wallet gives back: the text of a message and its signature. */
+/** What a wallet returns: the text of a message and its signature. */
 export function signed(
   wallet: Keypair,
   message: SignInMessage | string,

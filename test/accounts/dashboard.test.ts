@@ -119,7 +119,7 @@ describe('signing in with a wallet', () => {
     ['for another page of this host', { uri: 'http://127.0.0.1:1' }],
     ['with another statement', { statement: 'Give everything away.' }],
     ['without a statement', { statement: undefined }],
-    ['with a nonce that was made up', { nonce: randomBytes(32).toString('hex') }],
+    ['with an invented nonce', { nonce: randomBytes(32).toString('hex') }],
     ['without a nonce', { nonce: undefined }],
     ['without an expiry', { expirationTime: undefined }],
     ['without a time', { issuedAt: undefined }],
@@ -133,7 +133,7 @@ describe('signing in with a wallet', () => {
     ['with resources', { resources: ['https://evil.example'] }],
     ['with a request id', { requestId: 'x' }],
     ['for another wallet', { address: generateKeypair().publicKey }],
-  ])('refuses a message %s, and the nonce stays good', async (_what, change) => {
+  ])('refuses a message %s, and the nonce stays valid', async (_what, change) => {
     const client = await start();
     const wallet = generateKeypair();
     const message = { ...(await client.offer()), address: wallet.publicKey };
@@ -185,7 +185,7 @@ describe('signing in with a wallet', () => {
       expirationTime: new Date(Date.now() + minuteMs).toISOString(),
     };
     expectError(await client.post('sign-in', signed(wallet, message)), 401, 'UNAUTHENTICATED');
-    // The age of the nonce is counted from when we issued it, whatever the message says.
+    // The age of the nonce is counted from when we issued it, whatever time the message contains.
     expectError(await client.post('sign-in', signed(wallet, late)), 401, 'UNAUTHENTICATED');
   });
 
@@ -310,7 +310,7 @@ describe('a session', () => {
     expect((await old.readMe()).body['account']).toBeNull();
   });
 
-  it('is over after signing out', async () => {
+  it('ends when the holder signs out', async () => {
     const client = await start();
     await client.signIn();
     const cookie = client.cookie!;
@@ -397,7 +397,7 @@ describe('requests that change something', () => {
   });
 
   it.each([...changes, ['sign-in/nonce', {}], ['sign-in', {}], ['sign-in/link', { token: 'x' }]] as const)(
-    'come from our own page alone: %s',
+    'must come from our own page: %s',
     async (path, body) => {
       const client = await start({ corsOrigins: ['*'] });
       await client.signIn();

@@ -54,7 +54,7 @@ describe('the origins of the dashboard', () => {
     ['192.0.2.7', null],
     ['192.0.2.7', 'http://192.0.2.7:8080'],
     ['127.0.0.1', 'http://sluice.example'],
-  ])('are none for %s with PUBLIC_URL %s, and it is said why', (host, publicUrl) => {
+  ])('are none for %s with PUBLIC_URL %s, with a reason', (host, publicUrl) => {
     const found = publicOrigins({ host, tls: null, publicUrl }, 8080);
     expect(found).toMatchObject({ ok: false, why: expect.stringContaining('PUBLIC_URL') });
   });
@@ -77,13 +77,13 @@ describe('the session cookie', () => {
 
   it.each([
     ['none', undefined],
-    ['of the name without its guard', `sluice_session=${token}`],
+    ['of the name without its prefix', `sluice_session=${token}`],
     ['twice', `__Host-sluice_session=${token}; __Host-sluice_session=${newToken()}`],
     ['cut short', `__Host-sluice_session=${token.slice(1)}`],
-    ['with something behind it', `__Host-sluice_session=${token}0`],
+    ['with something after it', `__Host-sluice_session=${token}0`],
     ['in other letters', `__Host-sluice_session=${'G'.repeat(64)}`],
-    ['in a header beyond all bounds', `${'a=b; '.repeat(2000)}__Host-sluice_session=${token}`],
-  ])('is not taken: %s', (_what, header) => {
+    ['in a header that is far too long', `${'a=b; '.repeat(2000)}__Host-sluice_session=${token}`],
+  ])('is not accepted: %s', (_what, header) => {
     expect(sessionTokenOf(header, true)).toBeNull();
   });
 });

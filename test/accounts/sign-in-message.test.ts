@@ -51,7 +51,7 @@ describe('the text that a wallet signs', () => {
 
   const text = signInText(full);
   it.each([
-    ['a line in front', `\n${text}`],
+    ['a line before it', `\n${text}`],
     ['a line break at the end', `${text}\n`],
     ['Windows line breaks', text.replaceAll('\n', '\r\n')],
     ['a second nonce', text.replace('Nonce: a1B2c3D4e5', 'Nonce: a1B2c3D4e5\nNonce: ffffffff')],
@@ -60,7 +60,7 @@ describe('the text that a wallet signs', () => {
     ['a short nonce', text.replace('a1B2c3D4e5', 'a1B2c3')],
     ['a nonce with other characters', text.replace('a1B2c3D4e5', 'a1B2-c3D4e5')],
     ['a time without a zone', text.replace('05.678Z\nExp', '05.678\nExp')],
-    ['a day that is none', text.replace('2026-01-02T03:09', '2026-13-02T03:09')],
+    ['an impossible day', text.replace('2026-01-02T03:09', '2026-13-02T03:09')],
     ['an unknown line', text.replace('Request ID: one', 'Amount: 5 SOL')],
     ['no line break before the fields', text.replace('dashboard.\n\nURI', 'dashboard.\nURI')],
     ['a statement over two lines', text.replace('Sign in to', 'Sign in\nto')],
@@ -69,7 +69,7 @@ describe('the text that a wallet signs', () => {
     ['a domain with a user', text.replace('sluice.example:8443 wants', 'sluice.example@evil.example wants')],
     ['an address with a letter that base58 lacks', text.replace(address, address.replace('D', '0'))],
     ['no address', text.replace(`${address}\n`, '')],
-    ['more than is looked at', text.replace('Sign in to', 'Sign in '.repeat(300))],
+    ['more than is read', text.replace('Sign in to', 'Sign in '.repeat(300))],
     ['nothing', ''],
   ])('is refused with %s', (_what, hostile) => {
     expect(parseSignInText(hostile)).toBeNull();

@@ -36,19 +36,19 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 }, testTimeoutMs);
 
-describe('the dashboard while PostgreSQL is away', () => {
+describe('the dashboard while PostgreSQL is unavailable', () => {
   it('continues after an interruption, also for calls that wait for the store', { timeout: testTimeoutMs }, async () => {
     const db = await openPostgres(await postgres.newDatabase());
     const underWay = (requested: number): Promise<unknown> =>
       until(
-        'the calls to be under way',
-        // And the connection that asks.
+        'the calls to be running',
+        // Including the connection that asks.
         async () => (await db.all("SELECT 1 AS one FROM pg_stat_activity WHERE state = 'active'")).length > requested,
         testTimeoutMs / 2,
       );
     const calls = [db.get('SELECT pg_sleep(60)'), db.transaction('accounts', (sql) => sql.get('SELECT pg_sleep(60)'))];
     await underWay(2);
-    // Behind the lock of the other one.
+    // It waits for the lock of the other one.
     calls.push(db.transaction('accounts', (sql) => sql.get('SELECT 1 AS one')));
     const outcomes = Promise.allSettled(calls);
     await underWay(3);
@@ -59,30 +59,26 @@ describe('the dashboard while PostgreSQL is away', () => {
     await db.close();
   });
 
-  it(
-    'says that it is, without a fault of its own, and goes on with the same session when it is back',
-    { timeout: testTimeoutMs },
-    async () => {
-      const client = new DashboardClient(gateway.url);
-      expect((await client.post('sign-in/link', { token: await linkToken(store, 'operator') })).status).toBe(200);
-      await client.readMe();
-      await postgres.kill();
+  it('reports that, without a fault of its own, and continues with the same session afterwards', { timeout: testTimeoutMs }, async () => {
+    const client = new DashboardClient(gateway.url);
+    expect((await client.post('sign-in/link', { token: await linkToken(store, 'operator') })).status).toBe(200);
+    await client.readMe();
+    await postgres.kill();
 
-      const answers = [
-        await client.get('me'),
-        await client.get('keys'),
-        await client.post('keys', { scopes: ['read'] }),
-        await client.post('sign-in/link', { token: 'f'.repeat(64) }),
-      ];
-      for (const { status, body, headers } of answers) {
-        expect(status).toBe(503);
-        expect(body).toMatchObject({ error: { code: 'UPSTREAM_UNAVAILABLE', retryable: true } });
-        expect(headers.get('retry-after')).toBe('1');
-      }
+    const answers = [
+      await client.get('me'),
+      await client.get('keys'),
+      await client.post('keys', { scopes: ['read'] }),
+      await client.post('sign-in/link', { token: 'f'.repeat(64) }),
+    ];
+    for (const { status, body, headers } of answers) {
+      expect(status).toBe(503);
+      expect(body).toMatchObject({ error: { code: 'UPSTREAM_UNAVAILABLE', retryable: true } });
+      expect(headers.get('retry-after')).toBe('1');
+    }
 
-      await postgres.restart();
-      expect((await client.readMe()).body['account']).toMatchObject({ id: 'operator' });
-      expect((await client.post('keys', { scopes: ['read'] })).status).toBe(200);
-    },
-  );
+    await postgres.restart();
+    expect((await client.readMe()).body['account']).toMatchObject({ id: 'operator' });
+    expect((await client.post('keys', { scopes: ['read'] })).status).toBe(200);
+  });
 });

@@ -145,7 +145,7 @@ describe('the authenticator', () => {
     const seconds = (performance.now() - beganAt) / 1000;
     expect(shown).toBeGreaterThan(500);
     expect(version.mock.calls.length).toBeLessThanOrEqual(20 * seconds + 2);
-    // Nobody is refused meanwhile.
+    // No request is refused meanwhile.
     const { key } = await makeKey(elsewhere, request);
     await authenticator.refresh();
     expect(authenticator.authenticate(key)).not.toBeNull();

@@ -32,7 +32,7 @@ describe('ranges of addresses', () => {
     'fe80::1%eth0',
     '010.0.0.1',
     `${'0'.repeat(60)}::1`,
-  ])('are refused where one is %j, and the text is not repeated', (text) => {
+  ])('are refused if one is %j, and the text is not repeated', (text) => {
     const outcome = readIpRanges(['10.0.0.1', text]);
     expect(outcome).toEqual({ ok: false, fault: 'has as range 2 of 2 neither an IP address nor a range like 10.0.0.0/8' });
   });

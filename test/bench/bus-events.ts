@@ -3,17 +3,17 @@ import type { BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 /** Bytes of an event of usual size, in both encodings. */
 const json = Buffer.alloc(1_200, 'a');
 const msgpack = Buffer.alloc(900, 0x80);
-/** Mints and traders in turn, so that topics are neither all the same nor all new. */
+/** Mints and traders in turn, so that topics are neither all equal nor all new. */
 const mints = 10_000;
 const traders = 10_007;
-/** Events that may wait to be stored: what keeps the batches full, far below the queue's bound. */
+/** Events that may wait to be stored: enough for full batches, and far below the queue's bound. */
 const outstanding = 1_000;
 
 export function busEvent(index: number): BusEntry {
   return { topics: ['trades', `trades:${'M'.repeat(38)}${index % mints}`, `trades:@${'T'.repeat(38)}${index % traders}`], json, msgpack };
 }
 
-/** Publishes `count` events, one a call, as fast as they are stored. */
+/** Publishes `count` events, one for each call, as fast as they are stored. */
 export async function publishEvents(publisher: BusPublisher, count: number): Promise<void> {
   let calls: Promise<void>[] = [];
   for (let index = 0; index < count; index += 1) {

@@ -13,7 +13,7 @@ const measuredEvents = 200_000;
 const latencyEvents = 10_000;
 const latencyRate = 2_000;
 
-/** The bus over one Redis on loopback; events of 3 topics, 1,200 bytes of JSON and 900 of MessagePack. */
+/** The bus through one Redis on the loopback; events on 3 topics, with 1,200 bytes of JSON and 900 of MessagePack. */
 export async function run(): Promise<BenchRow[]> {
   const throughput = await withBus(async (bus, url) => [...(await measurePublishing(bus)), ...(await measureFollowing(bus, url))]);
   return [...throughput, await withBus(measureLatency)];
@@ -57,7 +57,7 @@ async function measurePublishing(bus: Bus): Promise<BenchRow[]> {
       figure: `${Math.round(perSecond).toLocaleString('en-US')} events/s`,
       target: '≥ 25,000 events/s',
       pass: perSecond >= 25_000,
-      note: 'one call an event, Redis on the other core',
+      note: 'one call for each event, Redis on the other core',
     },
     {
       name: 'Bus: CPU of the publisher',
@@ -72,15 +72,15 @@ async function measurePublishing(bus: Bus): Promise<BenchRow[]> {
 async function measureFollowing(bus: Bus, url: string): Promise<BenchRow[]> {
   const subscriber = await bus.subscriber();
   let seen = 0;
-  let wanted = 0;
+  let expected = 0;
   let reached: () => void = () => {};
   const count = (): void => {
     seen += 1;
-    if (seen === wanted) reached();
+    if (seen === expected) reached();
   };
   const until = (total: number): Promise<void> =>
     new Promise((resolve) => {
-      wanted = total;
+      expected = total;
       reached = resolve;
     });
   let lost = 0;
@@ -96,10 +96,10 @@ async function measureFollowing(bus: Bus, url: string): Promise<BenchRow[]> {
       figure: `${live.cpuUs.toFixed(2)} µs/event`,
       target: '≤ 10 µs/event',
       pass: live.cpuUs <= 10 && lost === 0,
-      note: `decoded and handed on, ${lost} lost, ${refills} refills; publisher, Redis and subscriber share the machine's cores`,
+      note: `decoded and passed on, ${lost} lost, ${refills} refills; publisher, Redis and subscriber share the machine's cores`,
     },
     {
-      name: 'Bus: history read at the start',
+      name: 'Bus: reading the history at the start',
       figure: `${Math.round((replay.perSecond * replayed) / warmupEvents).toLocaleString('en-US')} events/s`,
       target: '≥ 25,000 events/s',
       pass: (replay.perSecond * replayed) / warmupEvents >= 25_000,
@@ -108,7 +108,7 @@ async function measureFollowing(bus: Bus, url: string): Promise<BenchRow[]> {
   ];
 }
 
-/** Publishes from a process of its own; resolves when `all` has. */
+/** Publishes from another process; resolves when `all` are published. */
 async function publishFromOutside(url: string, count: number, all: Promise<void>): Promise<void> {
   const script = fileURLToPath(new URL('bus-publisher.ts', import.meta.url));
   const child = spawn(process.execPath, ['--import', 'tsx', script, url, String(count)], { stdio: ['ignore', 'ignore', 'inherit'] });

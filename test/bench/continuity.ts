@@ -10,7 +10,7 @@ const warmUpMs = 2_000;
 const measureMs = 8_000;
 const slotMs = 200;
 const evenMs = 2;
-/** What those who stall follow; and one trade for the others in so many. */
+/** The topic that stalled clients follow gets prices; the others get one trade for this many prices. */
 const pricesPerSecond = 1_500;
 const pricesPerTrade = 30;
 
@@ -19,7 +19,7 @@ async function metric({ port }: Server, name: string): Promise<number> {
   return Number(new RegExp(`^\\S*${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
 }
 
-/** 950 who read, and 50 beside them on a busy topic who read too, or don't: what the 950 notice of it. */
+/** 950 clients that read, and 50 on a busy topic that read or stall: what the 950 notice. */
 async function besideStalled({ startGateway }: Stage, stalled: boolean): Promise<{ readonly p99: number; readonly closedMs: number }> {
   const [readers, others] = [950, 50];
   const { server, path, publish, stop: stopServer } = await startGateway();
@@ -44,14 +44,14 @@ async function besideStalled({ startGateway }: Stage, stalled: boolean): Promise
     }, 100);
     const trades = tradesOf(256);
     const price = entryOf(priceEvent(addressOf(1)));
-    // One trade for all in so many events, the prices for the few.
+    // One trade for all clients after this many prices for the few.
     const make = (n: number): BusEntry => (n % pricesPerTrade === 0 ? trades(n / pricesPerTrade) : price);
     await play(warmUpMs, pricesPerSecond, evenMs, publish, make);
     await load.count();
     await play(measureMs, pricesPerSecond, evenMs, publish, make);
     const { latencyMs } = await load.count();
     clearInterval(watching);
-    if (stalled && closedAtMs === 0) throw new Error('who stalled was not closed');
+    if (stalled && closedAtMs === 0) throw new Error('a stalled client was not closed');
     return { p99: percentile(latencyMs, 0.99), closedMs: fullAtMs === 0 ? 0 : closedAtMs - fullAtMs };
   } finally {
     await stop(load.process);
@@ -61,7 +61,7 @@ async function besideStalled({ startGateway }: Stage, stalled: boolean): Promise
 }
 
 async function stalledRow(stage: Stage): Promise<BenchRow> {
-  // Turn by turn, the lower of two each: whatever else the machine does only adds.
+  // In alternate turns; the lower value of two counts, because the rest of the machine can only add time.
   const turns = [];
   for (let turn = 0; turn < 2; turn++)
     turns.push({ reading: await besideStalled(stage, false), stalled: await besideStalled(stage, true) });
@@ -76,11 +76,11 @@ async function stalledRow(stage: Stage): Promise<BenchRow> {
     figure: `closed within ${ms(Math.max(0, stalled.closedMs))} of the limit; others' p99 ${ms(stalled.p99)} against ${ms(reading.p99)}`,
     target: "closed within 2 s of the limit, others' p99 + ≤ 10 %",
     pass: stalled.closedMs <= 2_000 && more <= 0.1,
-    note: `950 on all trades at ${pricesPerSecond / pricesPerTrade} events/s; the 50 on one price at ${pricesPerSecond.toLocaleString('en')} events/s, reading and not, two turns each`,
+    note: `950 on all trades at ${pricesPerSecond / pricesPerTrade} events/s; the 50 on one price at ${pricesPerSecond.toLocaleString('en')} events/s, once reading and once stalled, two turns each`,
   };
 }
 
-/** A gateway is killed under its clients: from the kill to the reply of the other one, `since` honoured. */
+/** A gateway is killed: the time from the kill to the other gateway's reply, with `since`. */
 async function resumeRow(stage: Stage): Promise<BenchRow> {
   const [count, kills] = [400, 3];
   const faults: string[] = [];
@@ -152,7 +152,7 @@ async function resumeRow(stage: Stage): Promise<BenchRow> {
   };
 }
 
-/** What clients notice of gateways that die, and of others that don't read. */
+/** What clients notice when a gateway dies, and when other clients do not read. */
 export function run(): Promise<BenchRow[]> {
   return onStage(async (stage) => [await resumeRow(stage), await stalledRow(stage)]);
 }

@@ -12,17 +12,17 @@ import { PublicKey } from '@solana/web3.js';
 import type { BenchRow } from './row.ts';
 import { decodeEvent } from '../support/decoded.ts';
 
-/** Distinct mints and distinct traders, so that no cache of either can help. */
+/** Distinct mints and traders, so that no cache of either decoder can help. */
 const distinct = 10_000;
 const rounds = 9;
 const targetFactor = 5;
 
-/** 32 bytes that depend on a label and a number only: the same input in every run. */
+/** 32 bytes that depend only on a label and a number: the same input in every run. */
 function keyOf(label: string, index: number): Uint8Array {
   return createHash('sha256').update(`${label}:${index}`).digest();
 }
 
-/** One TradeEvent in the layout of 2026-10 (`buy`, 374 bytes and the 8 unknown ones behind), as base64. */
+/** One TradeEvent in the layout of 2026-10 (`buy`: 374 bytes, then 8 unknown ones), as base64. */
 function tradeEvent(index: number): string {
   const data = Buffer.alloc(382);
   data.set(eventDiscriminators.trade, 0);
@@ -46,14 +46,14 @@ function tradeEvent(index: number): string {
   data.write('buy', 262);
   data.writeBigUInt64LE(5000n, 282);
   data.writeBigUInt64LE(46_914n, 290);
-  // no shareholders at 298; quote mint, the zero key, at 302
+  // no shareholders at 298; the quote mint at 302 is the zero key
   data.writeBigUInt64LE(9_876_542n + BigInt(index), 334);
   data.writeBigUInt64LE(44_626_284_175n, 342);
   data.writeBigUInt64LE(14_626_284_175n, 350);
   return data.toString('base64');
 }
 
-/** The log of a buy through a router: 41 lines, as the chain has them. */
+/** The log of a buy through a router: 41 lines, as on the chain. */
 function buyLog(event: string): string[] {
   const router = encodeBase58(keyOf('router', 0));
   const token = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
@@ -89,7 +89,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
-/** Median microseconds a call over interleaved rounds, so that a slow moment of the machine hits all alike. */
+/** Median microseconds for one call, over interleaved rounds, so that a slow moment of the machine affects all equally. */
 function measure(cases: readonly (() => number)[]): number[] {
   const times = cases.map((): number[] => []);
   for (const warmUp of cases) warmUp();
@@ -108,7 +108,7 @@ function anchorCoder(): BorshCoder {
   return new BorshCoder(JSON.parse(readFileSync(new URL('../src/idl/pump.json', `file://${sdk}`), 'utf8')) as Idl);
 }
 
-/** Fails loudly where the two decoders do not say the same: a fast wrong answer is no figure. */
+/** Fails if the two decoders disagree: the speed of a wrong result means nothing. */
 function assertSame(texts: readonly string[], coder: BorshEventCoder): void {
   for (const text of texts.slice(0, 200)) {
     const ours = decodeEvent(pump, Buffer.from(text, 'base64'));
@@ -124,12 +124,14 @@ function assertSame(texts: readonly string[], coder: BorshEventCoder): void {
   }
 }
 
-/** Addresses derived a round: each costs two hashes and two curve checks on average, with web3.js a third of a millisecond. */
+/**
+ * Addresses derived in a round. Each costs two hashes and two curve checks on average; with web3.js this takes a third of a millisecond.
+ */
 const derivedARound = 300;
-/** Logs a round of anchor's parser, which takes most of a second for all. */
+/** Logs in a round of anchor's parser, which takes most of a second for all. */
 const parsedARound = 1_000;
 
-/** One figure of ours beside the reference's in the same rounds. */
+/** One of our figures next to the reference's in the same rounds. */
 function row(name: string, oursUs: number, theirsUs: number, reference: string, target: number, note?: string): BenchRow {
   const factor = theirsUs / oursUs;
   return {
@@ -147,13 +149,13 @@ interface Inputs {
   readonly keys: readonly Uint8Array[];
 }
 
-/** The measured loops, ours and the reference's in pairs; each gives back how many calls it made. */
+/** The measured loops, ours and the reference's in pairs; each returns how many calls it made. */
 function batches({ texts, logs, keys }: Inputs, coder: BorshCoder): (() => number)[] {
   const parser = new EventParser(new PublicKey(programId), coder);
   const seed = Buffer.from('bonding-curve');
   const program = new PublicKey(programId);
   let done = 0;
-  // As ingest decodes: one context for all events.
+  // As in ingest: one context for all events.
   const context = { data: new Uint8Array(0) as Uint8Array, text: null, instruction: () => null, feePayer: null, tokenBalances: null };
   const onEvent = (): void => void done++;
   const decode = (data: Uint8Array): void => {
@@ -204,10 +206,10 @@ function batches({ texts, logs, keys }: Inputs, coder: BorshCoder): (() => numbe
   ];
 }
 
-/** Decoding on one core, each beside the library that would otherwise do it. */
+/** Decoding on one core, each next to the library that would otherwise do it. */
 export function run(): Promise<BenchRow[]> {
   const texts = Array.from({ length: distinct }, (_, index) => tradeEvent(index));
-  // Through JSON, as notifications come: concatenated strings are slower to read than parsed ones.
+  // Through JSON, as in notifications: concatenated strings are slower to read than parsed ones.
   const logs = texts.map((text) => JSON.parse(JSON.stringify(buyLog(text))) as string[]);
   const keys = Array.from({ length: distinct }, (_, index) => keyOf('mint', index));
   const coder = anchorCoder();

@@ -13,7 +13,7 @@ import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 import type { BenchRow } from './row.ts';
 import { leaveServerCore, startServer, stop } from './stream-rig.ts';
 
-/** More than one key may have. */
+/** More than one key may open. */
 const sockets = 12_000;
 const keys = 2;
 const opensAtOnce = 100;
@@ -23,14 +23,14 @@ const handOffWithinMs = 20_000;
 const exitWithinMs = 30_000;
 
 const code = errorTable.DRAINING.closeCode!;
-/** A close frame with its code; nothing else that the server sends holds these bytes. */
+/** A close frame with its code. Nothing else that the server sends contains these bytes. */
 const closeFrame = Buffer.from([code >> 8, code & 0xff]);
 /** A text frame whose mask is zero. */
 const subscribe = '{"id":1,"op":"subscribe","channel":"trades"}';
 const command = Buffer.concat([Buffer.from([0x81, 0x80 | subscribe.length, 0, 0, 0, 0]), Buffer.from(subscribe)]);
 
 interface Ends {
-  /** Sockets that were closed with the code, and otherwise. */
+  /** How many sockets were closed with the code, and how many in another way. */
   handedOff: number;
   lost: number;
   lastAtMs: number;
@@ -65,7 +65,7 @@ function open(port: number, key: string, ends: Ends): Promise<Socket> {
   });
 }
 
-/** SIGTERM to a gateway with many sockets that follow a stream that goes on. */
+/** SIGTERM to a gateway with many sockets that follow an active stream. */
 export async function run(): Promise<readonly BenchRow[]> {
   leaveServerCore();
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-drain-'));

@@ -5,13 +5,13 @@ export interface Cost {
   readonly p99Ms: number;
 }
 
-/** Sorts what it is given. */
+/** Sorts the array in place. */
 export function costOf(tookMs: Float64Array): Cost {
   tookMs.sort();
   return { p50Ms: tookMs[Math.floor(tookMs.length * 0.5)]!, p99Ms: tookMs[Math.floor(tookMs.length * 0.99)]! };
 }
 
-/** What the disk takes for a line of the audit log: nothing leaves before. */
+/** How long the disk takes to write a line of the audit log. No signature leaves before that. */
 export function diskCost(file: string): Cost {
   const fd = openSync(file, 'a', 0o600);
   const line = Buffer.alloc(380, 97);

@@ -9,15 +9,15 @@ import { onStage, type Stage, type Subject } from './stream-stage.ts';
 /** Sockets that follow the one topic. */
 const subscribers = 1_000;
 /**
- * Events a second, at random times (Poisson): the server's core stays free for a part of the time. On a core that others
- * keep busy as well, events pile up and both sides send them together: then only bytes are compared.
+ * Events a second, at random times (Poisson). The server's core stays free for a part of the time. If other processes keep the core busy as
+ * well, events wait and both sides send them together: then only bytes are compared.
  */
 const eventsPerSecond = 250;
 const warmUpMs = 2_000;
-/** The subjects take turns of this length, so that whatever else the machine does falls on all alike. */
+/** The servers take turns of this length, so that the rest of the machine affects all equally. */
 const turnMs = 1_500;
 const turns = 12;
-/** What was sent has arrived after this time, or never will. */
+/** After this time everything that was sent has arrived, or it never will. */
 const arrivalMs = 20_000;
 const idleSockets = 9_000;
 /** Gateways whose idle memory is measured, one after the other. */
@@ -52,7 +52,7 @@ async function stopRig({ subject, load }: Rig): Promise<void> {
   await subject.stop();
 }
 
-/** One turn: CPU microseconds of the server for each event that reached a socket; all of them must. */
+/** One turn: CPU microseconds of the server for each event that reached a socket. All events must. */
 async function turn(rig: Rig, durationMs: number): Promise<number> {
   const pid = rig.subject.server.process.pid!;
   const before = cpuUs(pid);
@@ -62,7 +62,7 @@ async function turn(rig: Rig, durationMs: number): Promise<number> {
   return (cpuUs(pid) - before) / delivered;
 }
 
-/** The two forms of the gateway each beside the reference, turn by turn. Two gateways at a time would share one log. */
+/** Both forms of the gateway next to the reference, turn by turn. Two gateways at once would share one log. */
 async function compare(stage: Stage, options: string): Promise<{ own: number[]; reference: number[] }> {
   const rigs = { own: await startRig(await stage.startGateway(), options), reference: await startRig(await stage.startReference(0)) };
   const figures = { own: [] as number[], reference: [] as number[] };
@@ -91,9 +91,9 @@ async function arrived(load: Load, expected: number): Promise<void> {
 }
 
 /**
- * Resident memory that each of many idle, authenticated, subscribed connections adds to a gateway that had none. What it allocates
- * once is in it, but not the young generation of the flags that ship, which grows to 64 MB whoever connects; what the start had freed
- * is used again, which takes from it: of several gateways the highest figure counts.
+ * Resident memory that each of many idle, authenticated, subscribed connections adds to a gateway without connections. It includes what the
+ * gateway allocates once, but not the young generation with the product's flags, which grows to 64 MB in any case. Memory that was freed
+ * after the start is used again and makes the figure lower: of several gateways the highest figure counts.
  */
 async function idleMemory(stage: Stage): Promise<number> {
   const { server, path, stop: stopServer } = await stage.startGateway([]);
@@ -147,7 +147,7 @@ function rowOf(name: string, { own, reference }: { own: readonly number[]; refer
   };
 }
 
-/** CPU of the fan-out beside the smallest program that forwards Redis messages, and memory of idle connections. */
+/** CPU of the fan-out next to the smallest program that forwards Redis messages, and memory of idle connections. */
 export function run(): Promise<BenchRow[]> {
   return onStage(async (stage) => {
     const plain = await compare(stage, '');

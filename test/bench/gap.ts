@@ -27,7 +27,7 @@ const signatureAt = (index: number): string =>
   encodeBase58(Buffer.concat([0, 1].map((half) => createHash('sha256').update(`${half} ${index}`).digest())));
 const slotAt = (index: number): number => firstSlot + Math.floor((index * slots) / listed);
 
-/** Pages of each program as a node sends them, newest first, in the form in which they come over the network; by the signature before them. */
+/** Pages of each program as a node sends them, newest first, in the form in which they arrive; by the signature before them. */
 type Pages = ReadonlyMap<string, ReadonlyMap<string | undefined, string>>;
 
 function pagesOf(signatures: readonly string[]): Pages {
@@ -42,7 +42,7 @@ function pagesOf(signatures: readonly string[]): Pages {
   );
 }
 
-/** An endpoint on which all is confirmed up to the last slot. It tells no places in the block. */
+/** An endpoint on which everything is confirmed up to the last slot. It reports no index in the block. */
 function endpoint(pages: Pages, tip: () => number): Rpc {
   const list = async (program: string, { before }: { readonly before?: string }): Promise<unknown> => {
     await new Promise(setImmediate);
@@ -54,7 +54,7 @@ function endpoint(pages: Pages, tip: () => number): Rpc {
       if (method === 'getSignaturesForAddress') return list(String(params[0]), params[1] as { readonly before?: string });
       if (method === 'getFirstAvailableBlock') return 1;
       if (method === 'getBlocks') return Array.from({ length: slots }, (_, index) => firstSlot + index);
-      throw new Error(`${method} is not answered`);
+      throw new Error(`${method} is not supported`);
     },
   };
 }
@@ -76,7 +76,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
   const ended = new AbortController();
   const bus = createInProcessBus();
   const publisher = new Publisher(bus, silentLog);
-  // Nobody tells the pools' accounts: their events wait.
+  // Nobody reports the pools' accounts, so their events wait.
   const { pipeline } = createHarness({ answer: () => new Promise(() => undefined) });
   for (const [index, signature] of signatures.entries()) {
     const slot = slotAt(index);
@@ -112,7 +112,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
   tip = lastSlot;
   for (let slot = firstSlot; slot <= lastSlot; slot++) continuity.slot(slot, slot - 1);
   continuity.resumed();
-  // A round that was running then may not have seen these slots. The watermark does not pass events that wait.
+  // A round that was running at that time may not have seen these slots. The watermark does not pass waiting events.
   const roundsBefore = continuity.stats.gaps.rounds;
   const longest = await longestTurnMs(() => continuity.stats.gaps.rounds >= roundsBefore + 2);
   ended.abort();
@@ -122,13 +122,13 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
   return longest;
 }
 
-/** What a round of the gap filler, which compares all that nodes list with what was told, keeps the event loop from. */
+/** How long a round of the gap filler blocks the event loop. It compares everything that nodes list with what was published. */
 export async function run(): Promise<BenchRow[]> {
   const signatures = Array.from({ length: listed }, (_, index) => signatureAt(index));
   const pages = pagesOf(signatures);
   const turns: number[] = [];
   for (let turn = 0; turn < rounds; turn++) turns.push(await round(signatures, pages));
-  // Whatever else the machine does only adds.
+  // The rest of the machine can only add time.
   const longest = Math.min(...turns);
   const count = (number: number): string => number.toLocaleString('en');
   return [

@@ -6,8 +6,7 @@ import { testConfig } from '../support/gateway.ts';
 import { startMarketGateway } from '../support/market-gateway.ts';
 
 /**
- * The gateway that is measured, with a market behind it that stands still. argv: data folder, Redis URL or `-`. Tells a key, a
- * path and its address, a line each.
+ * The measured gateway, with a frozen market. argv: data folder, Redis URL or `-`. Prints a key, a path and its address, one on each line.
  */
 const [, , dataDir = '', redisUrl = '-'] = process.argv;
 
@@ -21,10 +20,10 @@ const made = await createApiKey(store, {
   expiresAtMs: null,
   accountId: null,
   ipRanges: [],
-  // The limit of the key is not what ends the measurement.
+  // The key's limit must not limit the measurement.
   limits: { requestsPerMinute: 60e6, burst: 1e6 },
 });
-if (!made.ok) throw new Error('no key could be made');
+if (!made.ok) throw new Error('no key was created');
 const authenticator = await createAuthenticator({ store, plans: config.plans, log });
 const { server, mints, ...market } = await startMarketGateway({ seed: 5, slots: 60, transport: 'uws', config, authenticator });
 await market.freeze();

@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
 
 /**
- * HTTP/1.1 clients in one process, on bare sockets. `closed`: every connection keeps `depth` requests under way. `open`: requests
- * are due at fixed times, whatever the server does. The latency of one counts from when it went out or, where all connections
- * were still waiting for the server, from when it was due. Told what to do by messages.
+ * HTTP/1.1 clients in one process, on bare sockets. `closed`: every connection always has `depth` open requests. `open`: requests are due
+ * at fixed times, whatever the server does. Latency counts from when a request was sent. If all connections were waiting for the server, it
+ * counts from when the request was due. Messages control the clients.
  */
 export interface HttpLoadOrder {
   readonly port: number;
-  /** One whole GET, as it is sent. */
+  /** One whole GET in the bytes that are sent. */
   readonly request: string;
   readonly connections: number;
   readonly durationMs: number;
@@ -19,21 +19,21 @@ export interface HttpLoadReport {
   /** Answers with another status than 200. */
   readonly refused: number;
   readonly elapsedMs: number;
-  /** Of the open load, sorted, milliseconds. */
+  /** For the open load, sorted, milliseconds. */
   readonly latenciesMs: readonly number[];
-  /** How long after their times requests went out because these clients were late, sorted, milliseconds. */
+  /** How late requests were sent because these clients were late, sorted, milliseconds. */
   readonly lateMs: readonly number[];
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
 const lengthMark = Buffer.from('\r\nContent-Length: ');
 const ok = Buffer.from('HTTP/1.1 200');
-/** How exactly the times of the open load are kept, milliseconds. */
+/** Precision of the times of the open load, milliseconds. */
 const tickMs = 1;
-/** What an answer may have at most before it is whole. */
+/** Most bytes of an incomplete answer. */
 const maxPendingBytes = 16 * 1024 * 1024;
 
-/** Calls back for each whole answer in what comes. */
+/** Calls back for each complete answer. */
 function answerReader(onAnswer: (isOk: boolean) => void): (chunk: Buffer) => void {
   let pending = Buffer.alloc(0);
   return (chunk) => {
@@ -51,7 +51,7 @@ function answerReader(onAnswer: (isOk: boolean) => void): (chunk: Buffer) => voi
       onAnswer(bytes.compare(ok, 0, ok.length, at, at + ok.length) === 0);
       at = next;
     }
-    // What is kept outlives the buffer that it was read into.
+    // A copy, because it outlives the buffer that it was read into.
     pending = Buffer.from(bytes.subarray(at));
     if (pending.length > maxPendingBytes) throw new Error('an answer without an end');
   };
@@ -122,7 +122,7 @@ async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: numbe
   const lateMs: number[] = [];
   let refused = 0;
   const idle = [...clients];
-  /** Due, and without a connection that is free. */
+  /** Requests that are due and wait for a free connection. */
   const waiting: number[] = [];
   const startMs = performance.now();
   const due = Math.floor((durationMs / 1_000) * perSecond);
@@ -142,7 +142,7 @@ async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: numbe
     const nowMs = performance.now();
     for (; sent < due && startMs + (sent * 1_000) / perSecond <= nowMs; sent++) {
       const dueMs = startMs + (sent * 1_000) / perSecond;
-      // By turns: the server closes a connection on which nothing comes for ten seconds.
+      // In turn, because the server closes a connection that is silent for ten seconds.
       const client = idle.shift();
       if (client === undefined) waiting.push(dueMs);
       else {
@@ -151,7 +151,7 @@ async function openLoop({ request, durationMs }: HttpLoadOrder, perSecond: numbe
         send(client, sentMs);
       }
     }
-    // A loop that never sleeps would take the core from Redis: what is due within a tick goes out at its end.
+    // A loop that never sleeps would take the core from Redis. Requests that are due within a tick are sent at its end.
     await new Promise((resolve) => setTimeout(resolve, tickMs));
   }
   return {

@@ -22,21 +22,21 @@ const canPin = spawnSync('taskset', ['--version']).status === 0;
 interface Server {
   readonly process: ChildProcess;
   readonly port: number;
-  /** What it told before its address. */
-  readonly told: string;
+  /** What the program printed before its address. */
+  readonly output: string;
 }
 
-/** Starts a program on the server's core; it tells its address in a line with `http://127.0.0.1:<port>`. */
+/** Starts a program on the server's core; it prints its address in a line with `http://127.0.0.1:<port>`. */
 async function startServer(script: string, args: readonly string[]): Promise<Server> {
   const node = [process.execPath, '--import', 'tsx', here(script), ...args];
   const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
   const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   return await new Promise((resolve, reject) => {
-    let told = '';
+    let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      told += text;
-      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(told)?.[1];
-      if (port !== undefined) resolve({ process: child, port: Number(port), told });
+      output += text;
+      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output)?.[1];
+      if (port !== undefined) resolve({ process: child, port: Number(port), output });
     });
     child.once('exit', (code) => reject(new Error(`${script} ended with ${code}`)));
   });
@@ -49,7 +49,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** Sends one request and gives the answer's bytes. */
+/** Sends one request and returns the answer's bytes. */
 function ask(port: number, request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -69,7 +69,7 @@ function ask(port: number, request: string): Promise<string> {
 /** Headers that the native server writes by itself. */
 const nativeHeaders: ReadonlySet<string> = new Set(['date', 'uwebsockets', 'content-length']);
 
-/** The gateway's answer as the plain server takes it. */
+/** The gateway's answer in the form that the plain server reads. */
 function plainAnswer(text: string): string {
   const head = text.indexOf('\r\n\r\n');
   const [line = '', ...lines] = text.slice(0, head).split('\r\n');
@@ -111,7 +111,7 @@ interface Measured {
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** The two servers in turns, so that whatever else the machine does falls on both alike. */
+/** Both servers in turns, so that the rest of the machine affects them equally. */
 async function compare(
   servers: readonly [Server, Server],
   request: string,
@@ -121,7 +121,7 @@ async function compare(
   const measure = async ({ port, process: { pid } }: Server, durationMs: number): Promise<Measured> => {
     const before = cpuUs(pid!);
     const report = await load.run({ port, request, connections, durationMs, load: { kind: 'closed', depth } });
-    if (report.refused > 0) throw new Error(`${report.refused} of ${report.answers} answers were no 200`);
+    if (report.refused > 0) throw new Error(`${report.refused} of ${report.answers} answers did not have status 200`);
     return { perSecond: (report.answers / report.elapsedMs) * 1_000, cpuUsPerAnswer: (cpuUs(pid!) - before) / report.answers };
   };
   try {
@@ -179,9 +179,9 @@ async function throughput(folder: string): Promise<BenchRow[]> {
   }
 }
 
-function requestOf({ told }: Server): string {
-  const key = /^key (\S+)$/m.exec(told)![1];
-  const path = /^path (\S+)$/m.exec(told)![1];
+function requestOf({ output }: Server): string {
+  const key = /^key (\S+)$/m.exec(output)![1];
+  const path = /^path (\S+)$/m.exec(output)![1];
   return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\nAccept: application/json\r\nUser-Agent: sluice-bench\r\n\r\n`;
 }
 
@@ -200,7 +200,7 @@ async function latencyWithRedis(folder: string): Promise<BenchRow> {
       };
       await load.run(order);
       const { latenciesMs, lateMs, refused, answers } = await load.run({ ...order, durationMs: openMs });
-      if (refused > 0) throw new Error(`${refused} of ${answers} answers were no 200`);
+      if (refused > 0) throw new Error(`${refused} of ${answers} answers did not have status 200`);
       const at = (fraction: number, sorted = latenciesMs): number =>
         sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))]!;
       return {
@@ -219,12 +219,12 @@ async function latencyWithRedis(folder: string): Promise<BenchRow> {
   }
 }
 
-/** What a read costs beside the smallest handler there is, and how long it takes while Redis counts. */
+/** The cost of a read next to the smallest possible handler, and its latency while Redis counts requests. */
 export async function run(): Promise<BenchRow[]> {
   // Children inherit it: the load and Redis share the other core.
   if (canPin) spawnSync('taskset', ['-pc', loadCore, String(process.pid)]);
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  // Redis as a test starts it keeps no process from ending, not even while it is being stopped.
+  // A Redis of the tests does not keep a process alive, not even while it is being stopped.
   const awake = setInterval(() => undefined, 1_000);
   try {
     return [...(await throughput(folder)), await latencyWithRedis(folder)];

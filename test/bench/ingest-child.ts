@@ -7,18 +7,18 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 
 /**
- * The process that is measured: ingest alone on its core. argv: HTTP URL, WS URL, Redis URL or `-`, and who keeps the market's state:
- * `self` or `other`.
+ * The measured process: only ingest, on its own core. argv: HTTP URL, WS URL, Redis URL or `-`, and which process maintains the market's
+ * state: `self` or `other`.
  */
 const [, , httpUrl = '', wsUrl = '', redisUrl = '-', keeper = 'other'] = process.argv;
 
-/** Takes all, keeps nothing: what is measured is ingest up to the bus. */
+/** Accepts everything and stores nothing, because ingest is measured up to the bus. */
 function countingBus(): Bus {
   const never = (): never => {
     throw new Error('The counting bus has no readers.');
   };
   const empty = createInProcessBus();
-  // Held here: nobody keeps the market's state.
+  // Held here, so that no process maintains the market's state.
   empty.lease('market');
   return {
     lease: (name) => empty.lease(name),

@@ -19,7 +19,7 @@ const targetPerSecond = 25_000;
 const maxAheadBytes = 4 * 1024 * 1024;
 const withinMs = 120_000;
 
-/** Which process keeps the market's state. */
+/** Which process maintains the market's state. */
 type Keeper = 'self' | 'other';
 
 interface Report {
@@ -28,7 +28,7 @@ interface Report {
   readonly stats: IngestStats;
 }
 
-/** The measured process on core 0 where there is more than one; sender and Redis have the others. */
+/** The measured process runs on core 0 if there are several; sender and Redis have the others. */
 function startChild(node: ScriptedNode, redisUrl: string | null, keeper: Keeper): ChildProcess {
   const script = fileURLToPath(new URL('ingest-child.ts', import.meta.url));
   const args = [...nodeFlags('ingest/src/main.ts'), '--import', 'tsx', script, node.httpUrl, node.wsUrl, redisUrl ?? '-', keeper];
@@ -56,7 +56,7 @@ async function until(child: ChildProcess, met: (report: Report) => boolean): Pro
   for (;;) {
     const report = await ask(child);
     if (met(report)) return report;
-    if (performance.now() > deadlineMs) throw new Error(`The measured process did not get there: ${JSON.stringify(report.stats)}`);
+    if (performance.now() > deadlineMs) throw new Error(`The measured process did not finish: ${JSON.stringify(report.stats)}`);
     await pause(10);
   }
 }
@@ -72,7 +72,7 @@ interface IngestFigure {
   readonly coldPerSecond: number;
   /** By the process's own CPU time, user and system. */
   readonly cpuPerSecond: number;
-  /** By the clock, with whatever else ran on the machine. */
+  /** By the clock, including everything else that ran on the machine. */
   readonly wallPerSecond: number;
   readonly bytesPerNotification: number;
 }
@@ -81,7 +81,7 @@ interface IngestFigure {
 async function measure(redisUrl: string | null, keeper: Keeper): Promise<IngestFigure> {
   const node = await startScriptedNode();
   node.slot = firstBuySlot;
-  // Every curve has the account that it has on chain: the process learns each coin's supply once.
+  // Every curve has its account from the chain: the process reads each coin's supply once.
   const account = accountJson(programId, curveAccountBytes());
   node.onCall = (method, params) =>
     method === 'getMultipleAccounts'
@@ -101,8 +101,8 @@ async function measure(redisUrl: string | null, keeper: Keeper): Promise<IngestF
       before = await ask(child);
       const startedMs = performance.now();
       await send(socket, frames);
-      const wanted = (pass + 1) * coins * 2;
-      const after = await until(child, ({ stats }) => stats.publisher.published >= wanted);
+      const expected = (pass + 1) * coins * 2;
+      const after = await until(child, ({ stats }) => stats.publisher.published >= expected);
       const wall = coins / ((performance.now() - startedMs) / 1000);
       const cpu = coins / ((after.cpuUs - before.cpuUs) / 1_000_000);
       // The first pass meets every coin for the first time and runs code that is not compiled yet.
@@ -126,11 +126,11 @@ function row(name: string, figure: IngestFigure, hasTarget = true): BenchRow {
     figure: `${Math.round(figure.cpuPerSecond).toLocaleString('en')} notifications/s of one core`,
     target: hasTarget ? `>= ${targetPerSecond.toLocaleString('en')}` : 'none stated',
     pass: !hasTarget || figure.cpuPerSecond >= targetPerSecond,
-    note: `${Math.round(figure.wallPerSecond).toLocaleString('en')}/s by the clock; ${Math.round(figure.coldPerSecond).toLocaleString('en')}/s in the first second, over ${coins.toLocaleString('en')} coins never seen`,
+    note: `${Math.round(figure.wallPerSecond).toLocaleString('en')}/s by the clock; ${Math.round(figure.coldPerSecond).toLocaleString('en')}/s in the first second, over ${coins.toLocaleString('en')} new coins`,
   };
 }
 
-/** Off the core that is measured. */
+/** Not on the measured core. */
 function pinToOthers(pid: number): void {
   const count = cpus().length;
   if (count > 1) execFileSync('taskset', ['-a', '-cp', `1-${count - 1}`, String(pid)], { stdio: 'ignore' });
@@ -151,6 +151,6 @@ export async function run(): Promise<BenchRow[]> {
   pinToOthers(process.pid);
   const rows = [row('Ingest, to a counting bus', await measure(null, 'other'))];
   rows.push(row('Ingest, through Redis', await throughRedis('other')));
-  rows.push(row("The same, with the thread that keeps the market's state", await throughRedis('self'), false));
+  rows.push(row("The same, with the thread that maintains the market's state", await throughRedis('self'), false));
   return rows;
 }

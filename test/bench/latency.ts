@@ -12,13 +12,13 @@ import { startRedis } from '../support/redis.ts';
 import type { BenchRow } from './row.ts';
 
 const eventsPerSecond = 2_000;
-/** Coins that trade; all of them are known before the measuring begins. */
+/** Coins that trade; all of them are known before the measurement begins. */
 const coins = 2_000;
 const warmUpMs = 3_000;
 const measureMs = 10_000;
 const p50TargetMs = 1.5;
 const p99TargetMs = 8;
-/** A slot's transactions are told all at once: the other way of sending the same rate. */
+/** A slot's transactions are reported all at once: the same rate, sent in the other way. */
 const slotMs = 200;
 
 const nowUs = (): number => (performance.timeOrigin + performance.now()) * 1000;
@@ -47,7 +47,7 @@ async function sendSlots(node: ScriptedNode, frames: readonly Buffer[], forMs: n
   }
 }
 
-/** Frames at a subscriber of all trades, with the time from the notification's arrival at ingest. */
+/** Frames at a subscriber of all trades, with the time since the notification arrived at ingest. */
 class Listener {
   readonly latenciesUs: number[] = [];
   measuring = false;
@@ -66,7 +66,7 @@ class Listener {
       if (at < 0) return;
       const seqAt = text.indexOf('"seq":') + 6;
       const seq = Number.parseInt(text.slice(seqAt, seqAt + 16), 10);
-      if (this.lastSeq > 0 && seq !== this.lastSeq + 1) throw new Error(`A hole in the stream: ${this.lastSeq} → ${seq}`);
+      if (this.lastSeq > 0 && seq !== this.lastSeq + 1) throw new Error(`A gap in the stream: ${this.lastSeq} → ${seq}`);
       this.lastSeq = seq;
       this.received++;
       if (this.measuring) this.latenciesUs.push(arrivedUs - Number.parseInt(text.slice(at + 11, at + 29), 10));
@@ -77,7 +77,7 @@ class Listener {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** Percentiles in milliseconds of what was measured since the last call. */
+  /** Percentiles in milliseconds since the last call. */
   take(): { readonly count: number; readonly p50: number; readonly p99: number } {
     const sorted = this.latenciesUs.splice(0).toSorted((a, b) => a - b);
     const at = (share: number): number => (sorted[Math.floor(sorted.length * share)] ?? Number.NaN) / 1000;
@@ -89,7 +89,7 @@ class Listener {
   }
 }
 
-/** Buys of the same coins over and over, each in a transaction of its own: what was seen before is not published again. */
+/** Buys of the same coins again and again, each in its own transaction, because a known transaction is not published again. */
 function tradesOfCoins(label: string, count: number): Buffer[] {
   const frames: Buffer[] = [];
   for (let pass = 0; frames.length < count; pass++) frames.push(...buyFrames(coins, `${label} ${pass}`));

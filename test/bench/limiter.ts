@@ -52,7 +52,9 @@ function inProcess(): number {
   return ((performance.now() - beganMs) * 1e6) / count;
 }
 
-/** Requests at an even pace for `durationMs`; a pace that is not kept counts against the answers, as it is due times that are measured from. */
+/**
+ * Requests at an even rate for `durationMs`. Latency counts from the time at which a request was due, so a delay counts against the result.
+ */
 async function paced(limiter: CountingLimiter, durationMs: number): Promise<{ p50Ms: number; p99Ms: number; taken: number }> {
   const tookMs: number[] = [];
   const answers: Promise<void>[] = [];

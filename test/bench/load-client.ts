@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
 /**
- * Many WebSocket clients in one process, on bare sockets: opens them, sends each one command, and counts the events that come
- * by a mark in their bytes. A child of the benchmark: told what to do, and asked for its count, by messages.
+ * Many WebSocket clients in one process, on bare sockets. Opens them, sends one command on each, and counts events by a mark in their
+ * bytes. A child process of the benchmark; messages control it and request its count.
  */
 export interface LoadOrder {
   readonly port: number;
@@ -11,9 +11,9 @@ export interface LoadOrder {
   /** Sent once by each socket after the handshake, `#` replaced by its number modulo `keys.length` … of `keys`. */
   readonly command: string | null;
   readonly keys: readonly string[];
-  /** So many of them, the first, read nothing after the handshake. */
+  /** The first of the sockets, this many, read nothing after the handshake. */
   readonly stalled?: number;
-  /** Of one in so many events the time is taken. */
+  /** One of this many events is timed. */
   readonly sampleEvery: number;
 }
 
@@ -29,13 +29,13 @@ export type LoadReport =
 
 const mark = Buffer.from('{"type":"trade"');
 const readBytes = 256 * 1024;
-/** Each socket gives a sign of life this often: an empty ping, its mask zero. */
+/** Each socket sends an empty ping this often; its mask is zero. */
 const signEveryMs = 15_000;
 const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
 let events = 0;
 let bytes = 0;
 let closed = 0;
-/** From `ts.published` to the read that brought the event, of one in `sampleEvery` events; since the last count. */
+/** The time from `ts.published` to the read that returned the event, for one of `sampleEvery` events since the last count. */
 let sampleEvery = 1;
 const publishedMark = Buffer.from('"published":');
 let latencyMs: number[] = [];
@@ -48,7 +48,7 @@ function sample(chunk: Buffer, from: number): void {
   if (published > 1e15) latencyMs.push(performance.timeOrigin + performance.now() - published / 1_000);
 }
 
-/** A masked text frame; the mask is zero, so that the payload stands as it is. */
+/** A masked text frame. The mask is zero, so that the payload is unchanged. */
 function frameOf(text: string): Buffer {
   const payload = Buffer.from(text);
   const header =
@@ -99,7 +99,7 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
             upgraded = true;
             const key = order.keys[number % Math.max(1, order.keys.length)] ?? '';
             if (order.command !== null) socket.write(frameOf(order.command.replace('#', key)));
-            // With a command it is open once something answers it.
+            // With a command, it counts as open once an answer arrives.
             if (number < (order.stalled ?? 0)) socket.pause();
             else if (order.command !== null) return true;
             resolve(socket);

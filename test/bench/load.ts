@@ -6,18 +6,18 @@ import type { BenchRow } from './row.ts';
 import { cpuUs, ms, percentile, play, startLoad, stop, tradesOf, type Load } from './stream-rig.ts';
 import { onStage, type Stage, type Subject } from './stream-stage.ts';
 
-/** Events of the market come by the slot; or, for the latency of single ones, evenly. */
+/** Events of the market come in slots or, to measure the latency of single events, evenly. */
 const slotMs = 200;
 const evenMs = 2;
 const measureMs = 6_000;
 const warmUpMs = 4_000;
-/** The gateway and the smallest forwarder one after the other, so many times. */
+/** The gateway and the smallest forwarder, one after the other, this many times. */
 const mintsTurns = 2;
 
 interface Market {
   readonly eventsPerSecond: number;
   readonly stepMs: number;
-  /** Sockets that each event goes to. */
+  /** Sockets that receive each event. */
   readonly copies: number;
   readonly make: (n: number) => BusEntry;
 }
@@ -28,7 +28,7 @@ interface Measured {
   readonly p50: number;
   readonly p99: number;
   readonly samples: number;
-  /** Of one core. */
+  /** Share of one core. */
   readonly share: number;
   readonly closed: number;
 }
@@ -75,12 +75,12 @@ async function measure(
   }
 }
 
-/** Whatever else the machine does only adds. */
+/** The rest of the machine can only add time. */
 const quietest = (turns: readonly Measured[]): Measured => turns.toSorted((a, b) => a.p99 - b.p99)[0]!;
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** Many connections on one topic, at a rate of deliveries that is to be kept up with. */
+/** Many connections on one topic, at a rate of deliveries that the server must sustain. */
 async function manyOnOne(stage: Stage, batch: boolean): Promise<BenchRow> {
   const sockets = 10_000;
   const target = batch ? 600_000 : 300_000;
@@ -123,7 +123,7 @@ async function manyOnMints(stage: Stage): Promise<BenchRow> {
   };
 }
 
-/** What many clients do to a gateway's stream, through Redis. */
+/** The load of many clients on a gateway's stream, through Redis. */
 export function run(): Promise<BenchRow[]> {
   return onStage(async (stage) => [await manyOnMints(stage), await manyOnOne(stage, false), await manyOnOne(stage, true)]);
 }

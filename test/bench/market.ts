@@ -14,20 +14,20 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { addressOf, entryOf, priceEvent } from '../support/stream-events.ts';
 import type { BenchRow } from './row.ts';
 
-/** Trades, and as many prices that follow them, over some mints, of which few have most: what 50 seconds of a busy market bring. */
+/** Trades, and as many prices after them, over some mints, of which a few have most: 50 seconds of a busy market. */
 const trades = 50_000;
 const mints = 2_000;
 const tradesPerSecond = 1_000;
-/** By slots of 400 ms, each confirmed four slots later. */
+/** In slots of 400 ms, each confirmed four slots later. */
 const tradesPerSlot = 400;
 const confirmedBehind = 4;
-/** What a busy market (2,000 events a second) may take: 3 % of the keeper's core, 6 % of Redis's. */
+/** The share that a busy market (2,000 events a second) may take: 3 % of the keeper's core, 6 % of Redis's. */
 const targetOwnUs = 15;
 const targetRedisUs = 30;
 const firstSlot = 380_146_923;
 const startS = 1_795_248_000;
 
-/** What keeping the market's state costs the process that does it, and Redis: reading the log, folding, applying. */
+/** The cost of the market's state for its keeper and for Redis: reading the log, folding, applying. */
 export async function run(): Promise<BenchRow[]> {
   const redis = await startRedis();
   try {
@@ -83,7 +83,7 @@ export async function run(): Promise<BenchRow[]> {
   }
 }
 
-/** Batches of a hundred, as the keeper makes them. */
+/** Batches of a hundred, as from the keeper. */
 function measureOwn(all: readonly BusEntry[]): number {
   const log: LogEntry[] = all.map(({ topics, json, msgpack }, index) => {
     return { offset: index + 1, topics: topics.map((topic) => ({ topic, seq: 1 })), json, msgpack };
@@ -105,13 +105,13 @@ function measureOwn(all: readonly BusEntry[]): number {
 
 function entries(): BusEntry[] {
   return Array.from({ length: trades }, (_, i) => {
-    // Of a rank r, as many as 1 / r of the first.
+    // Rank r has 1 / r as many as the first.
     const mint = addressOf(Math.floor(mints ** ((i * 0.618_033_988_749) % 1)));
     const slot = firstSlot + Math.floor(i / tradesPerSlot);
     const trade = { ...tradeOf({ mint, atS: startS + Math.floor(i / tradesPerSecond), price: ((i % 64) + 1) / 64 }), slot };
     const { poolAddress, pool, blockTime, ts } = trade;
-    const told = [trade, { ...priceEvent(mint), poolAddress, pool, slot, blockTime, ts }].map((event) => entryOf(event));
-    return i % tradesPerSlot === 0 ? [...told, verdictEntry({ alive: [slot - confirmedBehind], dead: [] })] : told;
+    const ofTrade = [trade, { ...priceEvent(mint), poolAddress, pool, slot, blockTime, ts }].map((event) => entryOf(event));
+    return i % tradesPerSlot === 0 ? [...ofTrade, verdictEntry({ alive: [slot - confirmedBehind], dead: [] })] : ofTrade;
   }).flat();
 }
 

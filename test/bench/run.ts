@@ -7,8 +7,8 @@ import { nodeFlags } from '../support/command-line.ts';
 import type { BenchRow } from './row.ts';
 
 /**
- * `pnpm bench [name…] [--write]`: measures, prints the table and, with --write, replaces the table of BENCHMARKS.md by it.
- * Each benchmark runs in a process of its own, one after the other.
+ * `pnpm bench [name…] [--write]`: measures, prints the table and, with --write, replaces the table in BENCHMARKS.md. Each benchmark runs in
+ * its own process, one after the other.
  */
 const folder = dirname(fileURLToPath(import.meta.url));
 const document = join(folder, '../../BENCHMARKS.md');
@@ -34,7 +34,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   simnet: () => import('./simnet.ts'),
 };
 const names = Object.keys(benchmarks);
-/** Collections by the engine are part of a turn of the event loop, so these run with the product's settings of the heap. */
+/** Garbage collections are part of a turn of the event loop, so these benchmarks run with the product's settings of the heap. */
 const programs: Readonly<Record<string, string>> = { gap: 'ingest/src/main.ts' };
 const rowsMark = 'bench-rows ';
 
@@ -42,7 +42,7 @@ interface Benchmark {
   run(): Promise<readonly BenchRow[]>;
 }
 
-/** In the child: one benchmark, its rows as the last line. */
+/** In the child: runs one benchmark, and prints its rows as the last line. */
 async function runHere(name: string): Promise<void> {
   const rows = await (await benchmarks[name]?.())?.run();
   process.stdout.write(`\n${rowsMark}${JSON.stringify(rows)}\n`, () => process.exit(0));
@@ -61,7 +61,7 @@ function runInChild(name: string): Promise<readonly BenchRow[]> {
     child.on('close', (code) => {
       const line = output.split('\n').findLast((candidate) => candidate.startsWith(rowsMark));
       if (code === 0 && line !== undefined) resolve(JSON.parse(line.slice(rowsMark.length)) as BenchRow[]);
-      else reject(new Error(`the benchmark ${name} ended with ${code} and gave no rows`));
+      else reject(new Error(`the benchmark ${name} ended with ${code} and returned no rows`));
     });
   });
 }
@@ -84,7 +84,7 @@ function table(rows: readonly BenchRow[]): string {
 function writeDocument(text: string): void {
   const current = readFileSync(document, 'utf8');
   const next = current.replace(/<!-- bench -->[\s\S]*?<!-- \/bench -->/, () => `<!-- bench -->\n${text}\n<!-- /bench -->`);
-  if (!next.includes(text)) throw new Error('BENCHMARKS.md has no place for the table');
+  if (!next.includes(text)) throw new Error('BENCHMARKS.md has no marks for the table');
   writeFileSync(document, next);
 }
 
@@ -92,7 +92,7 @@ async function main(args: readonly string[]): Promise<number> {
   const asked = args.filter((arg) => !arg.startsWith('--'));
   const unknown = asked.filter((name) => !names.includes(name));
   if (unknown.length > 0) {
-    console.error(`There is no benchmark ${unknown.join(', ')}; there are ${names.join(', ')}.`);
+    console.error(`Unknown benchmark: ${unknown.join(', ')}. Known: ${names.join(', ')}.`);
     return 2;
   }
   const rows: BenchRow[] = [];

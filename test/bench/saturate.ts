@@ -11,15 +11,15 @@ import type { BenchRow } from './row.ts';
 import { percentile, play, stop } from './stream-rig.ts';
 import { onStage, type Stage, type Subject } from './stream-stage.ts';
 
-/** Length of an event as JSON. */
+/** Length of an event in JSON. */
 const eventLength = 356;
 const slowestP99Ms = 200;
 const stepMs = 3_000;
-/** Events of this time are published together. */
+/** The events of this interval are published together. */
 const slotMs = 5;
-/** A step whose events have not all arrived after this time is over the limit. */
+/** A step whose events have not all arrived after this time exceeds the limit. */
 const arrivalMs = 3_000;
-/** The rate is raised by this factor until a step is over the limit, and then bisected so many times. */
+/** The rate is raised by this factor until a step exceeds the limit, and then bisected this many times. */
 const raise = 1.5;
 const bisections = 4;
 const turns = 2;
@@ -126,7 +126,7 @@ async function highestRate(program: string, start: () => Promise<Subject>, optio
 }
 
 const millions = (value: number): string => `${(value / 1e6).toFixed(2)} M`;
-/** Whatever else the machine does only lowers a rate. */
+/** The rest of the machine can only lower a rate. */
 const best = (values: readonly number[]): number => Math.max(...values);
 
 async function rowsOf(stage: Stage, program: string, connections: number): Promise<BenchRow[]> {
@@ -150,7 +150,7 @@ async function rowsOf(stage: Stage, program: string, connections: number): Promi
   return [row('', own, 1), row(', `?batch=1`', batched, 1.3)];
 }
 
-/** The rate at which the gateway saturates one core, beside the smallest program that forwards Redis messages. */
+/** The rate at which the gateway saturates one core, next to the smallest program that forwards Redis messages. */
 export async function run(): Promise<readonly BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-load-client-'));
   try {

@@ -11,7 +11,7 @@ const subscribers = 2;
 const slotMs = 200;
 const perSlot = 400;
 const slots = 50;
-/** Marks the process of the subscribers. */
+/** Marks the process with the subscribers. */
 const subscriberFlag = '--subscribers';
 const program = seededKeypair('measured program').publicKey;
 
@@ -20,7 +20,7 @@ interface Report {
   readonly bytes: number;
 }
 
-/** The other process: counts frames, and says so when asked. */
+/** The other process: counts frames, and returns the count on request. */
 async function subscribe(url: string): Promise<void> {
   let received = 0;
   let bytes = 0;
@@ -40,7 +40,7 @@ async function subscribe(url: string): Promise<void> {
   process.send?.('ready');
 }
 
-/** Records with 13 log lines, one of them a 510-character event, as a pump buy has. */
+/** Records with 13 log lines, one of them with an event of 510 characters, as in a pump buy. */
 function records(): readonly TransactionRecord[] {
   const noise = Array.from({ length: 10 }, (_unused, index) => `Program log: Instruction: line ${index} of a transaction of usual length`);
   return Array.from({ length: perSlot }, (_unused, index) => {
@@ -49,7 +49,7 @@ function records(): readonly TransactionRecord[] {
   });
 }
 
-/** Transactions in slots of 200 ms to subscribers in a process of their own, then as many as go. */
+/** Transactions in slots of 200 ms to subscribers in another process, then as fast as possible. */
 export async function run(): Promise<readonly BenchRow[]> {
   const chain = new ScriptedChain();
   const server = await startRpcServer({ chain, host: '127.0.0.1', port: 0 });

@@ -7,7 +7,7 @@ import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 import type { LoadOrder, LoadReport } from './load-client.ts';
 
-/** What the benchmarks of the stream share: servers on a core of their own, clients in a process of their own. */
+/** Shared by the benchmarks of the stream: servers on their own core, clients in their own process. */
 const serverCore = '0';
 const loadCore = '1';
 const publishedMark = '"published":';
@@ -16,8 +16,8 @@ const here = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 export const canPin = spawnSync('taskset', ['--version']).status === 0;
 
 /**
- * Puts this process and all that it starts on the other core: Redis and the clients share it with the publisher. All of it, servers too,
- * goes before whatever else the machine does, where the system lets it: what is measured is not that.
+ * Moves this process and everything that it starts to the other core: Redis, the clients and the publisher share it. If the system allows
+ * it, all of them, servers too, have priority over the rest of the machine, which is not measured.
  */
 export function leaveServerCore(): void {
   spawnSync('renice', ['-n', '-15', '-p', String(process.pid)]);
@@ -29,7 +29,7 @@ export interface Server {
   readonly port: number;
 }
 
-/** Starts a program of the project on the server's core; it tells its address in a line with `http://127.0.0.1:<port>`. */
+/** Starts a program of the project on the server's core; it prints its address in a line with `http://127.0.0.1:<port>`. */
 export async function startServer(
   program: string,
   args: readonly string[],
@@ -86,7 +86,7 @@ export function cpuUs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
-/** Publishes `perSecond` events, those of a step at once; resolves with how many when the time is over. */
+/** Publishes `perSecond` events, in steps; resolves with their number when the time is over. */
 export async function play(
   durationMs: number,
   perSecond: number,
@@ -107,8 +107,8 @@ export async function play(
 }
 
 /**
- * Trades of so many mints, encoded ahead, so that the publisher takes little of the core that it shares: each call gives one with
- * the time of the call as `published`, in its JSON.
+ * Trades of several mints, encoded in advance, so that the publisher takes little of the core that it shares. Each call returns one, with
+ * the time of the call as `published` in its JSON.
  */
 export function tradesOf(mints: number): (n: number) => BusEntry {
   const trades = Array.from({ length: mints }, (_, mint) => {
@@ -123,7 +123,7 @@ export function tradesOf(mints: number): (n: number) => BusEntry {
   };
 }
 
-/** The value below which a share of them lies. */
+/** The value that a given share of them lies below. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -131,7 +131,7 @@ export function percentile(values: readonly number[], share: number): number {
 
 export const ms = (value: number): string => `${value < 10 ? value.toFixed(2) : Math.round(value)} ms`;
 
-/** Sends entries at random times; resolves with how many when the time is over. */
+/** Sends entries at random times; resolves with their number when the time is over. */
 export async function pace(durationMs: number, eventsPerSecond: number, publish: (entry: BusEntry) => void): Promise<number> {
   const entries = Array.from({ length: 256 }, (_, i) => entryOf(tradeEvent(addressOf(i), { trader: addressOf(10_000 + i) })));
   const startMs = performance.now();

@@ -10,21 +10,21 @@ import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { startRedis } from '../support/redis.ts';
 import { leaveServerCore, startServer, stop, type Server } from './stream-rig.ts';
 
-/** A server of the stream, and how events come to it. */
+/** A server of the stream, and the function that sends events to it. */
 export interface Subject {
   readonly server: Server;
-  /** Where clients connect. */
+  /** The address for clients. */
   readonly path: string;
   readonly publish: (entries: readonly BusEntry[]) => void;
   readonly stop: () => Promise<void>;
 }
 
-/** One Redis, one store with one key, and servers that are started one after the other. */
+/** One Redis, one store with one key, and servers that start one after the other. */
 export interface Stage {
   readonly key: string;
-  /** With Node.js' flags as it ships, or others. */
+  /** With the product's flags of Node.js, or with others. */
   readonly startGateway: (flags?: readonly string[]) => Promise<Subject>;
-  /** The smallest forwarder; of each entry it is told the topic at this place. */
+  /** The smallest forwarder; it receives the topic at this index of each entry. */
   readonly startReference: (topicAt: number) => Promise<Subject>;
 }
 
@@ -49,11 +49,11 @@ async function startReference(redisUrl: string, topicAt: number): Promise<Subjec
   };
 }
 
-/** Runs a benchmark on a stage of its own, and clears it away. */
+/** Runs a benchmark on its own stage, and removes the stage. */
 export async function onStage<Result>(measure: (stage: Stage) => Promise<Result>): Promise<Result> {
   leaveServerCore();
   const redis = await startRedis();
-  // Redis as a test starts it keeps no process from ending, not even while it is being stopped.
+  // A Redis of the tests does not keep a process alive, not even while it is being stopped.
   const awake = setInterval(() => undefined, 1_000);
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   try {

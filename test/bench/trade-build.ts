@@ -34,9 +34,9 @@ import { costOf, diskCost, type Cost } from './durable-line.ts';
 import type { BenchRow } from './row.ts';
 
 /**
- * An order, as its body came, to signed bytes in base64, over warm state: read, quoted, built, signed. Beside it the same orders by
- * the programs' own SDKs and web3.js, with all accounts decoded before. A first order of a wallet for a coin derives its addresses
- * and compiles: it is measured apart.
+ * From the body of an order to signed bytes in base64, with warm state: read, quoted, built, signed. Next to it the same orders by the
+ * programs' own SDKs and web3.js, with all accounts decoded before. A wallet's first order for a coin derives addresses and compiles; it is
+ * measured separately.
  */
 const require = createRequire(import.meta.url);
 const { BN } = require('@coral-xyz/anchor') as typeof Anchor;
@@ -69,7 +69,7 @@ function marketOf(chain: SimChain, plan: MarketPlan): TokenMarket {
   return assembled.market;
 }
 
-/** Coins on curves and, every other one, on pools. */
+/** Coins on curves; every other coin is on a pool. */
 function prepare(chain: SimChain): readonly BenchCoin[] {
   return Array.from({ length: coins }, (_, i) => {
     const coin = launchCoin(chain, { cashback: i % 8 > 5, mayhem: i % 8 === 4 });
@@ -83,7 +83,7 @@ function prepare(chain: SimChain): readonly BenchCoin[] {
   });
 }
 
-/** The `i`th order: coins and wallets in turn, as many sales as purchases, every amount another. */
+/** The `i`th order: coins and wallets in turn, as many sales as purchases, each with another amount. */
 function bodyOf(i: number, all: readonly BenchCoin[]): { readonly body: QuoteBody; readonly at: BenchCoin; readonly user: Keypair } {
   const at = all[i % all.length]!;
   const round = Math.floor(i / all.length);
@@ -134,7 +134,7 @@ function messageOf(builder: MessageBuilder, body: QuoteBody, { market }: BenchCo
 
 type Theirs = (side: 'buy' | 'sell', amount: bigint, user: Web3Keypair) => Promise<readonly TransactionInstruction[]>;
 
-/** What the SDKs take, decoded once: they are measured as they are used by who keeps accounts at hand. */
+/** The inputs of the SDKs, decoded once, as by a caller that keeps accounts in memory. */
 function curveSdk(chain: SimChain, { mint, tokenProgram: program }: QuotedCoin): Theirs {
   const sdk = pumpSdk.PUMP_SDK;
   const bondingCurveAccountInfo = accountInfo(chain.account(bondingCurveAddress(mint)));
@@ -213,7 +213,7 @@ function measureOurs(all: readonly BenchCoin[], blockhash: string): Cost {
   return costOf(tookMs);
 }
 
-/** The same orders signed as the product signs them: by the signing process, policy and audit line inside, one after the other. */
+/** The same orders, signed as in the product: by the signing process, with policy and audit line, one after the other. */
 async function measureWhole(all: readonly BenchCoin[], blockhash: string): Promise<{ readonly whole: Cost; readonly disk: Cost }> {
   const place = await newSignerPlace();
   try {
@@ -239,7 +239,7 @@ async function measureWhole(all: readonly BenchCoin[], blockhash: string): Promi
   }
 }
 
-/** Every order is of a wallet never seen: its addresses are derived, its message is compiled, its key is imported. */
+/** Every order is of a new wallet: its addresses are derived, its message is compiled, its key is imported. */
 function measureFirst(all: readonly BenchCoin[], blockhash: string): Cost {
   const builder = createMessageBuilder();
   const strangers = Array.from({ length: firstOrders }, (_, i) => wallet('bench', `stranger ${i}`));
@@ -252,7 +252,7 @@ function measureFirst(all: readonly BenchCoin[], blockhash: string): Cost {
   return costOf(tookMs);
 }
 
-/** Amounts, wallets and coins as ours. */
+/** The same amounts, wallets and coins as ours. */
 async function measureTheirs(chain: SimChain, all: readonly BenchCoin[], blockhash: string): Promise<Cost> {
   const builds = new Map(all.map((at) => [at, at.venue === 'pump' ? curveSdk(chain, at.coin) : poolSdk(chain, at.coin)]));
   const web3 = new Map(wallets.map((user) => [user, Web3Keypair.fromSeed(user.seed)]));
@@ -267,7 +267,7 @@ async function measureTheirs(chain: SimChain, all: readonly BenchCoin[], blockha
   return costOf(tookMs);
 }
 
-/** Both must trade on the same accounts: the pool, and no fewer of them. */
+/** Both must use the same accounts: the same pool, and all of its accounts. */
 async function compareOnce(chain: SimChain, all: readonly BenchCoin[], blockhash: string): Promise<void> {
   for (let i = 0; i < all.length * 2; i++) {
     const { body, at, user } = bodyOf(i, all);
@@ -305,7 +305,7 @@ export async function run(): Promise<BenchRow[]> {
       figure: text(whole),
       target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
       pass: whole.p50Ms <= targetP50Ms && whole.p99Ms <= targetP99Ms,
-      note: `${signedOrders.toLocaleString('en-US')} orders one after the other: read, quoted, built, judged by the policy, written to the audit log, signed, while the disk takes the line of the one before; a durable line of such a log alone: ${text(disk)}`,
+      note: `${signedOrders.toLocaleString('en-US')} orders one after the other: read, quoted, built, judged by the policy, written to the audit log, signed, while the disk writes the previous line; a durable line of such a log alone: ${text(disk)}`,
     },
     {
       name: 'The same, signed in the process itself',

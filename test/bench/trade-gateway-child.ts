@@ -13,9 +13,10 @@ import { startTestGateway, testConfig } from '../support/gateway.ts';
 
 /**
  * The gateway whose orders are measured, with its store and its signing process. argv: data folder, the node's HTTP and WebSocket
- * address, how many custodial wallets, and the address of a Redis that it shares with other gateways, if it is to share one. Tells a key, the wallets and its address, a line each.
+ * addresses, the number of custodial wallets, and optionally the address of a Redis that it shares with other gateways. Prints a key, the
+ * wallets and its address, one on each line.
  */
-// As the gateway's own `main.ts` does.
+// As in the gateway's `main.ts`.
 yieldEngineThreads();
 const [, , dataDir = '', rpcUrl = '', wsUrl = '', walletCount = '1', redisUrl] = process.argv;
 const redisUrls = redisUrl === undefined ? null : [redisUrl];
@@ -42,10 +43,10 @@ const made = await createApiKey(store, {
   expiresAtMs: null,
   accountId: null,
   ipRanges: [],
-  // The limit of the key is not what ends the measurement.
+  // The key's limit must not limit the measurement.
   limits: { requestsPerMinute: 60e6, burst: 1e6 },
 });
-if (!made.ok) throw new Error('no key could be made');
+if (!made.ok) throw new Error('no key was created');
 const opened = await openKeystore(store, 'cluster', passphrase, randomPassphraseCost);
 if (!opened.ok) throw new Error(opened.reason);
 const wallets: string[] = [];
@@ -54,5 +55,5 @@ const authenticator = await createAuthenticator({ store, plans: config.plans, lo
 const bus = await createBus({ redisUrls, log });
 const { gateway } = await startTestGateway({ config, store, authenticator, bus });
 process.stdout.write(`key ${made.shown.key}\nwallets ${wallets.join(',')}\nlistening ${gateway.url}\n`);
-// Ends in order where it is asked to, so that a profile of it is written.
+// Ends cleanly on request, so that a profile of it is written.
 process.once('SIGTERM', () => void gateway.close().then(() => process.exit(0)));

@@ -18,14 +18,14 @@ import {
   send,
   sorted,
   startGateway,
-  toldIn,
+  answerIn,
   wallets,
   type Order,
   type Place,
 } from './trade-http.ts';
 
 /**
- * Two gateways on one Redis, and orders to the one that holds the trading role and to the other one, which hands them over. The turns
+ * Two gateways on one Redis. Orders go to the gateway that holds the trading role, and to the other one, which hands them over. The turns
  * alternate, so that both see the same machine.
  */
 const perSecond = 50;
@@ -47,7 +47,7 @@ async function measure(place: Place, orders: readonly Order[], chance: () => num
   const { arrivals } = await ask<NodeReport>(place.node, { op: 'report' });
   const atMs = new Map(arrivals);
   for (const one of all) {
-    into.toNodeMs.push(atMs.get(toldIn(one).signature)! - one.atMs);
+    into.toNodeMs.push(atMs.get(answerIn(one).signature)! - one.atMs);
     into.answeredMs.push(one.answeredMs - one.atMs);
   }
 }
@@ -84,9 +84,9 @@ export async function run(): Promise<BenchRow[]> {
   const holder = await open(dataDir, redis.url);
   const second = await startGateway([dataDir, holder.rpcUrl, holder.wsUrl, '0', redis.url]);
   try {
-    // Keys of one gateway are known to the other a moment later.
+    // The other gateway knows the keys of the first one a moment later.
     await pause(1_000);
-    return [await compare(holder, { ...holder, ...placeIn(second.told) })];
+    return [await compare(holder, { ...holder, ...placeIn(second.output) })];
   } finally {
     await end(holder.load, 'SIGKILL');
     await end(second.process, 'SIGTERM');

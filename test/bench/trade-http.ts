@@ -9,8 +9,8 @@ import type { TradeLoadOrder, TradeSent } from './trade-load-child.ts';
 import type { NodeReport, ToNode } from './trade-node-child.ts';
 
 /**
- * Lightning orders through HTTP, from the bytes of the request to the message at the node: read, quoted, built, signed by the signing
- * process, simulated by the node, stored durably, sent. Warm: wallets and coins that have traded before.
+ * Orders through HTTP, from the bytes of the request to the message at the node: read, quoted, built, signed by the signing process,
+ * simulated by the node, stored durably, sent. Warm: the wallets and coins have traded before.
  */
 export const wallets = 64;
 const coins = 32;
@@ -19,7 +19,7 @@ export const coinsAWallet = 4;
 const connections = 64;
 const perSecond = 200;
 const measuredMs = 20_000;
-/** Until the engine has compiled what it will: a gateway runs for weeks. */
+/** Until the engine has compiled the hot code: a gateway runs for weeks. */
 const warmUpPerSecond = 200;
 const warmUpOrders = 8_000;
 /** Before the first request of a measurement is due. */
@@ -55,8 +55,8 @@ export async function ask<T>(child: ChildProcess, message: ToNode | TradeLoadOrd
   });
 }
 
-/** On a core of its own, with its signing process. */
-export async function startGateway(args: readonly string[]): Promise<{ readonly process: ChildProcess; readonly told: string }> {
+/** On its own core, with its signing process. */
+export async function startGateway(args: readonly string[]): Promise<{ readonly process: ChildProcess; readonly output: string }> {
   // For a profile of it: `BENCH_GATEWAY_FLAGS=--cpu-prof`.
   const flags = (process.env['BENCH_GATEWAY_FLAGS'] ?? '').split(' ').filter((flag) => flag !== '');
   const node = [
@@ -71,10 +71,10 @@ export async function startGateway(args: readonly string[]): Promise<{ readonly 
   const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
   const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   return await new Promise((resolve, reject) => {
-    let told = '';
+    let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      told += text;
-      if (told.includes('listening ')) resolve({ process: child, told });
+      output += text;
+      if (output.includes('listening ')) resolve({ process: child, output });
     });
     child.once('exit', (code) => reject(new Error(`the gateway ended with ${code}`)));
   });
@@ -84,7 +84,7 @@ export async function open(
   dataDir: string,
   ...gatewayArgs: readonly string[]
 ): Promise<Place & { readonly rpcUrl: string; readonly wsUrl: string }> {
-  // Nodes do not stand still to collect garbage, and this one is to be as quick as one of them: young objects in little pieces, old ones not at all.
+  // Real nodes do not pause to collect garbage, so this one collects young objects in small pieces, and old ones not at all.
   const nodeHeap = [
     '--no-allocation-site-pretenuring',
     '--min-semi-space-size=2',
@@ -93,17 +93,17 @@ export async function open(
   ];
   const node = fork(here('trade-node-child.ts'), [String(coins)], { execArgv: [...nodeHeap, '--import', 'tsx'] });
   const { rpcUrl, wsUrl, mints } = await ask<{ rpcUrl: string; wsUrl: string; mints: readonly string[] }>(node, null);
-  const { process: gateway, told } = await startGateway([dataDir, rpcUrl, wsUrl, String(wallets), ...gatewayArgs]);
-  const publicKeys = /^wallets (\S+)$/m.exec(told)![1]!.split(',');
+  const { process: gateway, output } = await startGateway([dataDir, rpcUrl, wsUrl, String(wallets), ...gatewayArgs]);
+  const publicKeys = /^wallets (\S+)$/m.exec(output)![1]!.split(',');
   await ask(node, { op: 'fund', wallets: publicKeys });
   const load = fork(here('trade-load-child.ts'), [], { execArgv: ['--import', 'tsx'] });
-  return { node, load, gateway, ...placeIn(told), mints, publicKeys, rpcUrl, wsUrl };
+  return { node, load, gateway, ...placeIn(output), mints, publicKeys, rpcUrl, wsUrl };
 }
 
-/** Where a gateway listens, and a key of it. */
-export function placeIn(told: string): Pick<Place, 'port' | 'key'> {
-  const port = Number(/^listening http:\/\/127\.0\.0\.1:(\d+)$/m.exec(told)![1]);
-  return { port, key: /^key (\S+)$/m.exec(told)![1]! };
+/** The address of a gateway, and a key of it. */
+export function placeIn(output: string): Pick<Place, 'port' | 'key'> {
+  const port = Number(/^listening http:\/\/127\.0\.0\.1:(\d+)$/m.exec(output)![1]);
+  return { port, key: /^key (\S+)$/m.exec(output)![1]! };
 }
 
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
@@ -113,7 +113,7 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<
   await exited;
 }
 
-/** A generator of its own, so that every run asks for the same. */
+/** Its own generator, so that every run sends the same requests. */
 export function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -136,7 +136,7 @@ function requestOf({ key, port }: Place, { side, ...body }: Order, idempotencyKe
 
 let orders = 0;
 
-/** The next order of one wallet for one of its coins; no two are alike. */
+/** The next order of one wallet for one of its coins; all orders differ. */
 export function orderOf({ publicKeys, mints }: Place, walletIndex: number, turn: number, side: Order['side']): Order {
   orders++;
   const publicKey = publicKeys[walletIndex % publicKeys.length]!;
@@ -151,9 +151,9 @@ export async function send(
   ratePerSecond: number,
   chance: () => number,
 ): Promise<readonly TradeSent[]> {
-  // The requests reach the other process, and are read there, before the first is due.
+  // The requests reach the other process and are parsed there before the first is due.
   let atMs = settleMs;
-  // At random times: as from many callers who know nothing of each other.
+  // At random times, as from many independent callers.
   const dueMs = list.map(() => (atMs += (-Math.log(1 - chance()) * 1_000) / ratePerSecond));
   const requests = list.map((order, i) => requestOf(place, order, `bench-${orders}-${i}`));
   return await ask<readonly TradeSent[]>(place.load, { port: place.port, connections, requests, dueMs });
@@ -171,18 +171,18 @@ function cpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** The one child of a process. */
+/** The only child of a process. */
 function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
-interface Told {
+interface OrderAnswer {
   readonly signature: string;
   readonly orderId: string;
   readonly timing: Readonly<Record<string, number>>;
 }
 
-export const toldIn = ({ body }: TradeSent): Told => JSON.parse(body) as Told;
+export const answerIn = ({ body }: TradeSent): OrderAnswer => JSON.parse(body) as OrderAnswer;
 
 async function latency(place: Place): Promise<BenchRow> {
   const chance = random(7);
@@ -205,10 +205,10 @@ async function latency(place: Place): Promise<BenchRow> {
   const nodeSpentMs = (cpuMs(place.node.pid!) - nodeUsedMs) / sent.length;
   const report = await ask<NodeReport>(place.node, { op: 'report' });
   const arrivals = new Map(report.arrivals);
-  const toNode = sorted(sent.map((one) => arrivals.get(toldIn(one).signature)! - one.atMs));
-  if (toNode.some(Number.isNaN)) throw new Error('an order was answered whose message did not come to the node');
+  const toNode = sorted(sent.map((one) => arrivals.get(answerIn(one).signature)! - one.atMs));
+  if (toNode.some(Number.isNaN)) throw new Error('an order was answered, but its message did not arrive at the node');
   const steps = ['quoteMs', 'buildMs', 'signMs', 'simulateMs', 'storeMs', 'sendMs', 'totalMs'].map((name) => {
-    const values = sorted(sent.map((one) => toldIn(one).timing[name] ?? NaN));
+    const values = sorted(sent.map((one) => answerIn(one).timing[name] ?? NaN));
     return `${name.slice(0, -2)} ${at(values, 0.5).toFixed(2)}/${at(values, 0.99).toFixed(2)}`;
   });
   const p50 = at(toNode, 0.5);
@@ -236,9 +236,9 @@ async function idempotency(place: Place): Promise<BenchRow> {
       dueMs: requests.map(() => 0),
     });
     const done = sent.filter(({ status }) => status === 200);
-    const ids = new Set(done.map((one) => toldIn(one).orderId));
+    const ids = new Set(done.map((one) => answerIn(one).orderId));
     const others = sent.filter(({ status, body }) => status === 409 && body.includes('IDEMPOTENCY_IN_PROGRESS'));
-    if (ids.size !== 1 || done.length + others.length !== atOnce) throw new Error('the answers are not those of one order');
+    if (ids.size !== 1 || done.length + others.length !== atOnce) throw new Error('the answers belong to more than one order');
     answers.same += done.length;
     answers.inProgress += others.length;
     counts.push((await ask<NodeReport>(place.node, { op: 'report' })).arrivals.length);
@@ -249,7 +249,7 @@ async function idempotency(place: Place): Promise<BenchRow> {
     figure: `${counts.join(', ')} messages left`,
     target: 'exactly 1 each time',
     pass: isOne,
-    note: `${rounds} times, on ${atOnce} connections; ${answers.same} answers returned the one order, ${answers.inProgress} said that it is under way`,
+    note: `${rounds} times, on ${atOnce} connections; ${answers.same} answers returned the one order, ${answers.inProgress} reported that it is in progress`,
   };
 }
 

@@ -2,20 +2,20 @@ import { connect, type Socket } from 'node:net';
 import { sharedClockMs } from './trade-node-child.ts';
 
 /**
- * HTTP/1.1 clients on bare sockets that send requests as they are given, each at its time or, where all connections wait for the
- * server, as soon as one is free. Told what to do by messages.
+ * HTTP/1.1 clients on bare sockets. They send each request at its time or, if all connections wait for the server, as soon as one is free.
+ * Messages control them.
  */
 export interface TradeLoadOrder {
   readonly port: number;
   readonly connections: number;
-  /** Whole requests, as they are sent. */
+  /** Whole requests, in the bytes that are sent. */
   readonly requests: readonly string[];
-  /** When they are due, milliseconds after the start, in order. */
+  /** When they are due, milliseconds after the start, ascending. */
   readonly dueMs: readonly number[];
 }
 
 export interface TradeSent {
-  /** When it was written or, where no connection was free, when it was due; milliseconds of the machine's monotonic clock. */
+  /** When it was written or, if no connection was free, when it was due; milliseconds of the machine's monotonic clock. */
   readonly atMs: number;
   readonly answeredMs: number;
   readonly status: number;
@@ -82,12 +82,12 @@ async function run({ port, connections, requests, dueMs }: TradeLoadOrder): Prom
   for (let next = 0; answers < requests.length;) {
     const nowMs = sharedClockMs();
     for (; next < requests.length && startMs + dueMs[next]! <= nowMs; next++) {
-      // By turns: the server closes a connection on which nothing comes for ten seconds.
+      // In turn, because the server closes a connection that is silent for ten seconds.
       const client = idle.shift();
       if (client === undefined) waiting.push({ index: next, atMs: startMs + dueMs[next]! });
       else send(client, next, sharedClockMs());
     }
-    // Other processes share this core: what is due within a tick goes out at its end.
+    // Other processes share this core. Requests that are due within a tick are sent at its end.
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   for (const { socket } of clients) socket.removeAllListeners('close').destroy();

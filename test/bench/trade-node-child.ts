@@ -6,12 +6,12 @@ import { collectGarbage } from '../support/garbage.ts';
 import { launchCoin, maker, moveToPool, trader, tradeOnChain } from '../support/quoted-trades.ts';
 
 /**
- * The node that orders are simulated on and sent to: simnet with coins that nobody else trades. It notes when each message came in,
- * by the head of its HTTP request, and how long it was at each simulation itself. argv: how many coins.
+ * The node that simulates and receives orders: simnet with coins that nobody else trades. It records when the head of each message's HTTP
+ * request arrived, and how long each simulation took. argv: number of coins.
  */
 export type ToNode =
   | { readonly op: 'fund'; readonly wallets: readonly string[] }
-  /** Forget what was noted. */
+  /** Deletes the records. */
   | { readonly op: 'forget' }
   | { readonly op: 'report' };
 
@@ -37,12 +37,12 @@ interface Call {
 const lamports = 400_000n * 10n ** 9n;
 const walletLamports = 1_000n * 10n ** 9n;
 const slotMs = 400;
-/** A validator answers while it makes its block and tells of it. */
+/** A validator answers requests while it builds its block and reports it. */
 const turnMs = 0.3;
 const curveLamports = 5n * 10n ** 9n;
 const poolLamports = 1_000n * 10n ** 9n;
 
-/** Every other one on a pool. */
+/** Every other one is on a pool. */
 function launch(chain: SimChain, count: number): readonly string[] {
   return Array.from({ length: count }, (_, i) => {
     const coin = launchCoin(chain);
@@ -54,15 +54,15 @@ function launch(chain: SimChain, count: number): readonly string[] {
 }
 
 async function serve(count: number): Promise<void> {
-  // A validator does not stand still while garbage is collected.
+  // A validator does not pause for garbage collection.
   yieldEngineThreads();
   const funded = [maker, trader, wallet('bench', 'faucet')].map(({ publicKey: address }) => ({ address, lamports, usdc: 10n ** 13n }));
   const chain = createChain({ seed: 'trade bench', market: false, funded, slotMs, turnMs });
   const mints = launch(chain, count);
-  /** The request that is answered now. */
+  /** The request that is being answered. */
   let call: Call | null = null;
   const arrivals = new Map<string, number>();
-  /** Messages go out again until they are in a block: also after what was noted was forgotten. */
+  /** Messages are sent again until they are in a block, also after the records were deleted. */
   const known = new Set<string>();
   const simulationsMs: number[] = [];
   const landings = { landed: 0, failed: 0 };
@@ -95,7 +95,7 @@ async function serve(count: number): Promise<void> {
   process.on('message', (order: ToNode) => {
     if (order.op === 'fund') for (const address of order.wallets) chain.airdrop(address, walletLamports);
     if (order.op === 'forget') {
-      // At once, and not while it is measured.
+      // At once, and not during the measurement.
       collectGarbage();
       arrivals.clear();
       simulationsMs.length = 0;

@@ -14,7 +14,9 @@ const mints = 20;
 const targetP50Ms = 0.25;
 const targetP99Ms = 1.2;
 
-/** Signatures of the signing process, policy and audit line inside; what the disk takes for such a line is measured apart. */
+/**
+ * Signatures of the signing process, including policy and audit line. The time that the disk needs for such a line is measured separately.
+ */
 export async function run(): Promise<BenchRow[]> {
   const place = await newSignerPlace();
   try {
@@ -37,7 +39,7 @@ export async function run(): Promise<BenchRow[]> {
         figure: `p50 ${alone.p50Ms.toFixed(3)} ms, p99 ${alone.p99Ms.toFixed(3)} ms`,
         target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
         pass: alone.p50Ms <= targetP50Ms && alone.p99Ms <= targetP99Ms,
-        note: `${signatures.toLocaleString('en-US')} messages, each decoded, judged, written to the audit log and signed, while the disk takes the line of the one before; the policy alone ${policyUs.toFixed(0)} µs, a durable line of such a log alone p50 ${disk.p50Ms.toFixed(3)} ms, p99 ${disk.p99Ms.toFixed(3)} ms; ${atOnce} at once: ${Math.round(perSecond).toLocaleString('en-US')} signatures a second`,
+        note: `${signatures.toLocaleString('en-US')} messages, each decoded, judged, written to the audit log and signed, while the disk writes the previous line; the policy alone ${policyUs.toFixed(0)} µs, a durable line of such a log alone p50 ${disk.p50Ms.toFixed(3)} ms, p99 ${disk.p99Ms.toFixed(3)} ms; ${atOnce} at once: ${Math.round(perSecond).toLocaleString('en-US')} signatures a second`,
       },
     ];
   } finally {
@@ -60,7 +62,7 @@ async function inTurn(signer: SigningProcess, wallet: string, messages: readonly
   return costOf(tookMs);
 }
 
-/** Signatures a second with `atOnce` of them under way. */
+/** Signatures a second with `atOnce` of them in progress. */
 async function together(signer: SigningProcess, wallet: string, messages: readonly Uint8Array[]): Promise<number> {
   let next = 0;
   const startedAt = performance.now();
@@ -74,7 +76,7 @@ async function together(signer: SigningProcess, wallet: string, messages: readon
 function policyCost(wallet: string, messages: readonly Uint8Array[]): number {
   for (const message of messages.slice(0, warmup)) judge(message, wallet);
   const startedAt = performance.now();
-  for (const message of messages) if (!judge(message, wallet).ok) throw new Error('a good message is refused');
+  for (const message of messages) if (!judge(message, wallet).ok) throw new Error('a valid message was refused');
   return ((performance.now() - startedAt) * 1_000) / messages.length;
 }
 

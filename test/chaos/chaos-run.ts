@@ -9,22 +9,22 @@ import { historyOf, ResumingClient, type FaultKind, type Frame, type ResumingCli
 import { settle } from './settle.ts';
 
 export interface ChaosReport {
-  /** Empty where nothing was lost in silence, doubled, or invented. */
+  /** Empty if nothing was lost without notice, repeated, or invented. */
   readonly faults: readonly string[];
-  /** Where there are faults: what they rest on, what happened to every client, and what the processes logged. */
+  /** If there are faults: the frames behind them, what happened to every client, and what the processes logged. */
   readonly evidence: readonly string[];
   /** Of those: frames or events. */
   readonly silentGaps: number;
   readonly duplicates: number;
-  /** What was done, and how often. */
+  /** The faults that were caused, and how often. */
   readonly done: Readonly<Record<string, number>>;
   readonly emitted: number;
   readonly deliveries: number;
-  /** Deliveries that took an event back. */
+  /** Retractions that clients received. */
   readonly retractions: number;
-  /** Events that were told in an epoch and again in a later one, which a client tells by their ids. */
-  readonly toldAgain: number;
-  readonly gapsTold: Readonly<Record<string, number>>;
+  /** Events that were published in one epoch and again in a later one. A client recognises them by their ids. */
+  readonly publishedAgain: number;
+  readonly gapsReported: Readonly<Record<string, number>>;
   readonly resumes: number;
   readonly closes: Readonly<Record<string, number>>;
   readonly awayMs: { readonly p50: number; readonly p99: number; readonly max: number };
@@ -32,29 +32,29 @@ export interface ChaosReport {
 
 export interface ChaosOptions {
   readonly seed: string;
-  /** With everything but a Redis that forgets: not one gap may be told. */
+  /** With every fault except a Redis that loses its memory: no gap may be reported. */
   readonly durationMs: number;
-  /** After that, with a Redis that forgets as well. */
+  /** After that, also with a Redis that loses its memory. */
   readonly forgetfulMs: number;
-  /** Clients that read all of each event. */
+  /** Clients that parse each event completely. */
   readonly clients: number;
-  /** Processes of light clients, and how many each has. */
+  /** Processes of light clients, and how many clients each has. */
   readonly readers: { readonly processes: number; readonly each: number };
-  /** What goes wrong, where it is not what `faults.ts` has. */
+  /** The faults to cause, if not those of `faults.ts`. */
   readonly plagues?: Plagues;
-  /** Told of each fault before it begins. */
-  readonly tell: (text: string) => void;
+  /** Called for each fault before it begins. */
+  readonly print: (text: string) => void;
 }
 
-/** Faults of each kind follow one another; kinds go on at the same time. */
+/** Faults of one kind follow one another; faults of different kinds happen at the same time. */
 export interface Plagues {
-  /** At first; nothing may be forgotten then. */
+  /** In the first phase: nothing may be lost. */
   readonly first: typeof processFaults;
-  /** After them; each says when something may be forgotten. */
+  /** In the second phase: each fault reports when something may be lost. */
   readonly later: typeof memoryFaults;
-  /** Beside both. */
+  /** In both phases. */
   readonly beside: typeof linkFaults;
-  /** As `JudgeOptions` has it. */
+  /** See `JudgeOptions`. */
   readonly declaredBeforeMs?: number;
 }
 
@@ -62,7 +62,9 @@ const chaosPlagues: Plagues = { first: processFaults, later: memoryFaults, besid
 
 const minSol = 0.5;
 const settleWithinMs = 60_000;
-/** A busy machine reads a long outage again slowly. Quiet for longer than a round of the gap filler takes to begin. */
+/**
+ * A busy machine takes long to read what it missed in an outage. The quiet time is longer than a round of the gap filler takes to begin.
+ */
 const settleTimes = { quietMs: 5_000, giveUpMs: settleWithinMs, atMostMs: 240_000, lookEveryMs: 250 };
 /** Longest pause between two faults of a kind. */
 const maxPauseMs = 1_500;
@@ -82,12 +84,12 @@ const kinds: readonly { readonly name: string; readonly subscriptions: readonly 
   { name: filtered, subscriptions: [{ channel: 'trades', filter: { minSol } }] },
   { name: confirmed, subscriptions: allChannels.map((subscription) => ({ ...subscription, commitment: confirmed })) },
 ];
-/** Light clients know no amounts, so none of them filters; most follow all trades. */
+/** Light clients do not read amounts, so none of them filters; most follow all trades. */
 const readerKinds = [kinds[0]!, kinds[1]!, kinds[3]!, kinds[1]!, kinds[1]!, kinds[1]!];
 
 const hostsOf = ({ gateways }: ChaosWorld): string[] => gateways.map(({ clients }) => `127.0.0.1:${clients!.port}`);
 
-/** Everybody who listens to the stream, and the judge of them all. */
+/** All clients of the stream, and the judge of all of them. */
 class Audience {
   readonly judge: Judge;
   readonly clients: ResumingClient[] = [];
@@ -103,12 +105,12 @@ class Audience {
     this.judge = new Judge({
       passes,
       declaredBeforeMs: plagues?.declaredBeforeMs,
-      partOf: (client) => (client.startsWith(filtered) ? 'passing' : client.startsWith(confirmed) ? 'standing' : 'all'),
+      partOf: (client) => (client.startsWith(filtered) ? 'passing' : client.startsWith(confirmed) ? 'valid' : 'all'),
     });
     this.readers = Array.from({ length: readers.processes }, (_, at) => new Readers(`readers ${at}`, this.judge));
   }
 
-  /** Resolves when all follow. */
+  /** Resolves when all clients follow their topics. */
   async come(count: number, readersEach: number): Promise<void> {
     for (let at = 0; at < count; at++) {
       const { name, subscriptions } = kinds[at % kinds.length]!;
@@ -118,7 +120,7 @@ class Audience {
     await this.#followed();
   }
 
-  /** Those who follow single coins, once there are some. */
+  /** Starts the clients that follow single coins, once there are some coins. */
   async comeLate(readersEach: number): Promise<void> {
     await until('some tokens', () => this.judge.mints.length >= mintsEach * mintClients, settleWithinMs);
     const mints = this.judge.mints;
@@ -146,7 +148,7 @@ class Audience {
     for (const readers of this.readers) readers.forgot();
   }
 
-  /** Everybody has everything that happened, as far as it is known here. */
+  /** Whether all clients have everything that has happened so far. */
   async isSettled(): Promise<boolean> {
     const { judge, clients } = this;
     if (!clients.every(({ isFollowing }) => isFollowing) || !judge.isWhole(this.#world.emitted) || !judge.isCaughtUp()) return false;
@@ -191,10 +193,10 @@ interface Plague {
   readonly note: (kind: string, name: string) => void;
 }
 
-/** Does one fault after the other until the time is over: `first` in any case, where it is given, or else one of them. */
+/** Causes one fault after the other until the time is over: first `first` if it is given, then any of them. */
 async function plague(world: ChaosWorld, makes: typeof linkFaults, { random, endMs, pauseMs, first, note }: Plague): Promise<void> {
   const names = Object.keys(makes);
-  // Each kind once, in an order of the seed, before any comes again.
+  // Each kind occurs once, in an order that depends on the seed, before any is repeated.
   let line: string[] = first === undefined ? [] : [first];
   do {
     if (line.length === 0)
@@ -210,22 +212,22 @@ async function plague(world: ChaosWorld, makes: typeof linkFaults, { random, end
   } while (performance.now() < endMs);
 }
 
-/** What happened before a Redis first forgets is waited for, so long at most: then the judge says that it is missing. */
+/** The longest wait for earlier events before a Redis loses its memory for the first time. After it the judge reports them as missing. */
 const caughtUpWithinMs = 60_000;
 
-/** Faults after which the log goes on whole, in a new epoch. */
+/** Faults after which the log continues completely, in a new epoch. */
 const continuing = new Set(['Redis killed', 'Redis handed over']);
 
-/** Lets all of it go wrong for a time, then lets everything come to rest, and judges. */
+/** Causes faults for a time, then waits until everything is quiet, and judges. */
 export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promise<ChaosReport> {
-  const { seed, durationMs, forgetfulMs, clients, readers, plagues = chaosPlagues, tell } = options;
+  const { seed, durationMs, forgetfulMs, clients, readers, plagues = chaosPlagues, print } = options;
   const audience = new Audience(world, options);
   const done: Record<string, number> = {};
   const startedAtMs = performance.now();
   const note = (kind: string, name: string): void => {
     done[kind] = (done[kind] ?? 0) + 1;
     if (continuing.has(kind)) audience.restarted();
-    tell(`${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s: ${kind}: ${name}`);
+    print(`${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s: ${kind}: ${name}`);
   };
   try {
     await audience.come(clients, readers.each);
@@ -235,7 +237,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
     const way = (name: string, endMs: number, pauseMs = maxPauseMs) => ({ random: createRandom(`${seed} ${name}`), endMs, pauseMs, note });
     const inProcesses = async (): Promise<void> => {
       await plague(world, plagues.first, way('processes', forgetsAtMs));
-      // What is read late goes with a memory that is lost then, and the judge could not tell that from a fault.
+      // Events that are read late would be lost with that memory, and the judge could not distinguish that from a fault.
       const firstMs = performance.now();
       while (!audience.judge.hasAll(world.emitted, firstMs) && performance.now() < firstMs + caughtUpWithinMs) await delay(1_000);
       const forget = (): void => audience.forgot();
@@ -253,7 +255,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
   }
 }
 
-/** What is missing or wrong at the end is what the judges say. */
+/** The judges report what is missing or wrong at the end. */
 async function report(
   { emitted, deaths, journal }: ChaosWorld,
   { judge, clients, readers }: Audience,
@@ -262,7 +264,7 @@ async function report(
   const answers = await Promise.all(readers.map((process) => process.judge(judge.ends, { final: true })));
   const others = answers.filter((answer) => answer !== null);
   const faults = judge.judge(emitted);
-  const { toldAgain } = judge;
+  const { publishedAgain } = judge;
   const silent = answers.length === others.length ? [] : [`${answers.length - others.length} processes of readers gave no answer`];
   const sum = (own: number, of: (report: ReadersReport) => number): number => others.reduce((total, answer) => total + of(answer), own);
   const count = (kind: FaultKind): number => sum(judge.counts[kind], ({ counts }) => counts[kind]);
@@ -279,8 +281,8 @@ async function report(
     emitted: [...emitted.values()].reduce((total, { size }) => total + size, 0),
     deliveries: sum(judge.deliveries, ({ deliveries }) => deliveries),
     retractions: sum(judge.retractions, ({ retractions }) => retractions),
-    toldAgain,
-    gapsTold: tally([Object.fromEntries(judge.gaps), ...others.map(({ gaps }) => gaps)]),
+    publishedAgain,
+    gapsReported: tally([Object.fromEntries(judge.gaps), ...others.map(({ gaps }) => gaps)]),
     resumes: sum(
       clients.reduce((total, { counts }) => total + counts.resumes, 0),
       ({ resumes }) => resumes,

@@ -19,39 +19,39 @@ const gatewayCount = 2;
 const endpointCount = 2;
 const readyWithinMs = 60_000;
 const slotMs = 100;
-/** More than three minutes of transactions: a process that is behind on a busy machine still finds what it missed, as on real nodes. */
+/** More than three minutes of transactions, so that a slow process on a busy machine still finds what it missed, as on real nodes. */
 const history = { transactions: 50_000, blocks: 20_000 };
 const topics = { trade: 'trades', newToken: 'newTokens', migration: 'migrations' } as const;
 
-/** One process that dies and is started again, with the links it has. */
+/** One process that is killed and started again, with its links. */
 export interface Part {
   readonly name: string;
-  /** To Redis. */
+  /** The link to Redis. */
   readonly redis: TcpProxy;
-  /** To the nodes; none for a gateway. */
+  /** The links to the nodes; none for a gateway. */
   readonly nodes: readonly TcpProxy[];
-  /** From the clients; null for an ingest process. */
+  /** The link from the clients; null for an ingest process. */
   readonly clients: TcpProxy | null;
-  /** SIGKILL, and another start. Resolves when it is at work again. */
+  /** Sends SIGKILL, and starts it again. Resolves when it works again. */
   readonly crash: () => Promise<void>;
   readonly pause: () => void;
   readonly resume: () => void;
 }
 
-/** A chain, a Redis, two ingest processes and two gateways, with a proxy on every way between them. */
+/** A chain, a Redis, two ingest processes and two gateways, with a proxy on every link between them. */
 export interface ChaosWorld {
   readonly simnet: Simnet;
   readonly redis: TestRedis;
   readonly ingests: readonly Part[];
   readonly gateways: readonly Part[];
   readonly apiKey: string;
-  /** What the chain emitted so far and did not take back: topic to `<type> <id>`, and when (as `performance.now()`). */
+  /** What the chain has emitted and not retracted: topic to `<type> <id>`, and when (as `performance.now()`). */
   readonly emitted: Emitted;
-  /** No trader acts any more; slots go on, so that all that happened is confirmed. */
+  /** Traders stop. Slots continue, so that everything that happened is confirmed. */
   readonly rest: () => void;
-  /** What each process logged since its last start, and the ones before it, as far as it is kept. */
+  /** What each process logged since its last start and before it, as far as it is stored. */
   readonly journal: () => readonly string[];
-  /** Processes that ended by themselves once they were at work, in words. */
+  /** One sentence for each process that ended by itself while it worked. */
   readonly deaths: readonly string[];
   /** Resolves when both ingest processes are subscribed at both of their nodes. */
   readonly sighted: () => Promise<void>;
@@ -61,11 +61,11 @@ export interface ChaosWorld {
 export interface ChaosWorldOptions {
   readonly seed: string;
   readonly tradesPerSecond: number;
-  /** `REDIS_URL` of a part, by its name, where it is not the world's own Redis. */
+  /** `REDIS_URL` of a part, by its name, if it is not the world's own Redis. */
   readonly redisUrlOf?: (part: string) => string;
 }
 
-/** Names of all parts, as `redisUrlOf` is asked for them. */
+/** Names of all parts, the arguments of `redisUrlOf`. */
 export const partNames: readonly string[] = [...namesOf('ingest', ingestCount), ...namesOf('gateway', gatewayCount)];
 
 function namesOf(kind: 'ingest' | 'gateway', count: number): string[] {
@@ -80,14 +80,14 @@ interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Keeps one program running; one that ends before it is at work (as while Redis is away) is started again. */
+/** Runs one program. If it ends before it works (for example because Redis is away), it is started again. */
 class Process {
   readonly #folder: string;
   readonly #program: Program;
   readonly #onReady: (line: Readonly<Record<string, unknown>>) => void;
   readonly #onDeath: (what: string) => void;
   #running: RunningProgram | null = null;
-  #wanted = true;
+  #shouldRun = true;
   readonly #logs: RunningProgram['log'][] = [];
 
   constructor(
@@ -114,11 +114,11 @@ class Process {
         if (performance.now() > endMs) throw error;
         return null;
       });
-      if (!this.#wanted) return;
+      if (!this.#shouldRun) return;
       if (line === null) continue;
       this.#onReady(line);
       running.child.once('exit', (code, signal) => {
-        if (this.#running === running && this.#wanted)
+        if (this.#running === running && this.#shouldRun)
           this.#onDeath(`${path} ended with ${code ?? signal}: ${JSON.stringify(running.log.slice(-5))}`);
       });
       return;
@@ -136,13 +136,13 @@ class Process {
     this.#running?.child.kill(name);
   }
 
-  /** All that it logged, the starts one after the other. */
+  /** Everything that it logged, one start after the other. */
   journal(): string[] {
     return this.#logs.flatMap((lines) => lines.map((line) => JSON.stringify(line)));
   }
 
   end(): void {
-    this.#wanted = false;
+    this.#shouldRun = false;
     this.#running?.child.kill('SIGKILL');
   }
 }
@@ -184,7 +184,7 @@ async function openPart(
   };
 }
 
-/** Keeps what every block emitted, and takes back what a dead one did. */
+/** Stores what every block emitted, and removes what a dead block emitted. */
 function recordEmitted(chain: Chain, emitted: ReadonlyMap<string, Map<string, number>>): void {
   const undecided = new Map<number, readonly (readonly [topic: string, key: string])[]>();
   chain.listen({
@@ -212,7 +212,7 @@ interface Common {
   readonly redisUrlOf: ChaosWorldOptions['redisUrlOf'];
 }
 
-/** Starts all of it; the chain stands still until `simnet.chain.start()`. */
+/** Starts all parts; the chain waits for `simnet.chain.start()`. */
 export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: ChaosWorldOptions): Promise<ChaosWorld> {
   const closers: Closers = [];
   const close = async (): Promise<void> => {

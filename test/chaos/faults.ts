@@ -3,7 +3,7 @@ import type { Random } from '../simnet/market/random.ts';
 import type { ChaosWorld, Part } from './chaos-world.ts';
 import type { Direction, TcpProxy, Weather } from './tcp-proxy.ts';
 
-/** One thing that goes wrong, and is over when it resolves. */
+/** One fault, which is over when `run` resolves. */
 export interface Fault {
   readonly name: string;
   run(): Promise<void>;
@@ -19,7 +19,7 @@ async function paused(pause: () => void, resume: () => void, ms: number): Promis
   resume();
 }
 
-/** What happens to processes. Nothing else of this kind happens until it is at work again. */
+/** Faults of processes. No other fault of this kind begins until the process works again. */
 export const processFaults: Readonly<Record<string, Make>> = {
   'ingest killed': ({ ingests, sighted }, random) => {
     const part = random.pick(ingests);
@@ -38,7 +38,7 @@ export const processFaults: Readonly<Record<string, Make>> = {
       name: `${part.name}, ${ms} ms`,
       run: async () => {
         await paused(part.pause, part.resume, ms);
-        // What it gave up meanwhile it has to notice first.
+        // It must first notice what it lost in the meantime.
         await delay(1_000);
         await sighted();
       },
@@ -123,7 +123,7 @@ function linkFault(part: Part, proxy: TcpProxy, random: Random, settle: () => Pr
 
 const nothing = async (): Promise<void> => undefined;
 
-/** Many links at once, for a moment or for as long as it takes to be noticed. */
+/** Many links at once, either for a moment or until it is noticed. */
 function allCut(proxies: readonly TcpProxy[], random: Random, settle: () => Promise<void>): Fault {
   const ms = random.chance(0.3) ? 0 : between(random, 300, 6_000);
   return {
@@ -135,12 +135,12 @@ function allCut(proxies: readonly TcpProxy[], random: Random, settle: () => Prom
   };
 }
 
-/** What happens to links between parts, and to what a node tells. */
+/** Faults of links between parts, and of a node's reports. */
 export const linkFaults: Readonly<Record<string, Make>> = {
   'ingest to a node': ({ ingests, sighted }, random) => {
     const part = random.pick(ingests);
     return linkFault(part, random.pick(part.nodes), random, async () => {
-      // What is only half there has to be noticed: by the silence of a slot or two.
+      // A link that works in one direction only must be noticed by the silence of a slot or two.
       await delay(1_000);
       await sighted();
     });
@@ -207,7 +207,7 @@ export const linkFaults: Readonly<Record<string, Make>> = {
   },
 };
 
-/** What makes Redis forget what it had answered for: clients are told of it by a gap. `forget` is called when it may have begun. */
+/** Faults that make Redis lose what it has acknowledged; clients receive a gap for it. `forget` is called when the loss may have begun. */
 export const memoryFaults = (forget: () => void): Readonly<Record<string, Make>> => ({
   'Redis flushed': (world, random) => {
     const beside = somebodyKilled(world, random);
@@ -235,7 +235,7 @@ export const memoryFaults = (forget: () => void): Readonly<Record<string, Make>>
   },
 });
 
-/** Every second time a process dies in the same moment. */
+/** Every second time, a process dies at the same moment. */
 function somebodyKilled({ ingests, gateways, sighted }: ChaosWorld, random: Random): Fault {
   if (random.chance(0.5)) return { name: 'and nothing else', run: nothing };
   const part = random.pick([...ingests, ...gateways]);

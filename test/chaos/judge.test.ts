@@ -14,7 +14,7 @@ const gap = (from: number, to: number | null, epoch = 'a', reason = 'trimmed'): 
 
 type Answer = (since: { readonly epoch: string; readonly seq: number } | null, link: number) => readonly object[];
 
-/** A server that answers each subscription with a script: what the judge says of a client that was told it. */
+/** A server that answers each subscription with a script. The tests check what the judge finds about a client that received it. */
 async function judged(
   answer: Answer,
   { filter, ...more }: Partial<Pick<ResumingClientOptions, 'format' | 'batch'>> & { filter?: object } = {},
@@ -59,13 +59,13 @@ const subscribed = (seq: number, recovered = false, epoch = 'a'): object => ({
 
 describe('the resuming client and the judge', () => {
   it.each<[string, readonly object[], RegExp]>([
-    ['a frame left out', [frame(1), frame(3)], /3 .* came after 1 without a gap/],
-    ['a frame that comes twice', [frame(1), frame(1)], /1 came after 1/],
+    ['a missing frame', [frame(1), frame(3)], /3 .* came after 1 without a gap/],
+    ['a repeated frame', [frame(1), frame(1)], /1 came after 1/],
     ['a frame out of order', [frame(1), frame(2), frame(1)], /1 came after 2/],
-    ['a last frame left out', [frame(1), heartbeat(2)], /the heartbeat names 2, the last frame was 1/],
-    ['an epoch that changed in silence', [frame(1), heartbeat(1, 'b')], /heartbeat is of b/],
-    ['an event under two numbers', [frame(1, 'x'), frame(2, 'x')], /x stands at 1 and at 2/],
-    ['what takes back an event that nobody was told of', [frame(1), retract(2, 'z')], /retract z at 2, which did not stand/],
+    ['a missing last frame', [frame(1), heartbeat(2)], /the heartbeat names 2, the last frame was 1/],
+    ['an epoch that changed without notice', [frame(1), heartbeat(1, 'b')], /heartbeat is of b/],
+    ['an event under two numbers', [frame(1, 'x'), frame(2, 'x')], /x is at 1 and at 2/],
+    ['a retraction of an event that nobody received', [frame(1), retract(2, 'z')], /retract z at 2, which is not in the log/],
     ['a refusal', [{ op: 'error', id: 's0', error: { code: 'FORBIDDEN', retryable: false } }], /refused/],
   ])('notice %s', async (_, messages, fault) => {
     for (const format of ['json', 'light'] as const) {
@@ -75,7 +75,7 @@ describe('the resuming client and the judge', () => {
     }
   });
 
-  it('take a gap for told, and go on behind it', async () => {
+  it('accepts a gap as a notice, and continues after it', async () => {
     const { judge } = await judged(() => [
       subscribed(0),
       frame(1),
@@ -90,10 +90,10 @@ describe('the resuming client and the judge', () => {
     expect([judge.faults, Object.fromEntries(judge.gaps)]).toEqual([[], { trimmed: 1, epoch: 1 }]);
     const { judge: strict } = await judged(() => [subscribed(0), frame(1), gap(2, null, 'b', 'epoch'), frame(1)]);
     await until('the frames', () => strict.deliveries === 2);
-    expect(strict.faults.join()).toMatch(/a gap was told \(epoch\) at \d+ ms, and no Redis forgot anything/);
+    expect(strict.faults.join()).toMatch(/a gap was reported \(epoch\) at \d+ ms, and no Redis lost its memory/);
   });
 
-  it('come back with the last position, after a heartbeat that told of a lost frame too', async () => {
+  it('resumes from the last position, also after a heartbeat that names a lost frame', async () => {
     const { judge, sinces } = await judged((since, link) =>
       link === 1 ? [subscribed(0), frame(1), frame(2), heartbeat(3)] : [subscribed(since?.seq ?? 0, true), frame(3)],
     );
@@ -102,12 +102,12 @@ describe('the resuming client and the judge', () => {
     expect(judge.faults).toHaveLength(1);
   });
 
-  it('notice what is not recovered and not told of', async () => {
+  it('notices a frame that is neither recovered nor reported as lost', async () => {
     const { judge } = await judged((_, link) => (link === 1 ? [subscribed(0), frame(1), heartbeat(2)] : [subscribed(5), frame(6)]));
     await until('the fault', () => judge.faults.some((fault) => fault.includes('before the gap')));
   });
 
-  it('hold frames under a filter together by `prev`', async () => {
+  it('links frames under a filter by `prev`', async () => {
     const good = await judged(() => [subscribed(0), frame(3, 'c', { prev: 0 }), heartbeat(5), frame(9, 'i', { prev: 5 })], {
       filter: { minSol: 1 },
     });
@@ -117,7 +117,7 @@ describe('the resuming client and the judge', () => {
     await until('the fault', () => bad.judge.faults.length > 0);
   });
 
-  it('know what was emitted and never told, told and never emitted, or told to some only', async () => {
+  it('knows events that were emitted and never published, published and never emitted, or published to some clients only', async () => {
     const judge = new Judge({ passes: () => true, partOf: () => 'all' });
     const event = (id: string): { topic: string; epoch: string; event: { type: string; id: string } } => ({
       topic,
@@ -142,7 +142,7 @@ describe('the resuming client and the judge', () => {
       ]),
     );
     expect(faults.join('\n')).toMatch(/2 is trade y, and trade x for another/);
-    expect(faults.join('\n')).toMatch(/nobody was told of trade b/);
+    expect(faults.join('\n')).toMatch(/nobody received trade b/);
     expect(faults.join('\n')).toMatch(/never happened or died: trade x/);
     judge.onFrame('one', { ...event('z'), seq: 3 });
     expect(judge.judge(new Map()).join('\n')).toMatch(/two: trades: has 2 of 3 frames/);
@@ -154,7 +154,7 @@ describe('the resuming client and the judge', () => {
     };
     const emitted = (...ids: readonly string[]) => new Map([[topic, new Map(ids.map((id) => [`trade ${id}`, 0]))]]);
     const withClients = (...clients: readonly string[]): Judge => {
-      const judge = new Judge({ passes: () => true, partOf: (client) => (client === 'confirmed' ? 'standing' : 'all') });
+      const judge = new Judge({ passes: () => true, partOf: (client) => (client === 'confirmed' ? 'valid' : 'all') });
       for (const client of clients) judge.onFollow(client, topic, { epoch: 'a', seq: 0 });
       return judge;
     };
@@ -167,7 +167,7 @@ describe('the resuming client and the judge', () => {
       [6, 'retract', 'c'],
     ] as const;
 
-    it('take what was taken back for gone, and what landed again for one', () => {
+    it('counts retracted events as gone, and an event that landed again once', () => {
       const judge = withClients('one', 'confirmed');
       took(judge, 'one', ...landed);
       expect(judge.isCaughtUp()).toBe(false);
@@ -176,7 +176,7 @@ describe('the resuming client and the judge', () => {
       expect([judge.judge(emitted('a', 'b')), judge.counts]).toEqual([[], { gap: 0, double: 0, other: 0 }]);
     });
 
-    it('notice a dead event that is confirmed, one that is not taken back, and one that never comes again', () => {
+    it('notices a dead event that is confirmed, one that is not retracted, and one that is never published again', () => {
       const one = withClients('one', 'confirmed');
       took(one, 'one', ...landed);
       took(one, 'confirmed', [1, 'trade', 'a'], [2, 'trade', 'b']);
@@ -186,11 +186,11 @@ describe('the resuming client and the judge', () => {
       expect(two.judge(emitted('a', 'b')).join()).toMatch(/never happened or died: trade c/);
       const three = withClients('one');
       took(three, 'one', ...landed.slice(0, 3));
-      expect(three.judge(emitted('a', 'b')).join()).toMatch(/nobody was told of trade b/);
+      expect(three.judge(emitted('a', 'b')).join()).toMatch(/nobody received trade b/);
       expect([one.counts.gap, two.counts.other, three.counts.gap]).toEqual([1, 1, 1]);
     });
 
-    it('count what is doubled, and what others were told to the end of', () => {
+    it('counts repeated events, and how far others received each log', () => {
       const judge = withClients('one', 'two');
       for (const client of ['one', 'two']) took(judge, client, [1, 'trade', 'a']);
       took(judge, 'two', [1, 'trade', 'a']);
@@ -205,7 +205,7 @@ describe('the resuming client and the judge', () => {
       expect(short.counts.gap).toBe(1);
     });
 
-    it('hold what processes beside them were told against the same log', () => {
+    it('compares what other processes received with the same log', () => {
       const judge = withClients('one');
       took(judge, 'one', [1, 'trade', 'a']);
       judge.learn('another', { topic, epoch: 'a', seq: 1, key: 'trade z' });
@@ -213,7 +213,7 @@ describe('the resuming client and the judge', () => {
       expect(judge.judge(emitted('a', 'b')).join()).toMatch(/another: trades: 1 is trade z, and trade a.*one: trades: has 1 of 2 frames/);
     });
 
-    it('allow one new epoch for each start of a Redis, and no loss with it', () => {
+    it('allows one new epoch for each start of a Redis, without a loss', () => {
       const judge = withClients('one');
       took(judge, 'one', [1, 'trade', 'a']);
       const happened = new Map([[topic, new Map([['trade b', performance.now()]])]]);
@@ -223,10 +223,10 @@ describe('the resuming client and the judge', () => {
       expect([judge.isWhole(happened), judge.faults]).toEqual([false, []]);
       // A second one without another start.
       judge.onGap('one', { topic, epoch: 'c', from: 1, to: null, reason: 'epoch' });
-      expect(judge.faults.join()).toMatch(/a gap was told \(epoch\) at \d+ ms, and no Redis forgot anything/);
+      expect(judge.faults.join()).toMatch(/a gap was reported \(epoch\) at \d+ ms, and no Redis lost its memory/);
     });
 
-    it('miss what was lost beside a Redis that forgot, and nothing else', () => {
+    it('misses only what was lost without a Redis that lost its memory', () => {
       const judge = withClients('one');
       took(judge, 'one', [1, 'trade', 'a']);
       judge.forgot();
@@ -240,7 +240,7 @@ describe('the resuming client and the judge', () => {
       judge.onGap('one', { topic, epoch: 'b', from: 1, to: null, reason: 'epoch' });
       judge.onFrame('one', { topic, epoch: 'b', seq: 4, event: { type: 'trade', id: 'a' } });
       judge.learn('another', { topic, epoch: 'b', seq: 5, key: 'trade c' });
-      expect([judge.judge(new Map()).join(), judge.toldAgain]).toMatchObject([expect.stringMatching(/one: trades: has 1 of 2/), 1]);
+      expect([judge.judge(new Map()).join(), judge.publishedAgain]).toMatchObject([expect.stringMatching(/one: trades: has 1 of 2/), 1]);
     });
   });
 });

@@ -2,30 +2,33 @@ import type { FaultKind, Frame, Witness } from './resuming-client.ts';
 import { SeqSet } from './seq-set.ts';
 import { idOf, TopicLog, walk, type Part } from './topic-log.ts';
 
-/** One client's way through one topic, since it began or was told of a gap whose length is not known. */
+/** One client's run through one topic, from its start or from a gap of unknown length. */
 interface Way {
   readonly part: Part;
   epoch: string;
-  /** Its first frame is one that comes after; null until there is one, behind such a gap. */
+  /** Its first frame comes after this one. After a gap of unknown length it is null until a frame arrives. */
   after: number | null;
   frames: number;
   sum: number;
   seqs: SeqSet;
-  /** It was told that frames in between are gone. */
+  /** A gap reported that frames in between are lost. */
   lacks: boolean;
 }
 
 export interface JudgeOptions {
-  /** The filter of those clients that use one. */
+  /** The filter of clients that use one. */
   readonly passes: (event: Frame['event']) => boolean;
   readonly partOf: (client: string) => Part;
-  /** What the chain emitted so long before a Redis forgot may be gone with its memory; by default as much as it may take to be read again. */
+  /**
+   * Events that the chain emitted this long before a Redis lost its memory may be lost with it. The default is the time that reading them
+   * again may take.
+   */
   readonly declaredBeforeMs?: number | undefined;
-  /** Told of each frame of a log once, when the first client receives it. */
+  /** Called once for each frame of a log, when the first client receives it. */
   readonly onLearned?: (learned: Learned) => void;
 }
 
-/** What stands under one number, as some client was told. */
+/** The frame under one number, as a client received it. */
 export interface Learned extends LogEnd {
   /** `<type> <id>`. */
   readonly key: string;
@@ -37,31 +40,31 @@ export interface LogEnd {
   readonly seq: number;
 }
 
-/** What the chain emitted on each topic and did not take back: `<type> <id>` of every event, and when. */
+/** What the chain emitted on each topic and did not retract: `<type> <id>` of every event, and when. */
 export type Emitted = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const maxFaults = 100;
-/** Lines that say what led to the faults. */
+/** Lines that describe what led to the faults. */
 const maxEvidence = 20_000;
-/** Frames of a log shown on either side of one that is wrong. */
+/** Frames of a log that are printed on either side of a wrong one. */
 const shownBeside = 12;
-/** Ids that one fault names. */
+/** Ids that one fault lists. */
 const namedIds = 3;
-/** What the chain emitted so long before and after a Redis forgot may be gone with its memory; clients were told of a gap. */
+/** Events that the chain emitted this long before and after a Redis lost its memory may be lost with it. Clients received a gap. */
 const declaredBeforeMs = 30_000;
 const declaredAfterMs = 5_000;
 
-/** Holds all clients' streams against each other as they come, and against what the chain emitted at the end. */
+/** Compares all clients' streams with each other while they arrive, and at the end with what the chain emitted. */
 export class Judge implements Witness {
-  /** What must not be, in words; the first hundred. */
+  /** The faults, one sentence each; the first hundred. */
   readonly faults: string[] = [];
-  /** What the faults rest on: frames that are missing or doubled, with those beside them. */
+  /** The frames behind the faults: missing or repeated frames, with those next to them. */
   readonly evidence: string[] = [];
   readonly counts: Record<FaultKind, number> = { gap: 0, double: 0, other: 0 };
-  /** Gaps that were told, by reason. */
+  /** Gaps that were reported, by reason. */
   readonly gaps = new Map<string, number>();
   deliveries = 0;
-  /** Frames that took events back, over all clients. */
+  /** Retractions that clients received. */
   retractions = 0;
   readonly #startedAtMs = performance.now();
   readonly #options: JudgeOptions;
@@ -72,20 +75,20 @@ export class Judge implements Witness {
   /** Id of a trade to its mint. */
   readonly #mintOf = new Map<string, string>();
   readonly #forgotAtMs: number[] = [];
-  /** New epochs that may still be told without a loss, one for each start of a Redis; and all that were told. */
+  /** New epochs that may still be reported without a loss, one for each start of a Redis; and all that were reported. */
   #epochsToCome = 0;
-  readonly #epochsTold = new Set<string>();
+  readonly #epochsReported = new Set<string>();
   readonly #epochsAllowed = new Set<string>();
-  #toldAgain = 0;
+  #publishedAgain = 0;
   readonly #ends = new Map<string, number>();
 
   constructor(options: JudgeOptions) {
     this.#options = options;
   }
 
-  /** Events that were told in one epoch and again in a later one, by the last judgement. */
-  get toldAgain(): number {
-    return this.#toldAgain;
+  /** Events that were published in one epoch and again in a later one, by the last judgement. */
+  get publishedAgain(): number {
+    return this.#publishedAgain;
   }
 
   /** Mints that were traded. */
@@ -93,14 +96,12 @@ export class Judge implements Witness {
     return [...new Set(this.#mintOf.values())];
   }
 
-  /** A Redis lost what it had stored: from now on a gap may be told, and what was lost with it is not missed. */
+  /** A Redis lost its memory: from now on a gap may be reported, and what was lost with it is not missed. */
   forgot(): void {
     this.#forgotAtMs.push(performance.now());
   }
 
-  /**
-   * A Redis starts again with all that it had: its log goes on in a new epoch, and nothing is gone.
-   */
+  /** A Redis starts again with all its data: its log continues in a new epoch, and nothing is lost. */
   restarted(): void {
     this.#epochsToCome++;
   }
@@ -121,7 +122,7 @@ export class Judge implements Witness {
     if (this.#options.passes(event)) log.pass(seq);
     const way = this.#way(client, topic);
     if (way === null) return;
-    if (way.epoch !== epoch) this.#fault('other', `${client}: ${topic}: a frame of ${epoch}, where it is in ${way.epoch}`);
+    if (way.epoch !== epoch) this.#fault('other', `${client}: ${topic}: a frame of ${epoch}, but the client is in ${way.epoch}`);
     way.after ??= seq - 1;
     way.frames++;
     way.sum += seq;
@@ -130,15 +131,15 @@ export class Judge implements Witness {
 
   onGap(client: string, { topic, from, to, reason, epoch }: Parameters<Witness['onGap']>[1]): void {
     this.gaps.set(reason, (this.gaps.get(reason) ?? 0) + 1);
-    if (reason === 'epoch' && !this.#epochsTold.has(epoch)) {
-      this.#epochsTold.add(epoch);
+    if (reason === 'epoch' && !this.#epochsReported.has(epoch)) {
+      this.#epochsReported.add(epoch);
       if (this.#epochsToCome > 0) {
         this.#epochsToCome--;
         this.#epochsAllowed.add(epoch);
       }
     }
     if (this.#forgotAtMs.length === 0 && !(this.#epochsAllowed.has(epoch) && reason === 'epoch'))
-      this.#fault('gap', `${client}: ${topic}: a gap was told (${reason}) at ${this.#sinceStartMs()} ms, and no Redis forgot anything`);
+      this.#fault('gap', `${client}: ${topic}: a gap was reported (${reason}) at ${this.#sinceStartMs()} ms, and no Redis lost its memory`);
     const way = this.#way(client, topic);
     if (way === null) return;
     if (to !== null && epoch === way.epoch) way.lacks = true;
@@ -152,35 +153,35 @@ export class Judge implements Witness {
     this.#fault(kind, `${client}: ${what}`);
   }
 
-  /** What clients of another process were told. */
+  /** What clients of another process received. */
   learn(source: string, learned: Learned): void {
     this.#learn(learned, source);
   }
 
-  /** Frames of all logs, each once. */
+  /** Number of frames in all logs, each counted once. */
   get frames(): number {
     let frames = 0;
     for (const logs of this.#logs.values()) for (const { entries } of logs.values()) frames += entries.size;
     return frames;
   }
 
-  /** Where each log ends of which somebody was told. */
+  /** Where each log ends, as far as any client received it. */
   get ends(): readonly LogEnd[] {
     return [...this.#logs].flatMap(([topic, logs]) => [...logs].map(([epoch, { last: seq }]) => ({ topic, epoch, seq })));
   }
 
-  /** Where logs end by what clients of another process were told: those here have to come as far. */
+  /** Where logs end for clients of another process: the clients here must get as far. */
   expectEnds(ends: readonly LogEnd[]): void {
     for (const { topic, epoch, seq } of ends) this.#ends.set(`${topic} ${epoch}`, seq);
   }
 
-  /** Every client has all of its part of the logs from where it began. */
+  /** Whether every client has all frames of its part of the logs since its start. */
   isCaughtUp(): boolean {
     for (const [client, ways] of this.#ways) for (const [topic, way] of ways) if (this.#lack(client, topic, way) !== null) return false;
     return true;
   }
 
-  /** What each client lacks by itself, told as faults. */
+  /** Reports what each client lacks as faults. */
   judgeClients(): void {
     for (const [client, ways] of this.#ways) {
       for (const [topic, way] of ways) {
@@ -192,12 +193,12 @@ export class Judge implements Witness {
     }
   }
 
-  /** The last word: what each client lacks, and what the logs lack or have too much of what was emitted. */
+  /** The final judgement: what each client lacks, and what the logs lack or have too much compared with what was emitted. */
   judge(emitted: Emitted): readonly string[] {
     this.judgeClients();
     if (this.#forgotAtMs.length === 0) this.#judgeMints();
     for (const topic of this.#logs.keys()) {
-      const { doubled, wrong, toldAgain: times } = this.#walk(topic);
+      const { doubled, wrong, publishedAgain: times } = this.#walk(topic);
       for (const { text, log, seqs } of doubled) {
         this.#fault('double', `${topic}: ${text}`);
         this.#show(
@@ -206,52 +207,53 @@ export class Judge implements Witness {
         );
       }
       for (const what of wrong) this.#fault('other', `${topic}: ${what}`);
-      this.#toldAgain += times;
+      this.#publishedAgain += times;
     }
     for (const [topic, ids] of emitted) this.#judgeTopic(topic, ids);
     return this.faults;
   }
 
-  /** All that was emitted stands in what was told, and nothing else does. */
+  /** Checks that everything that was emitted is in the logs, and nothing else. */
   isWhole(emitted: Emitted): boolean {
     return [...emitted].every(([topic, ids]) => {
-      const { standing } = this.#walk(topic);
-      return this.#missing(standing, ids).length === 0 && this.#invented(standing, ids).length === 0;
+      const { valid } = this.#walk(topic);
+      return this.#missing(valid, ids).length === 0 && this.#invented(valid, ids).length === 0;
     });
   }
 
-  /** All that was emitted up to a time was told. */
+  /** Whether everything that was emitted up to a time was published. */
   hasAll(emitted: Emitted, untilMs: number): boolean {
     return [...emitted].every(([topic, ids]) => {
-      const { standing } = this.#walk(topic);
-      return [...ids].every(([key, atMs]) => atMs > untilMs || standing.has(key));
+      const { valid } = this.#walk(topic);
+      return [...ids].every(([key, atMs]) => atMs > untilMs || valid.has(key));
     });
   }
 
   #judgeTopic(topic: string, ids: ReadonlyMap<string, number>): void {
-    const { standing } = this.#walk(topic);
-    const missing = this.#missing(standing, ids);
+    const { valid } = this.#walk(topic);
+    const missing = this.#missing(valid, ids);
     if (missing.length > 0) {
       const [first, last] = [missing[0]!, missing.at(-1)!].map((id) => Math.round(ids.get(id)! - this.#startedAtMs));
-      this.#fault('gap', `${topic}: nobody was told of ${list(missing)}, from ${first} to ${last} ms`, missing.length);
+      this.#fault('gap', `${topic}: nobody received ${list(missing)}, from ${first} to ${last} ms`, missing.length);
       this.#show(
         `${topic}: emitted, and never received`,
         missing.map((key) => `${key} ${unixTime(ids.get(key)!)}`),
       );
     }
-    const invented = this.#invented(standing, ids);
-    if (invented.length > 0) this.#fault('other', `${topic}: stands, and never happened or died: ${list(invented)}`, invented.length);
+    const invented = this.#invented(valid, ids);
+    if (invented.length > 0)
+      this.#fault('other', `${topic}: is in the log, and never happened or died: ${list(invented)}`, invented.length);
   }
 
-  #missing(standing: ReadonlySet<string>, ids: ReadonlyMap<string, number>): string[] {
-    return [...ids].flatMap(([key, atMs]) => (standing.has(key) || this.#isDeclared(atMs) ? [] : [key]));
+  #missing(valid: ReadonlySet<string>, ids: ReadonlyMap<string, number>): string[] {
+    return [...ids].flatMap(([key, atMs]) => (valid.has(key) || this.#isDeclared(atMs) ? [] : [key]));
   }
 
-  #invented(standing: ReadonlySet<string>, ids: ReadonlyMap<string, number>): string[] {
-    // What takes an event back may have been forgotten like anything else.
+  #invented(valid: ReadonlySet<string>, ids: ReadonlyMap<string, number>): string[] {
+    // The retraction of an event may have been lost, too.
     if (this.#forgotAtMs.length > 0) return [];
     const prefix = `${typeOf(ids)} `;
-    return [...standing].filter((key) => key.startsWith(prefix) && !ids.has(key));
+    return [...valid].filter((key) => key.startsWith(prefix) && !ids.has(key));
   }
 
   #isDeclared(atMs: number): boolean {
@@ -259,7 +261,7 @@ export class Judge implements Witness {
     return this.#forgotAtMs.some((forgotMs) => atMs > forgotMs - beforeMs && atMs < forgotMs + declaredAfterMs);
   }
 
-  /** A mint's trades are numbered by themselves: as many as there are among all trades. */
+  /** The trades of a mint have their own numbers: there are as many as among all trades. */
   #judgeMints(): void {
     const counts = new Map<string, number>();
     for (const log of this.#logsOf('trades')) {
@@ -271,11 +273,11 @@ export class Judge implements Witness {
     for (const [topic, logs] of this.#logs) {
       const mint = /^trades:(.+)$/.exec(topic)?.[1];
       if (mint === undefined) continue;
-      // Numbers go on over epochs.
+      // Numbers continue in the next epoch.
       for (const { last } of [...logs.values()].slice(-1)) {
-        const wanted = counts.get(mint) ?? 0;
-        if (last < wanted) this.#fault('gap', `${topic}: ends at ${last}, and ${wanted} trades happened`);
-        if (last > wanted) this.#fault('double', `${topic}: ends at ${last}, and ${wanted} trades happened`);
+        const expected = counts.get(mint) ?? 0;
+        if (last < expected) this.#fault('gap', `${topic}: ends at ${last}, and ${expected} trades happened`);
+        if (last > expected) this.#fault('double', `${topic}: ends at ${last}, and ${expected} trades happened`);
       }
     }
   }
@@ -285,14 +287,14 @@ export class Judge implements Witness {
     const log = this.#logs.get(topic)?.get(epoch);
     const end = this.#ends.get(`${topic} ${epoch}`) ?? 0;
     if (end > (after ?? 0) && end > (log?.last ?? 0))
-      return { kind: 'gap', text: `${client}: ${topic}: ${epoch} goes to ${end}, and nobody beside it has more than ${log?.last ?? 0}` };
+      return { kind: 'gap', text: `${client}: ${topic}: ${epoch} goes to ${end}, and no other client has more than ${log?.last ?? 0}` };
     if (after === null || log === undefined) return null;
-    const wanted = log.tally(part, after);
-    const text = `${client}: ${topic}: has ${frames} of ${wanted.frames} frames after ${after} in ${epoch}`;
-    if (frames > wanted.frames) return { kind: 'double', text };
+    const expected = log.tally(part, after);
+    const text = `${client}: ${topic}: has ${frames} of ${expected.frames} frames after ${after} in ${epoch}`;
+    if (frames > expected.frames) return { kind: 'double', text };
     if (lacks) return null;
-    if (frames < wanted.frames) return { kind: 'gap', text };
-    return sum === wanted.sum ? null : { kind: 'gap', text: `${text}, and they are not the same` };
+    if (frames < expected.frames) return { kind: 'gap', text };
+    return sum === expected.sum ? null : { kind: 'gap', text: `${text}, and they are not the same` };
   }
 
   #learn({ topic, epoch, seq, key }: Learned, source: string): TopicLog {
@@ -308,7 +310,7 @@ export class Judge implements Witness {
     return log;
   }
 
-  /** Where each log begins and ends, and when frames of it came. */
+  /** Where each log begins and ends, and when its frames arrived. */
   describeLogs(): readonly string[] {
     return [...this.#logs].flatMap(([topic, logs]) =>
       [...logs].map(([epoch, log]) => {
@@ -343,7 +345,7 @@ export class Judge implements Witness {
 
   #way(client: string, topic: string): Way | null {
     const found = this.#ways.get(client)?.get(topic);
-    if (found === undefined) this.#fault('other', `${client} was told of ${topic}, which it does not follow`);
+    if (found === undefined) this.#fault('other', `${client} received a frame of ${topic}, which it does not follow`);
     return found ?? null;
   }
 
@@ -357,7 +359,7 @@ function unixTime(atMs: number): string {
   return new Date(performance.timeOrigin + atMs).toISOString();
 }
 
-/** All events that the chain emits on one topic are of one type; what is told beside them comes from elsewhere. */
+/** All events that the chain emits on one topic have one type. Other events of the topic come from elsewhere. */
 function typeOf(ids: ReadonlyMap<string, number>): string {
   const [first = ''] = ids.keys();
   return first.slice(0, first.indexOf(' '));

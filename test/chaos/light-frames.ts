@@ -1,13 +1,13 @@
 import type { Message } from '../support/stream-client.ts';
 
-/** A quote within a text of JSON stands behind a backslash, so this is the head of a frame wherever it is found. */
+/** Within a JSON text each quote has a backslash before it, so this text is always the head of a frame. */
 const head = /\{"topic":"([^"]+)","seq":(\d+)(?:,"prev":(\d+))?,"data":\{"type":"(\w+)","id":"([^"]+)"/g;
 const frameHead = '{"topic":"';
 const reply = '"op":"';
 
 /**
- * Messages of the stream in JSON, of whose frames no more is read than topic, numbers, type and id: so one process can follow many
- * streams. Ids are views into the text. A frame in another form is an error, not passed over.
+ * Messages of the stream in JSON. Only the topic, numbers, type and id of their frames are read, so that one process can follow many
+ * streams. Ids are views into the text. A frame in another form is an error; it is not ignored.
  */
 export function readLight(text: string): readonly Message[] {
   if (text.includes(reply)) {

@@ -1,10 +1,10 @@
 import { createRandom } from '../simnet/market/random.ts';
 import { Judge, type Learned } from './judge.ts';
-import type { ReadersOrder, ReadersReport, ReadersTelling } from './readers.ts';
+import type { ReadersOrder, ReadersReport, ReadersMessage } from './readers.ts';
 import { historyOf, ResumingClient } from './resuming-client.ts';
 
-/** A process full of light clients, told what to do and asked by messages (`readers.ts`). Ends with the process that started it. */
-const tellEveryMs = 100;
+/** A process with many light clients. Messages control it and query it (`readers.ts`). It ends with the process that started it. */
+const sendEveryMs = 100;
 const stateEveryMs = 500;
 
 const confirmed = 'confirmed';
@@ -12,14 +12,14 @@ const clients: ResumingClient[] = [];
 let learned: Learned[] = [];
 const judge = new Judge({
   passes: () => false,
-  partOf: (client) => (client.startsWith(confirmed) ? 'standing' : 'all'),
+  partOf: (client) => (client.startsWith(confirmed) ? 'valid' : 'all'),
   onLearned: (entry) => void learned.push(entry),
 });
 
-const tell = (telling: ReadersTelling): void => void process.send!(telling);
+const send = (message: ReadersMessage): void => void process.send!(message);
 
-function tellLearned(): void {
-  if (learned.length > 0) tell({ kind: 'learned', learned });
+function sendLearned(): void {
+  if (learned.length > 0) send({ kind: 'learned', learned });
   learned = [];
 }
 
@@ -70,10 +70,10 @@ process.on('message', (order: ReadersOrder) => {
   else {
     judge.expectEnds(order.ends);
     if (order.final) judge.judgeClients();
-    tellLearned();
-    tell({ kind: 'answer', report: report(order.final) });
+    sendLearned();
+    send({ kind: 'answer', report: report(order.final) });
   }
 });
 process.on('disconnect', () => process.exit(0));
-setInterval(tellLearned, tellEveryMs);
-setInterval(() => tell({ kind: 'state', report: report() }), stateEveryMs);
+setInterval(sendLearned, sendEveryMs);
+setInterval(() => send({ kind: 'state', report: report() }), stateEveryMs);

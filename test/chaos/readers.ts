@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Judge, Learned, LogEnd } from './judge.ts';
 import type { FaultKind, Subscription } from './resuming-client.ts';
 
-/** What a process of readers is told. */
+/** Messages to a process of readers. */
 export type ReadersOrder =
   | {
       readonly kind: 'follow';
@@ -16,7 +16,7 @@ export type ReadersOrder =
     }
   | { readonly kind: 'forgot' }
   | { readonly kind: 'restarted' }
-  /** Where logs end by what others were told; `final` makes faults of what is missing. */
+  /** Where logs end for other clients; with `final`, missing frames are faults. */
   | { readonly kind: 'judge'; readonly ends: readonly LogEnd[]; readonly final: boolean };
 
 export interface ReadersReport {
@@ -32,14 +32,14 @@ export interface ReadersReport {
   /** So far, without what a judgement adds. */
   readonly counts: Readonly<Record<FaultKind, number>>;
   readonly faults: readonly string[];
-  /** With the last judgement: what its faults rest on, and what happened to each of its readers. */
+  /** With the last judgement: the frames behind its faults, and what happened to each of its readers. */
   readonly evidence: readonly string[];
   readonly rssBytes: number;
   readonly cpuSeconds: number;
 }
 
-/** What it tells: what its readers learned first, its state from time to time, and the answer to `judge`. */
-export type ReadersTelling =
+/** Messages from the process: what its readers received first, its state from time to time, and the answer to `judge`. */
+export type ReadersMessage =
   | { readonly kind: 'learned'; readonly learned: readonly Learned[] }
   | { readonly kind: 'state' | 'answer'; readonly report: ReadersReport };
 
@@ -47,29 +47,29 @@ const program = join(import.meta.dirname, 'readers-child.ts');
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 const answerWithinMs = 60_000;
 
-/** A process full of light clients. Each frame of a log that one of them is the first to receive is told to the judge here. */
+/** A process with many light clients. When one of them is the first to receive a frame of a log, the frame is passed to the judge here. */
 export class Readers {
   readonly #name: string;
   readonly #child: ChildProcess;
   readonly #judge: Judge;
   #report: ReadersReport | null = null;
   #onAnswer: ((report: ReadersReport) => void) | null = null;
-  #wanted = 0;
+  #requested = 0;
   #over = false;
 
   constructor(name: string, judge: Judge) {
     this.#name = name;
     this.#judge = judge;
     this.#child = fork(program, [], { execArgv: ['--import', tsx] });
-    this.#child.on('message', (message) => this.#take(message as ReadersTelling));
+    this.#child.on('message', (message) => this.#receive(message as ReadersMessage));
     this.#child.once('exit', (code, signal) => {
       if (!this.#over) judge.onFault(name, 'other', `ended with ${code ?? signal}`);
     });
   }
 
-  /** All that were asked for are connected, and every subscription is answered. */
+  /** Whether all requested clients are connected and every subscription is answered. */
   get isFollowing(): boolean {
-    return this.#report?.readers === this.#wanted && this.#report.isFollowing;
+    return this.#report?.readers === this.#requested && this.#report.isFollowing;
   }
 
   /** Its newest state. */
@@ -78,7 +78,7 @@ export class Readers {
   }
 
   follow(order: Omit<Extract<ReadersOrder, { kind: 'follow' }>, 'kind'>): void {
-    this.#wanted += order.readers.length;
+    this.#requested += order.readers.length;
     this.#send({ kind: 'follow', ...order });
   }
 
@@ -90,7 +90,7 @@ export class Readers {
     this.#send({ kind: 'restarted' });
   }
 
-  /** Its streams judged by themselves and by where the logs end; null where it does not answer. */
+  /** Judges its streams by themselves and by where the logs end; null if it does not answer. */
   async judge(ends: readonly LogEnd[], { final }: { readonly final: boolean }): Promise<ReadersReport | null> {
     const answered = new Promise<ReadersReport | null>((resolve) => {
       const timer = setTimeout(resolve, answerWithinMs, null);
@@ -108,13 +108,13 @@ export class Readers {
     this.#child.kill('SIGKILL');
   }
 
-  #take(telling: ReadersTelling): void {
-    if (telling.kind === 'learned') {
-      for (const learned of telling.learned) this.#judge.learn(this.#name, learned);
+  #receive(message: ReadersMessage): void {
+    if (message.kind === 'learned') {
+      for (const learned of message.learned) this.#judge.learn(this.#name, learned);
       return;
     }
-    this.#report = telling.report;
-    if (telling.kind === 'answer') this.#onAnswer?.(telling.report);
+    this.#report = message.report;
+    if (message.kind === 'answer') this.#onAnswer?.(message.report);
   }
 
   #send(order: ReadersOrder): void {

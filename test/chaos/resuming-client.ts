@@ -3,7 +3,7 @@ import type { Message } from '../support/stream-client.ts';
 import { readLight } from './light-frames.ts';
 import { unpack } from '../support/msgpack.ts';
 
-/** What a client asks for, beside `since`. */
+/** What a client requests, besides `since`. */
 export interface Subscription {
   readonly channel: 'trades' | 'newTokens' | 'migrations' | 'prices';
   readonly mints?: readonly string[];
@@ -11,7 +11,7 @@ export interface Subscription {
   readonly commitment?: 'confirmed';
 }
 
-/** What is wrong with a stream: something is missing and nobody said so, something came twice, or it is none of both. */
+/** What is wrong with a stream: something is missing without notice, something was repeated, or another fault. */
 export type FaultKind = 'gap' | 'double' | 'other';
 
 export interface Frame {
@@ -29,9 +29,9 @@ export interface Gap {
   readonly reason: string;
 }
 
-/** Whoever hears what a client takes as true: its stream after merging. */
+/** Receives the client's stream after merging. */
 export interface Witness {
-  /** It follows a topic for the first time; its first frame comes after. */
+  /** The client follows a topic for the first time; its first frame comes after this position. */
   onFollow(client: string, topic: string, after: { readonly epoch: string; readonly seq: number }): void;
   onFrame(client: string, frame: Frame): void;
   onGap(client: string, gap: Gap): void;
@@ -40,10 +40,10 @@ export interface Witness {
 
 export interface ResumingClientOptions {
   readonly name: string;
-  /** Addresses of the gateways; another one after each loss. */
+  /** Addresses of the gateways. After each disconnection the client chooses another one. */
   readonly hosts: readonly string[];
   readonly apiKey: string;
-  /** `light`: JSON of which no more is read than numbers and ids. */
+  /** `light`: JSON of which only numbers and ids are read. */
   readonly format: 'json' | 'msgpack' | 'light';
   readonly batch: boolean;
   readonly subscriptions: readonly Subscription[];
@@ -52,13 +52,13 @@ export interface ResumingClientOptions {
   readonly random: () => number;
 }
 
-/** Where a topic stands by what was received. */
+/** The position in a topic, by what was received. */
 interface Place {
   epoch: string;
   seq: number;
-  /** The next frame is taken whatever its number: how much is gone is not known. */
+  /** The next frame is accepted with any number: it is not known how much is lost. */
   isOpen: boolean;
-  /** Positions up to here were received before; a gateway that did not know them yet may send them again. */
+  /** Positions up to here were received before. A gateway that did not have them yet may send them again. */
   known: number;
 }
 
@@ -66,35 +66,35 @@ interface Link {
   readonly socket: WebSocket;
   readonly host: string;
   lastHeardAtMs: number;
-  /** Replies to `subscribe` that are awaited, by id. */
+  /** Expected replies to `subscribe`, by id. */
   readonly asked: Map<string, Subscription>;
-  /** Topics whose replies said that something is missing; each is to be told of by a gap. */
+  /** Topics whose replies reported a loss; a gap must follow for each. */
   readonly owed: Set<string>;
 }
 
-/** Heartbeats come every second; a link that brings nothing for so long is taken for dead. */
+/** Heartbeats come every second. A link that is silent for this long counts as dead. */
 const deadAfterMs = 3_500;
 const openWithinMs = 3_000;
 const lookEveryMs = 250;
 const firstPauseMs = 20;
 const maxPauseMs = 500;
-const goneForGood = 4_500;
-/** Lines of its history that a client keeps. */
+const goneForever = 4_500;
+/** Lines of its history that a client retains. */
 const maxHistory = 400;
-/** 505 is the native server's answer to a request line that came in pieces. */
+/** The native server answers 505 to a request line that arrives in pieces. */
 const refusedForNow: ReadonlySet<number> = new Set([429, 503, 505]);
 
 /**
- * A client of the stream that does what PROTOCOL.md says and no more: it keeps a position for each topic, checks each `seq`
- * (under a filter each `prev`), compares heartbeats with what it has, and comes back with `since`, at another gateway.
+ * A client of the stream that does what PROTOCOL.md says, and no more. It stores a position for each topic, checks each `seq` (under a
+ * filter each `prev`), compares heartbeats with what it has, and resumes with `since` at another gateway.
  */
 export class ResumingClient {
   readonly counts = { frames: 0, connects: 0, resumes: 0, gaps: 0, repeated: 0 };
-  /** Close codes of links that were had, and how often. */
+  /** Close codes of its links, and how often each occurred. */
   readonly closes = new Map<number, number>();
-  /** Milliseconds from the last that a link brought to the replies of the next one, each time. */
+  /** Milliseconds from the last message of a link to the replies of the next link, each time. */
   readonly awayMs: number[] = [];
-  /** What happened to it beside frames, the newest last. */
+  /** What happened to it other than frames, the newest last. */
   readonly history: string[] = [];
   readonly #options: ResumingClientOptions;
   readonly #places = new Map<string, Place>();
@@ -114,12 +114,12 @@ export class ResumingClient {
     return this.#options.name;
   }
 
-  /** Connected, and every subscription answered. */
+  /** Connected, and every subscription was answered. */
   get isFollowing(): boolean {
     return this.#link !== null && this.#link.socket.readyState === WebSocket.OPEN && this.#link.asked.size === 0 && this.#attempts === 0;
   }
 
-  /** The gateway it is at. */
+  /** Its current gateway. */
   get host(): string | null {
     return this.#link?.host ?? null;
   }
@@ -135,7 +135,7 @@ export class ResumingClient {
     this.#link?.socket.terminate();
   }
 
-  /** Topic to its place, as `epoch:seq`. */
+  /** Topic to its position, as `epoch:seq`. */
   positions(): ReadonlyMap<string, { readonly epoch: string; readonly seq: number }> {
     return this.#places;
   }
@@ -161,7 +161,7 @@ export class ResumingClient {
       refusal = response.statusCode ?? 0;
       request.destroy();
     });
-    // A failed handshake shows in the close as well.
+    // The close follows a failed handshake, too.
     socket.on('error', () => undefined);
     socket.on('close', (code, reason) => this.#onClose(link, code, reason.toString(), refusal));
   }
@@ -198,9 +198,9 @@ export class ResumingClient {
     this.#lostAtMs ??= link.lastHeardAtMs;
     this.closes.set(code, (this.closes.get(code) ?? 0) + 1);
     this.#note(`closed with ${code} ${reason}`);
-    if (code >= goneForGood && code < 5_000) return this.#fault(`closed for good: ${code} ${reason}`);
+    if (code >= goneForever && code < 5_000) return this.#fault(`closed permanently: ${code} ${reason}`);
     if (refusal !== null && !refusedForNow.has(refusal)) return this.#fault(`the handshake was refused: ${refusal}`);
-    if (code >= 4_000 && code < goneForGood) this.#attempts = Math.min(this.#attempts, 1);
+    if (code >= 4_000 && code < goneForever) this.#attempts = Math.min(this.#attempts, 1);
     const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#attempts, 8)) * (0.5 + this.#options.random() / 2);
     setTimeout(() => this.#connect(), pauseMs);
   }
@@ -211,7 +211,7 @@ export class ResumingClient {
     link.socket.terminate();
   }
 
-  // --- What comes.
+  // --- What arrives.
 
   #onMessage(link: Link, data: Buffer, binary: boolean): void {
     if (this.#link !== link) return;
@@ -235,7 +235,7 @@ export class ResumingClient {
       case 'heartbeat':
         return this.#onHeartbeat(link, message);
       case 'error':
-        // Asked too much at once, say: come back.
+        // For example too many requests: try again.
         if (message.error?.retryable !== true) this.#fault(`refused: ${JSON.stringify(message.error)}`);
         return link.socket.terminate();
     }
@@ -287,16 +287,16 @@ export class ResumingClient {
     if (epoch !== place.epoch && !goesOn) place.known = 0;
     place.epoch = epoch;
     if (goesOn) {
-      // Of a filtered topic no more is known than the last frame that passed.
+      // For a filtered topic only the last frame that passed is known.
       if (from > place.seq + 1 && !this.#hasHoles(topic) && !place.isOpen)
-        this.#fault(`${topic}: goes on at ${from} after ${place.seq}`, 'gap');
+        this.#fault(`${topic}: continues at ${from} after ${place.seq}`, 'gap');
     } else if (to === null) {
       place.isOpen = true;
       if (reason === 'ahead') place.seq = from - 1;
     } else place.seq = Math.max(place.seq, to);
   }
 
-  /** The numbers of its place are the same in another epoch. */
+  /** Whether the numbers of its position are the same in another epoch. */
   #goOnIn(topic: string, place: Place, epoch: string): void {
     place.epoch = epoch;
     this.#options.witness.onGap(this.name, { topic, epoch, from: place.seq + 1, to: place.seq, reason: 'epoch' });
@@ -311,7 +311,7 @@ export class ResumingClient {
       if (epoch !== place.epoch) this.#fault(`${topic}: the heartbeat is of ${epoch}, the frames of ${place.epoch}`);
       else if (this.#hasHoles(topic)) place.seq = Math.max(place.seq, seq);
       else if (seq > place.seq && !place.isOpen) {
-        // Everything up to there was to be sent before.
+        // Everything up to that number had to be sent before.
         this.#fault(`${topic}: the heartbeat names ${seq}, the last frame was ${place.seq}`, 'gap');
         link.socket.terminate();
         return;
@@ -343,7 +343,7 @@ export class ResumingClient {
     this.#options.witness.onFrame(this.name, { topic, epoch: place.epoch, seq, event: data });
   }
 
-  /** Its frames are held together by `prev`. */
+  /** Its frames are linked by `prev`. */
   #hasHoles(topic: string): boolean {
     return this.#options.subscriptions.some(
       ({ channel, filter, commitment }) =>
@@ -362,7 +362,7 @@ export class ResumingClient {
   }
 }
 
-/** A client's history, one line each, under its name. */
+/** A client's history under its name, one line for each entry. */
 export function historyOf({ name, history }: ResumingClient): string[] {
   return [name, ...history.map((line) => `    ${line}`)];
 }

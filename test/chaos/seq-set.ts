@@ -1,4 +1,4 @@
-/** A set of frame numbers, one bit each: a hundred clients with a hundred thousand frames each fit. */
+/** A set of frame numbers with one bit for each, so that a hundred clients with a hundred thousand frames each fit in memory. */
 export class SeqSet {
   #words = new Uint32Array(64);
 

@@ -4,20 +4,20 @@ import { settle } from './settle.ts';
 const times = { quietMs: 60, giveUpMs: 400, atMostMs: 2_000, lookEveryMs: 5 };
 
 describe('the end of a run', () => {
-  it('is not judged while frames still come, although everybody has everything', async () => {
+  it('is not judged while frames still arrive, even if all clients have everything', async () => {
     let looks = 0;
     const frames = (): number => Math.min(looks, 20);
     await settle({ isSettled: async () => ++looks > 0, frames }, times);
     expect(looks).toBeGreaterThan(20);
   });
 
-  it('is judged where somebody never has everything', async () => {
+  it('is judged if some client never gets everything', async () => {
     const startedAtMs = performance.now();
     await settle({ isSettled: async () => false, frames: () => 7 }, times);
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(times.giveUpMs);
   });
 
-  it('is judged where frames never end', async () => {
+  it('is judged if frames never end', async () => {
     let frames = 0;
     await settle({ isSettled: async () => true, frames: () => ++frames }, { ...times, atMostMs: 200 });
     expect(frames).toBeGreaterThan(10);

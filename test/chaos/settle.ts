@@ -1,24 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What is waited for. */
+/** What the wait depends on. */
 export interface Settling {
-  /** Everybody has everything that happened, as far as it is known now. */
+  /** Whether all clients have everything that is known to have happened. */
   readonly isSettled: () => Promise<boolean>;
-  /** Frames that came so far. */
+  /** Number of frames so far. */
   readonly frames: () => number;
 }
 
 export interface SettleTimes {
-  /** So long no frame may have come: what is on its way to one client, and came to another, is not missing. */
+  /** No frame may have arrived for this long: a frame that has reached one client may still be on its way to another. */
   readonly quietMs: number;
-  /** Where it does not settle: given up when no frame came for so long. */
+  /** If it does not settle, the wait ends when no frame has arrived for this long. */
   readonly giveUpMs: number;
-  /** And in any case after so long. */
+  /** The wait ends after this time in any case. */
   readonly atMostMs: number;
   readonly lookEveryMs: number;
 }
 
-/** Resolves when all have everything and nothing comes any more, or when that is not to be expected. */
+/** Resolves when all clients have everything and nothing arrives any more, or when that is not expected to happen. */
 export async function settle({ isSettled, frames }: Settling, { quietMs, giveUpMs, atMostMs, lookEveryMs }: SettleTimes): Promise<void> {
   const endMs = performance.now() + atMostMs;
   let [known, cameAtMs] = [frames(), performance.now()];

@@ -44,12 +44,12 @@ async function open(): Promise<Pair> {
     return end;
   };
   const client = await another();
-  const server = await until('the other side', () => accepted[0]);
+  const server = await until('the server side', () => accepted[0]);
   return { proxy, client, server, another };
 }
 
 describe('the proxy', () => {
-  it('passes bytes both ways, and the end of each side', async () => {
+  it('forwards bytes in both directions, and the end of each side', async () => {
     const { client, server } = await open();
     client.socket.write('ask');
     await until('the question', () => server.text() === 'ask');
@@ -58,7 +58,7 @@ describe('the proxy', () => {
     expect([client.text(), client.error]).toEqual(['answer', null]);
   });
 
-  it('is late, in order, and in pieces', async () => {
+  it('delays bytes, in order and in pieces', async () => {
     const { proxy, client, server } = await open();
     proxy.set({ latencyMs: 60, jitterMs: 40, sliceBytes: 2 });
     const startMs = performance.now();
@@ -68,7 +68,7 @@ describe('the proxy', () => {
     expect(server.text()).toBe('0123456789'.repeat(5));
   });
 
-  it('carries no more than it may', async () => {
+  it('carries no more than its limit', async () => {
     const { proxy, client, server } = await open();
     proxy.set({ bytesPerSecond: 100_000 });
     const startMs = performance.now();
@@ -77,7 +77,7 @@ describe('the proxy', () => {
     expect(performance.now() - startMs).toBeGreaterThan(250);
   });
 
-  it('stalls, and hands over all of it afterwards', async () => {
+  it('stalls, and delivers everything afterwards', async () => {
     const { proxy, client, server } = await open();
     proxy.set({ stalled: true });
     client.socket.write('waits');
@@ -89,12 +89,12 @@ describe('the proxy', () => {
     other.socket.destroy();
   });
 
-  it('leaves a link half open: one way passes, the other is swallowed for good, and no end is told', async () => {
+  it('leaves a link half open: one direction passes, the other is lost forever, and no end is reported', async () => {
     const { proxy, client, server } = await open();
     proxy.set({ swallows: ['up'] });
     client.socket.write('lost');
-    server.socket.write('heard');
-    await until('the way that is left', () => client.text() === 'heard');
+    server.socket.write('received');
+    await until('the direction that still works', () => client.text() === 'received');
     proxy.clear();
     await until('the cut at the side of the server', () => server.closed);
     client.socket.write('lost as well');
@@ -116,7 +116,7 @@ describe('the proxy', () => {
     expect(proxy.links).toBe(0);
   });
 
-  it('resets a link whose target is away, and takes another target', async () => {
+  it('resets a link whose target is away, and accepts another target', async () => {
     const { proxy, another } = await open();
     const away = createServer();
     await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve));

@@ -1,34 +1,34 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Which of the two ways of a link: requests go `up`, answers come `down`. */
+/** The two directions of a link: requests go `up`, answers come `down`. */
 export type Direction = 'up' | 'down';
 
-/** What befalls every link of a proxy while it lasts. */
+/** The fault on every link of a proxy while it lasts. */
 export interface Weather {
-  /** Each piece comes so much later, and up to `jitterMs` more; the order stays. */
+  /** Delays each piece by this time, and up to `jitterMs` more; the order stays. */
   readonly latencyMs?: number;
   readonly jitterMs?: number;
-  /** Pieces of at most so many bytes, each a write of its own. */
+  /** Pieces have at most this many bytes, and each is written alone. */
   readonly sliceBytes?: number;
   readonly bytesPerSecond?: number;
-  /** Nothing passes; all of it comes once the weather is over. */
+  /** Nothing passes. Everything is delivered once the fault ends. */
   readonly stalled?: boolean;
   /**
-   * Bytes of these ways are swallowed, and no close of either side is told to the other: a link that is only half there. It stays so for
-   * its life; once the weather is over the server's side is cut, and the client has to find out by itself.
+   * Bytes in these directions are lost, and neither side sees the other close: a half-open link. It stays half open for its life. When the
+   * fault ends, the server's side is cut, and the client must find out by itself.
    */
   readonly swallows?: readonly Direction[];
   /** New links are reset at once. */
   readonly refuses?: boolean;
 }
 
-/** A TCP hop between two parts, on a port of its own that stays whatever becomes of the target. */
+/** A TCP proxy between two parts. Its own port stays the same even if the target goes away. */
 export interface TcpProxy {
   readonly port: number;
-  /** Links that are open. */
+  /** Open links. */
   readonly links: number;
-  /** Where new links go. */
+  /** The target of new links. */
   readonly target: (port: number) => void;
   readonly set: (weather: Weather) => void;
   readonly clear: () => void;
@@ -37,7 +37,7 @@ export interface TcpProxy {
   readonly close: () => Promise<void>;
 }
 
-/** Bytes on their way in one direction; beyond it nothing more is read. */
+/** Bytes on their way in one direction. With more, reading pauses. */
 const maxOnTheWay = 1024 * 1024;
 
 interface Piece {
@@ -47,13 +47,13 @@ interface Piece {
 
 interface Surroundings {
   readonly weather: () => Weather;
-  /** Resolves when the weather changes, or the link ends. */
+  /** Resolves when the fault changes or the link ends. */
   changed(): Promise<void>;
   readonly isOver: () => boolean;
   readonly isSwallowed: () => boolean;
 }
 
-/** One way of a link: a line in which pieces wait for their time. */
+/** One direction of a link: a queue in which pieces wait for their time. */
 class Way {
   readonly #from: Socket;
   readonly #to: Socket;
@@ -101,7 +101,7 @@ class Way {
   #take(bytes: Buffer): void {
     if (this.#around.isSwallowed()) return;
     const { latencyMs = 0, jitterMs = 0 } = this.#around.weather();
-    // Never before the piece that came before it.
+    // Never before the previous piece.
     this.#lastDueMs = Math.max(this.#lastDueMs, performance.now() + latencyMs + Math.random() * jitterMs);
     this.#line.push({ bytes, dueMs: this.#lastDueMs });
     this.#bytes += bytes.length;
@@ -161,7 +161,7 @@ class Link {
       [server, client],
     ] as const) {
       socket.setNoDelay(true);
-      // What an error means shows in the close that follows it.
+      // The close that follows shows what an error means.
       socket.on('error', () => undefined);
       socket.on('close', (hadError) => {
         if (this.#swallowed.size > 0 && !other.destroyed) return;
@@ -177,7 +177,7 @@ class Link {
     const { swallows = [] } = this.#weather();
     for (const direction of swallows) this.#swallowed.add(direction);
     if (swallows.length === 0 && this.#swallowed.size > 0) this.#server.resetAndDestroy();
-    this.#tell();
+    this.#notify();
   }
 
   cut(): void {
@@ -185,7 +185,7 @@ class Link {
     this.#server.resetAndDestroy();
   }
 
-  /** Without a reset, which waits for a connect that is under way. */
+  /** Without a reset, because a reset waits for a connect in progress. */
   destroy(): void {
     this.#client.destroy();
     this.#server.destroy();
@@ -194,18 +194,18 @@ class Link {
   #end(onOver: () => void): void {
     if (this.#over) return;
     this.#over = true;
-    this.#tell();
+    this.#notify();
     for (const way of this.#ways) way.wake();
     onOver();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
   }
 }
 
-/** Starts a proxy in front of a port of the loopback. */
+/** Starts a proxy before a port of the loopback. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const links = new Set<Link>();
   let weather: Weather = {};

@@ -1,19 +1,22 @@
-/** How many frames, and the sum of their numbers: two sets of frames of one log with both alike are the same set. */
+/** How many frames, and the sum of their numbers. Two sets of frames of one log are the same if both are equal. */
 export interface Tally {
   readonly frames: number;
   readonly sum: number;
 }
 
-/** What of a log a client asked for: every frame, those that pass a filter, or those that stand in the end (`confirmed`). */
-export type Part = 'all' | 'passing' | 'standing';
+/** Which part of a log a client requested: every frame, those that pass a filter, or those that remain at the end (`confirmed`). */
+export type Part = 'all' | 'passing' | 'valid';
 
 const retraction = 'retract ';
 
-/** What stands under the numbers of one topic in one epoch: the same for everybody, or there is a fault. One text an event, however many receive it. */
+/**
+ * The frames of one topic in one epoch by number. They are the same for all clients, otherwise there is a fault. One text for each event,
+ * however many clients receive it.
+ */
 export class TopicLog {
   /** By `seq`: `<type> <id>`. */
   readonly entries = new Map<number, string>();
-  /** When somebody received it first, Unix milliseconds. */
+  /** When the first client received it, Unix milliseconds. */
   readonly learnedAtMs = new Map<number, number>();
   readonly #passing = new Set<number>();
   readonly #tallies = new Map<string, Tally>();
@@ -28,13 +31,13 @@ export class TopicLog {
     return this.#last;
   }
 
-  /** Somebody was told of every frame from the first to the last. */
+  /** Whether clients received every frame from the first to the last. */
   get isWhole(): boolean {
     return this.entries.size === 0 || this.entries.size === this.#last - this.#first + 1;
   }
 
   add(seq: number, key: string): void {
-    // A copy: it may be a view into a whole message, which would be kept with it.
+    // A copy, because it may be a view into a whole message, which would then stay in memory.
     this.entries.set(seq, Buffer.from(key, 'latin1').toString('latin1'));
     this.learnedAtMs.set(seq, Date.now());
     this.#first = Math.min(this.#first, seq);
@@ -42,14 +45,14 @@ export class TopicLog {
     this.#tallies.clear();
   }
 
-  /** It passes the filter that clients use. */
+  /** Whether it passes the filter that clients use. */
   pass(seq: number): void {
     if (this.#passing.has(seq)) return;
     this.#passing.add(seq);
     this.#tallies.clear();
   }
 
-  /** The frames of a part from the one after `after`. */
+  /** The frames of a part after `after`. */
   tally(part: Part, after: number): Tally {
     const name = `${part} ${after}`;
     const known = this.#tallies.get(name);
@@ -65,7 +68,7 @@ export class TopicLog {
     return tally;
   }
 
-  /** The frames of a part behind `after` that `has` does not know. */
+  /** The frames of a part after `after` that `has` does not know. */
   missing(part: Part, after: number, has: (seq: number) => boolean): number[] {
     return [...this.#seqsOf(part)].filter((seq) => seq > after && !has(seq));
   }
@@ -79,7 +82,7 @@ export class TopicLog {
   }
 
   #seqsOf(part: Part): Iterable<number> {
-    return part === 'all' ? this.entries.keys() : part === 'passing' ? this.#passing : this.#standing();
+    return part === 'all' ? this.entries.keys() : part === 'passing' ? this.#passing : this.#valid();
   }
 
   /** In the order of their numbers. */
@@ -90,13 +93,13 @@ export class TopicLog {
     }
   }
 
-  #standing(): Iterable<number> {
-    const standing = new Map<string, number>();
+  #valid(): Iterable<number> {
+    const valid = new Map<string, number>();
     for (const [seq, key] of this.inOrder()) {
-      if (key.startsWith(retraction)) standing.delete(idOf(key));
-      else standing.set(idOf(key), seq);
+      if (key.startsWith(retraction)) valid.delete(idOf(key));
+      else valid.set(idOf(key), seq);
     }
-    return standing.values();
+    return valid.values();
   }
 }
 
@@ -113,37 +116,37 @@ export interface Doubled {
 }
 
 export interface Walk {
-  /** `<type> <id>` of what was told and not taken back. */
-  readonly standing: ReadonlySet<string>;
-  /** What is wrong with it, in words. */
+  /** `<type> <id>` of what was published and not retracted. */
+  readonly valid: ReadonlySet<string>;
+  /** The faults, one sentence each. */
   readonly doubled: readonly Doubled[];
   readonly wrong: readonly string[];
-  /** Events that were told in one epoch and again in a later one: the log had forgotten them. */
-  readonly toldAgain: number;
+  /** Events that were published in one epoch and again in a later one, because the log had lost them. */
+  readonly publishedAgain: number;
 }
 
-/** Goes through the logs of one topic, epoch by epoch, as a client does that undoes what is taken back. */
+/** Reads the logs of one topic, epoch by epoch, as a client does that applies retractions. */
 export function walk(logs: readonly TopicLog[]): Walk {
-  const standing = new Map<string, { readonly key: string; readonly log: TopicLog; readonly seq: number }>();
+  const valid = new Map<string, { readonly key: string; readonly log: TopicLog; readonly seq: number }>();
   const doubled: Doubled[] = [];
   const wrong: string[] = [];
-  let toldAgain = 0;
+  let publishedAgain = 0;
   for (const [at, log] of logs.entries()) {
     for (const [seq, key] of log.inOrder()) {
       const id = idOf(key);
-      const before = standing.get(id);
+      const before = valid.get(id);
       if (key.startsWith(retraction)) {
-        if (before === undefined && at === 0 && log.isWhole && log.first === 1) wrong.push(`${key} at ${seq}, which did not stand`);
-        standing.delete(id);
+        if (before === undefined && at === 0 && log.isWhole && log.first === 1) wrong.push(`${key} at ${seq}, which is not in the log`);
+        valid.delete(id);
         continue;
       }
       if (before !== undefined) {
         if (before.log === log && log.isWhole)
-          doubled.push({ text: `${key} stands at ${before.seq} and at ${seq}`, log, seqs: [before.seq, seq] });
-        else toldAgain++;
+          doubled.push({ text: `${key} is at ${before.seq} and at ${seq}`, log, seqs: [before.seq, seq] });
+        else publishedAgain++;
       }
-      standing.set(id, { key, log, seq });
+      valid.set(id, { key, log, seq });
     }
   }
-  return { standing: new Set([...standing.values()].map(({ key }) => key)), doubled, wrong, toldAgain };
+  return { valid: new Set([...valid.values()].map(({ key }) => key)), doubled, wrong, publishedAgain };
 }

@@ -28,7 +28,7 @@ async function json(args: readonly string[], env: Readonly<Record<string, string
 }
 
 describe('the command line', () => {
-  it('shows its commands, and each its help', async () => {
+  it('lists its commands, and shows help for each', async () => {
     const overview = await run(['--help']);
     expect(overview).toMatchObject({ code: 0, stderr: '' });
     for (const name of ['keys', 'accounts', 'wallets', 'trading', 'watch', 'simnet', 'replay', 'doctor']) {
@@ -84,19 +84,19 @@ describe('the command line', () => {
     [['replay']],
     [['replay', 'file', '--speed', 'fast']],
     [['doctor', '--everything']],
-  ])('ends with 2 and tells the usage for: %j', async (args) => {
+  ])('ends with 2 and prints the usage for: %j', async (args) => {
     const { code, stdout, stderr } = await run(args);
     expect(code).toBe(2);
     expect(`${stdout}${stderr}`).toMatch(/Usage:/);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('tells what is missing, and takes --json before what is to be done', async () => {
+  it('reports what is missing, and accepts --json before the command', async () => {
     expect((await run(['keys', '--json'])).stderr).toMatch(/^missing action: create, list, rotate, revoke, reset\n/);
     expect(await run(['keys', '--json', 'list'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
-  it('repeats no key that was given in the wrong place', async () => {
+  it('repeats no key that was passed in the wrong place', async () => {
     const key = 'sluice_0123456789_abcdefghijklmnopqrstuvwxyz0123456789ABCD';
     for (const args of [[key], ['keys', key], ['keys', 'revoke', key], ['keys', 'list', key], ['watch', key]]) {
       const { code, stdout, stderr } = await run(args);
@@ -111,7 +111,7 @@ describe('the command line', () => {
     for (const name of ['PORT', 'TRADING', 'SLUICE_COLOUR']) expect(stderr).toContain(`  ${name}: `);
   });
 
-  it('takes settings from .env, the environment first', async () => {
+  it('reads settings from .env, after the environment', async () => {
     writeFileSync(join(folder, '.env'), 'DATA_DIR=from-file\nPORT=1\n');
     await json(['keys', 'list']);
     expect(readdirSync(folder)).toContain('from-file');
@@ -121,7 +121,7 @@ describe('the command line', () => {
 });
 
 describe('sluice keys', () => {
-  it('makes keys that a running gateway takes, rotates and revokes them', async () => {
+  it('creates keys that a running gateway accepts, and rotates and revokes them', async () => {
     const created = (await json(['keys', 'create', '--plan', 'standard', '--scopes', 'read,stream', '--label', 'a label'])) as {
       readonly id: string;
       readonly key: string;
@@ -148,7 +148,7 @@ describe('sluice keys', () => {
     expect((await run(['keys', 'rotate', created.id])).code).toBe(1);
   });
 
-  it('begins anew where the pepper is lost, and only there', async () => {
+  it('starts with new keys if the pepper is lost, and only then', async () => {
     const dataDir = join(folder, '.data');
     const wantsNothing = await run(['keys', 'reset', '--yes']);
     expect(wantsNothing).toMatchObject({ code: 1, stdout: '' });
@@ -173,7 +173,7 @@ describe('sluice keys', () => {
     expect(await json(['keys', 'list'])).toMatchObject([{ live: false }, { live: true }]);
   });
 
-  it('gives all scopes where none are named, and an end where one is asked for', async () => {
+  it('grants all scopes if none are named, and sets an end if one is requested', async () => {
     expect(await json(['keys', 'create', '--plan', 'enterprise', '--expires', '1h'])).toMatchObject({
       scopes: ['stream', 'read', 'trade'],
     });
@@ -195,7 +195,7 @@ describe('sluice accounts', { timeout: 60_000 }, () => {
   const { publicKey: wallet } = generateKeypair();
   const shared = { PUBLIC_URL: 'https://sluice.example' };
 
-  it('makes a holder, gives out keys and a plan, and ends it with its keys', async () => {
+  it('creates a holder, gives it keys and a plan, and ends it with its keys', async () => {
     const account = (await json(['accounts', 'create', '--plan', 'standard', '--wallet', wallet])) as { readonly id: string };
     expect(account).toEqual({ id: account.id, kind: 'holder', wallet, plan: 'standard' });
     const keyArguments = ['--plan', 'standard', '--account', account.id, '--ip', '10.0.0.0/8, ::1', '--requests-per-minute', '250'];
@@ -260,13 +260,13 @@ describe('sluice accounts', { timeout: 60_000 }, () => {
 });
 
 describe('sluice trading', () => {
-  it('halts, tells so, and resumes', { timeout: 60_000 }, async () => {
+  it('halts, reports that, and resumes', { timeout: 60_000 }, async () => {
     expect(await json(['trading', 'status'])).toEqual({ halted: false, reason: null, changedAtMs: 0 });
     const halted = { halted: true, reason: 'a node lies', changedAtMs: expect.any(Number) };
-    const told = await json(['trading', 'halt', '--reason', 'a node lies']);
-    // What gateways read before it counts for a second.
-    const ageMs = Date.now() - (told as { readonly changedAtMs: number }).changedAtMs;
-    expect(told).toEqual(halted);
+    const printed = await json(['trading', 'halt', '--reason', 'a node lies']);
+    // Gateways accept what they read before for one second.
+    const ageMs = Date.now() - (printed as { readonly changedAtMs: number }).changedAtMs;
+    expect(printed).toEqual(halted);
     expect(ageMs).toBeGreaterThanOrEqual(maxHaltAgeMs);
     expect(await json(['trading', 'halt', '--reason', 'again'])).toEqual(halted);
     const status = await run(['trading', 'status']);
@@ -277,7 +277,7 @@ describe('sluice trading', () => {
 });
 
 describe('sluice wallets', () => {
-  it('makes a wallet for an account that is not disabled', { timeout: 60_000 }, async () => {
+  it('creates a wallet for an account that is not disabled', { timeout: 60_000 }, async () => {
     const { id } = (await json(['accounts', 'create', '--plan', 'standard'])) as { readonly id: string };
     expect(await json(['wallets', 'create', '--account', id])).toMatchObject({ accountId: id });
     expect(await json(['wallets', 'create', '--account', 'operator'])).toMatchObject({ accountId: null });
@@ -298,7 +298,7 @@ describe('sluice wallets', () => {
   const keypair = generateKeypair();
   const secretKey = JSON.stringify(Array.from([...keypair.seed, ...keypair.publicKeyBytes]));
 
-  it('makes, imports and lists wallets, and shows no secret', async () => {
+  it('creates, imports and lists wallets, and shows no secret', async () => {
     const created = (await json(['wallets', 'create', '--label', 'first'])) as { readonly publicKey: string };
     const imported = (await json(['wallets', 'import'], {}, secretKey)) as { readonly publicKey: string };
     expect(imported.publicKey).toBe(keypair.publicKey);
@@ -317,7 +317,7 @@ describe('sluice wallets', () => {
     expect(shown.stdout).not.toContain(readFileSync(passphraseFile, 'utf8').trim());
   });
 
-  it('needs a passphrase on a real cluster, and the right one', async () => {
+  it('requires a passphrase on a real cluster, and the right one', async () => {
     const cluster = { SOLANA_RPC_URL: 'http://127.0.0.1:1' };
     expect((await run(['wallets', 'create'], cluster)).stderr).toContain('KEYSTORE_PASSPHRASE_FILE');
     writeFileSync(join(folder, 'right'), 'right\n');
@@ -329,7 +329,7 @@ describe('sluice wallets', () => {
     expect(await json(['wallets', 'list'])).toEqual([]);
   });
 
-  it('takes policies of a pinned key alone, each newer than the last, and no wallet for that key', async () => {
+  it('accepts only policies of a pinned key, each newer than the last, and no wallet for that key', async () => {
     const { publicKey: own } = (await json(['wallets', 'create'])) as { readonly publicKey: string };
     expect((await run(['wallets', 'policy', 'pin', own])).stderr).toContain('a wallet of the keystore');
     const { publicKey } = (await json(['wallets', 'policy', 'keygen', 'operator.json'])) as { readonly publicKey: string };
@@ -354,7 +354,7 @@ describe('sluice wallets', () => {
     expect(reads).toContainEqual(expect.objectContaining({ command: 'wallets policy', subject: `pin ${publicKey}` }));
   });
 
-  it('refuses what is no secret key, and repeats none of it', async () => {
+  it('refuses text that is not a secret key, and repeats none of it', async () => {
     const { code, stdout, stderr } = await run(['wallets', 'import'], {}, secretKey.replace(']', ',7]'));
     expect(code).toBe(1);
     expect(`${stdout}${stderr}`).not.toContain(secretKey.slice(1, 12));
@@ -388,11 +388,11 @@ describe('sluice doctor', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('warns of a pnpm in a folder above, and of a folder above that others may write', () => {
+  it('warns of a pnpm in a folder above, and of a folder above that others may write to', () => {
     const project = join(folder, 'sluice');
     mkdirSync(project);
     const warns = (detail: string): object => ({ state: 'warn', detail: expect.stringContaining(detail) as string });
-    // The sticky bit keeps nobody from adding something.
+    // The sticky bit prevents nobody from adding something.
     for (const mode of [0o777, 0o1777]) {
       chmodSync(folder, mode);
       expect(checkFoldersAbove(project)).toMatchObject(warns(`any user can put a pnpm into ${folder},`));
@@ -407,7 +407,7 @@ describe('sluice doctor', () => {
     expect(checkFoldersAbove('/usr/bin')).toMatchObject({ state: 'ok' });
   });
 
-  it('says which setting, Redis and node are at fault, and ends with 1', async () => {
+  it('reports which setting, Redis and node are at fault, and ends with 1', async () => {
     const faulty = await run(['doctor'], { PORT: 'x' });
     expect(faulty.code).toBe(1);
     expect(faulty.stdout).toMatch(/^fail {2}settings +PORT/m);
@@ -417,7 +417,7 @@ describe('sluice doctor', () => {
     expect(unreachable.stdout).not.toContain('secret');
   });
 
-  it('says what a gateway lacks that runs and is not ready, and looks at the kernel where its port is shared', async () => {
+  it('reports what a running gateway lacks if it is not ready, and checks the kernel if its port is shared', async () => {
     const server = await startTestGateway();
     try {
       const { stdout } = await run(['doctor'], { PORT: String(server.gateway.port), SHARE_PORT: 'true' });
@@ -428,7 +428,7 @@ describe('sluice doctor', () => {
     }
   });
 
-  it('tells the plans, and warns of an address that is open to eavesdroppers or hides its clients', async () => {
+  it('shows the plans, and warns of an address that is open to eavesdroppers or hides its clients', async () => {
     const file = join(folder, 'plans.json');
     writeFileSync(file, '{"standard":{"requestsPerMinute":250}}');
     const env = { PORT: '0', PLANS_FILE: file, CORS_ORIGINS: 'https://app.example.com' };
@@ -449,11 +449,11 @@ describe('sluice doctor', () => {
     expect(faulty.stdout).toMatch(/^fail {2}settings +PLANS_FILE: gold: unknown field/m);
   });
 
-  it('tells how it trades, whether that is halted, and whether its wallets unlock; no secret', { timeout: 60_000 }, async () => {
+  it('shows how it trades, whether trading is halted, and whether its wallets unlock, without a secret', { timeout: 60_000 }, async () => {
     const file = join(folder, 'passphrase');
-    const passphrase = 'a passphrase that stands nowhere';
+    const passphrase = 'a passphrase that is nowhere else';
     writeFileSync(file, `${passphrase}\n`, { mode: 0o600 });
-    // Nothing listens there: that the node is missed is not what this is about.
+    // Nothing listens there; the missing node is not the subject of this test.
     const env = { PORT: '0', SOLANA_RPC_URL: 'http://127.0.0.1:1', TRADING: 'live', KEYSTORE_PASSPHRASE_FILE: file };
     const lines = async (more: Record<string, string> = {}): Promise<string> => {
       const { stdout, stderr } = await run(['doctor'], { ...env, ...more });
@@ -482,7 +482,7 @@ describe('sluice doctor', () => {
     expect(await lines()).toMatch(/^fail {2}settings +KEYSTORE_PASSPHRASE_FILE/m);
   });
 
-  it('sees that others can read the store', async () => {
+  it('detects that others can read the store', async () => {
     await json(['keys', 'list']);
     chmodSync(join(folder, '.data', 'sluice.db'), 0o644);
     const { code, stdout } = await run(['doctor'], { PORT: '0' });

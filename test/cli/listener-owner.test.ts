@@ -12,7 +12,7 @@ const header = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->wh
 const ip4 = [
   header,
   '   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 64203        0 2393182 1 000000002f9b26a9 100 0 0 10 0',
-  // A connection to the same port, of another user.
+  // A connection of another user to the same port.
   '   1: 0100007F:1F90 0100007F:ACD9 01 00000000:00000000 00:00000000 00000000  1000        0 2393188 1 00000000d17ba22b 20 4 30 10 -1',
   '   2: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 2393184 1 00000000eefd6da8 100 0 0 10 0',
   '',
@@ -23,7 +23,7 @@ const ip6 = [
   '',
 ].join('\n');
 
-it('reads the users of listening sockets, and of no others, out of the tables of the kernel', () => {
+it('reads the users of listening sockets, and of no others, from the tables of the kernel', () => {
   expect(listenersIn(ip4, 8080)).toEqual([64_203]);
   expect(listenersIn(ip6, 8080)).toEqual([1_001]);
   expect(listenersIn(ip4, 80)).toEqual([0]);
@@ -37,13 +37,13 @@ it('reads the users of listening sockets, and of no others, out of the tables of
   }
 });
 
-/** A user that nobody has. */
+/** The number of a user that does not exist. */
 const neighbour = 64_203;
 const listener = `const server = require('node:net').createServer((socket) => socket.on('data', (data) => console.log(String(data))));
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
 
 it.skipIf(process.getuid?.() !== 0)(
-  'sends no key to the listener of another user, and makes none (needs root)',
+  'sends no key to the listener of another user, and creates none (needs root)',
   { timeout: 60_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-listener-'));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sluice } from '../support/command-line.ts';
 
-/** Recorded mainnet transactions; where the folder is missing the test that needs them is skipped. */
+/** Recorded mainnet transactions. If the folder is missing, the test that needs them is skipped. */
 const recorded = join(dirname(fileURLToPath(import.meta.url)), '../../../shared/fixtures/transactions');
 
 let folder: string;
@@ -31,13 +31,13 @@ describe('sluice replay', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('says why a file cannot be played', { timeout: 30_000 }, async () => {
+  it('reports why a file cannot be played', { timeout: 30_000 }, async () => {
     const missing = await sluice(['replay', 'not-there.json', '--events'], { folder });
     expect(missing).toMatchObject({ code: 1, stdout: '' });
     writeFileSync(join(folder, 'empty.json'), '{"some":"thing"}');
     const empty = await sluice(['replay', 'empty.json', '--events'], { folder });
     expect(empty).toMatchObject({ code: 1, stdout: '' });
     expect(empty.stderr).toContain('No transaction could be read');
-    expect(empty.stderr).toContain('empty.json: no transaction as getTransaction gives it');
+    expect(empty.stderr).toContain('empty.json: not a getTransaction result');
   });
 });

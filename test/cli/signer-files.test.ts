@@ -16,7 +16,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** As the operator of the place; nothing listens where the node should be. */
+/** As the operator of the place; nothing listens at the node's address. */
 function run(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<CommandResult> {
   const { dataDir, passphraseFile } = place;
   const env = { PORT: '0', SOLANA_RPC_URL: 'http://127.0.0.1:1', DATA_DIR: dataDir, KEYSTORE_PASSPHRASE_FILE: passphraseFile, ...more };
@@ -24,7 +24,7 @@ function run(args: readonly string[], more: Readonly<Record<string, string>> = {
 }
 
 describe('sluice doctor', { timeout: 120_000 }, () => {
-  it('names each file of the signing process that others may write, and how to mend it', async () => {
+  it('names each file of the signing process that others may write to, and how to repair it', async () => {
     await place.wallet();
     const audit = join(place.dataDir, 'audit');
     mkdirSync(audit, { mode: 0o700 });
@@ -63,7 +63,7 @@ describe('sluice wallets audit --forget', { timeout: 120_000 }, () => {
     return started;
   };
 
-  it('writes off a log that is lost, and only such a one: then a signing process starts again', async () => {
+  it('writes off a log that is lost, and no other; then a signing process starts again', async () => {
     await place.wallet();
     expect(await start()).toEqual({ ok: true });
     const { code, reports } = await audit();

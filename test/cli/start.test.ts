@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import { startSimnet } from '../simnet/simnet.ts';
 import { runProgram, sluice, startProgram } from '../support/command-line.ts';
 
-/** What the contract gives a warm start. */
+/** The time limit of a warm start. */
 const startTimeoutMs = 20_000;
 const testTimeoutMs = 60_000;
 let folder: string;
@@ -32,7 +32,7 @@ interface Started {
   stdout(): string;
 }
 
-/** Starts everything on a free port and resolves with what the block says. */
+/** Starts everything on a free port and resolves with the values of the printed block. */
 function start(): Promise<Started> {
   const child = startProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'warn' } });
   children.push(child);
@@ -60,12 +60,12 @@ function start(): Promise<Started> {
   });
 }
 
-/** Where the key of the embedded start is kept. */
+/** The file of the key of the embedded start. */
 function keyFile(): string {
   return join(folder, '.data', 'simnet-api-key');
 }
 
-/** Subscribes to trades and gives the first frame. */
+/** Subscribes to trades and returns the first frame. */
 function firstTrade({ url, key }: Started): Promise<Readonly<Record<string, unknown>>> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/api/data`, { headers: { authorization: `Bearer ${key}` } });
@@ -82,7 +82,7 @@ function firstTrade({ url, key }: Started): Promise<Readonly<Record<string, unkn
 }
 
 describe('start', () => {
-  it('runs everything on a simulated chain and says so, with a key and a wallet that work', { timeout: testTimeoutMs }, async () => {
+  it('runs everything on a simulated chain and reports that, with a key and a wallet that work', { timeout: testTimeoutMs }, async () => {
     const started = await start();
     expect(started.block).toContain('SIMULATED');
     const page = await fetch(`${started.url}/`);
@@ -109,7 +109,7 @@ describe('start', () => {
     expect(started.stdout()).toBe(started.block);
   });
 
-  it('keeps the wallet and the key for the next start, in a file for its owner only', { timeout: testTimeoutMs }, async () => {
+  it('stores the wallet and the key for the next start, in a file for its owner only', { timeout: testTimeoutMs }, async () => {
     const first = await start();
     first.child.kill('SIGINT');
     expect(await first.ended).toBe(0);
@@ -119,7 +119,7 @@ describe('start', () => {
     expect(await firstTrade(second)).toMatchObject({ type: 'trade' });
   });
 
-  it('makes the key anew once it is revoked or its file is damaged', { timeout: testTimeoutMs }, async () => {
+  it('creates the key again after it was revoked or its file was damaged', { timeout: testTimeoutMs }, async () => {
     const first = await start();
     await sluice(['keys', 'revoke', first.key.split('_')[1] ?? ''], { folder });
     first.child.kill('SIGTERM');
@@ -135,7 +135,7 @@ describe('start', () => {
     await expect(firstTrade({ ...third, key: first.key })).rejects.toThrow('401');
   });
 
-  it('keeps and shows no key on a real cluster, and ends the one of simnet', { timeout: testTimeoutMs }, async () => {
+  it('stores and shows no key on a real cluster, and ends that of simnet', { timeout: testTimeoutMs }, async () => {
     const first = await start();
     const port = new URL(first.url).port;
     first.child.kill('SIGTERM');
@@ -174,7 +174,7 @@ describe('start', () => {
     ['HOST', '203.0.113.7'],
     ['REDIS_URL', 'redis://127.0.0.1:1'],
     ['PORTT', '1'],
-  ])('tells in a line that %s=%s does not do, whatever the log level', async (name, value) => {
+  ])('reports in one line that %s=%s is not allowed, at any log level', async (name, value) => {
     const { code, stdout, stderr } = await runProgram('cli/start.ts', [], {
       folder,
       env: { PORT: '0', LOG_LEVEL: 'silent', [name]: value },
@@ -183,7 +183,7 @@ describe('start', () => {
     expect(stderr.replace(/^These settings are wrong:\n {2}/, '')).toMatch(new RegExp(`^${name}: .*\\n$`));
   });
 
-  it('tells in a line that the store is none', async () => {
+  it('reports in one line that the store is not a database', async () => {
     mkdirSync(join(folder, '.data'));
     writeFileSync(join(folder, '.data/sluice.db'), 'garbage '.repeat(1000));
     const outcomes = await Promise.all([
@@ -195,21 +195,21 @@ describe('start', () => {
     }
   });
 
-  it('takes no unknown name in .env', async () => {
+  it('refuses an unknown name in .env', async () => {
     writeFileSync(join(folder, '.env'), 'COLOUR=red\nPRT=1\n');
     const { code, stderr } = await runProgram('cli/start.ts', [], { folder });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^ {2}COLOUR: .*\n {2}PRT: .*did you mean PORT/m);
   });
 
-  it('is stopped by wrong settings, all of them named at once', async () => {
+  it('stops if settings are wrong, and names all of them at once', async () => {
     const env = { PORT: '99999', LOG_LEVEL: 'loud', SOLANA_RPC_URL: 'here', TLS_CERT_FILE: 'no-such-file' };
     const { code, stdout, stderr } = await runProgram('cli/start.ts', [], { folder, env });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     for (const name of [...Object.keys(env), 'TLS_KEY_FILE']) expect(stderr).toMatch(new RegExp(`^ {2}${name}: `, 'm'));
   });
 
-  it('ends where its port is taken, and leaves the keys of the one that has it', { timeout: testTimeoutMs }, async () => {
+  it('ends if its port is in use, and does not change the keys of the process that uses it', { timeout: testTimeoutMs }, async () => {
     const server = createServer();
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;

@@ -47,7 +47,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** One to name: the listener that took any port could not be followed by another on the same one. */
+/** A fixed port, because another listener could not use a random one again. */
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
@@ -82,7 +82,7 @@ function waitFor(check: () => void): Promise<void> {
 }
 
 describe('sluice watch', () => {
-  it('shows live events with a key of its own, and takes the key back when it is stopped', { timeout: 40_000 }, async () => {
+  it('shows live events with its own key, and deletes the key when it is stopped', { timeout: 40_000 }, async () => {
     const { lines, notices, ended } = watch('trades', '--json');
     await waitFor(() => expect(notices()).toContain('connected'));
     expect(await store.keys.all()).toMatchObject([{ label: 'sluice watch', scopes: ['stream'] }]);
@@ -95,7 +95,7 @@ describe('sluice watch', () => {
     expect(await store.keys.all()).toEqual([]);
   });
 
-  it('revokes its key when nobody reads its output any more, and the key ends soon by itself', { timeout: 40_000 }, async () => {
+  it('revokes its key when its output is no longer read, and the key soon ends by itself', { timeout: 40_000 }, async () => {
     const { notices, ended } = watch('trades', '--json');
     await waitFor(() => expect(notices()).toContain('connected'));
     const [key] = await store.keys.all();
@@ -107,7 +107,7 @@ describe('sluice watch', () => {
     expect(await store.keys.all()).toEqual([]);
   });
 
-  it('comes back to a restarted gateway and misses nothing', { timeout: 40_000 }, async () => {
+  it('reconnects to a restarted gateway and misses nothing', { timeout: 40_000 }, async () => {
     const { lines, notices } = watch('trades', '--json');
     await waitFor(() => expect(notices()).toContain('connected'));
     await publisher.publish([entryOf(tradeEvent(addressOf(1)))]);
@@ -122,7 +122,7 @@ describe('sluice watch', () => {
     expect(notices()).toContain('reconnecting in');
   });
 
-  it('shows candles of an interval, and takes no other', { timeout: 40_000 }, async () => {
+  it('shows candles of an interval, and accepts no other channel', { timeout: 40_000 }, async () => {
     const mint = addressOf(7);
     const { lines, notices } = watch('candles', mint, '--interval', '5s');
     await waitFor(() => expect(notices()).toContain('connected'));
@@ -134,7 +134,7 @@ describe('sluice watch', () => {
     }
   });
 
-  it('shows the orders of the key that it is given, and asks for one', { timeout: 40_000 }, async () => {
+  it('shows the orders of the given key, and asks for one', { timeout: 40_000 }, async () => {
     const refused = await sluice(['watch', 'orders', '--url', gateway.url], { folder });
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--key')]);
     const { id, key } = await makeKey(store, { scopes: ['stream', 'trade'] });
@@ -162,13 +162,13 @@ describe('sluice watch', () => {
     expect(notices()).toContain('4501');
   });
 
-  it('ends with what the gateway says where the key is not valid', { timeout: 40_000 }, async () => {
+  it("ends with the gateway's answer if the key is not valid", { timeout: 40_000 }, async () => {
     const { code, stderr } = await sluice(['watch', 'trades', '--url', gateway.url], { folder, env: { SLUICE_API_KEY: 'sluice_no_key' } });
     expect(code).toBe(1);
     expect(stderr).toContain('refused the API key');
   });
 
-  it('shows a line for a person, marked as simulated, with no control characters of a token name', { timeout: 40_000 }, async () => {
+  it('shows a line for a person, marked as simulated, without control characters of a token name', { timeout: 40_000 }, async () => {
     const { lines, notices } = watch('newTokens');
     await waitFor(() => expect(notices()).toContain('connected'));
     const name = 'evil\u001B[2J\u202E\ntoken';

@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Makes certificates; where it is not installed the test that needs one is left out. */
+/** Creates certificates. If it is not installed, the test that needs one is skipped. */
 const certificateTool = 'openssl';
 const hasOpenssl = spawnSync(certificateTool, ['version']).status === 0;
 
@@ -256,7 +256,7 @@ describe('settings', () => {
     expect(faultsOf({ SOLANA_RPC_URL: 'https://a,https://b', SOLANA_WS_URL: 'wss://a' })).toHaveLength(1);
   });
 
-  it.skipIf(!hasOpenssl)('want a certificate and a key that are PEM, and belong together', () => {
+  it.skipIf(!hasOpenssl)('require a certificate and a key in PEM that belong together', () => {
     const [cert, key] = certificate('one');
     expect(configOf({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }).tls).toEqual({ certFile: cert, keyFile: key });
     const [otherCert, otherKey] = certificate('two');
@@ -307,7 +307,7 @@ describe('settings', () => {
     ['KEYSTORE_PASSPHRASE', 'KEYSTORE_PASSPHRASE_FILE'],
     ['SOLANA_RPC_URLS', 'SOLANA_RPC_URL'],
     ['SLUICE_APIKEY', 'SLUICE_API_KEY'],
-  ])('refuse the misspelt name %s and tell %s', (name, meant) => {
+  ])('refuse the misspelt name %s and suggest %s', (name, meant) => {
     expect(faultsOf({ [name]: '1' })).toEqual([`${name}: there is no such setting; did you mean ${meant}?`]);
   });
 

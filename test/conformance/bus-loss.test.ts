@@ -40,7 +40,7 @@ describe('a gateway whose Redis restarts without a loss', () => {
       expect(gap['epoch']).not.toBe(epoch);
       await publish(2);
       expect(seqs(await client.framesTo(topic, 5))).toEqual(run(1, 5));
-      // What a client that is ahead received in the last epoch is unknown.
+      // It is not known what a client with a later position received in the last epoch.
       expect(await quicker.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 6, to: null, reason: 'epoch' });
       expect(seqs(await quicker.framesTo(topic, 2))).toEqual(run(4, 5));
       const late = await new StreamClient(url).open();

@@ -65,7 +65,7 @@ describe('the channel candles', () => {
     return { server, market, client: await connect(server) };
   }
 
-  it('publishes a candle as trades arrive, closes it when the chain is past it, and publishes it again after a late trade', async () => {
+  it('publishes a candle as trades arrive, closes it when the chain has passed it, and publishes it again after a late trade', async () => {
     const { server, client } = await start();
     const mint = freshMint();
     const startS = someS - (someS % 60);
@@ -120,7 +120,7 @@ describe('the channel candles', () => {
     const { server, client } = await start();
     const mint = freshMint();
     const topic = candlesTopic(mint, '1d');
-    // Somebody else follows another interval, so that the state is known to have the trade.
+    // Another client follows another interval, so that the state is known to have the trade.
     await client.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1h' });
     await server.publish([entryOf(tradeOf({ mint, atS: someS, price: 0.25 }))]);
     await client.framesTo(candlesTopic(mint, '1h'), 1);
@@ -138,7 +138,7 @@ describe('the channel candles', () => {
     const topic = candlesTopic(mint, '1s');
     await client.ask({ op: 'subscribe', channel: 'candles', mints: [other], interval: '1s' });
     await server.publish([-9, -2, 0].map((atS) => entryOf(tradeOf({ mint, atS: someS + atS }))));
-    // The chain is a second further when the topic comes to be followed.
+    // The chain is one second further when a client begins to follow the topic.
     await server.publish([entryOf(tradeOf({ mint: other, atS: someS + 1 }))]);
     await client.framesTo(candlesTopic(other, '1s'), 1);
     await client.ask({ op: 'subscribe', channel: 'candles', mints: [mint], interval: '1s' });
@@ -163,12 +163,12 @@ describe('the channel candles', () => {
     const second = await connect(server);
     expect((await second.ask({ ...command, since })).positions![topic]).toMatchObject({ seq: 1, recovered: true });
     await second.framesTo(topic, 1);
-    // What the keeper puts there where nobody has wanted the topic for a while.
+    // The keeper puts this there when no client has followed the topic for a while.
     await server.publish([pauseEntry(topic)]);
     const seen = second.frames(topic).at(-1)!.seq!;
-    const told = await second.next('the gap', ({ op }) => op === 'gap');
-    expect(validator(Gap)(told)).toMatchObject({ ok: true });
-    expect(told).toMatchObject({ topic, from: seen + 1, to: seen + 1, reason: 'unwatched' });
+    const gap = await second.next('the gap', ({ op }) => op === 'gap');
+    expect(validator(Gap)(gap)).toMatchObject({ ok: true });
+    expect(gap).toMatchObject({ topic, from: seen + 1, to: seen + 1, reason: 'unwatched' });
     const third = await connect(server);
     const reply = await third.ask({ ...command, since, snapshot: true });
     expect(reply.positions![topic]).toMatchObject({ seq: seen + 1, recovered: false });
@@ -282,7 +282,7 @@ describe('candles of a simulated chain, over Redis with two ingest processes', (
             if (!followed.has(expected.startS)) continue;
             const got = last.get(expected.startS);
             const same = got !== undefined && got.closed && isSame(got, expected, inOnePool(mint, trades));
-            if (!same) wrong.push(`${mint} ${interval} ${expected.startS}: ${JSON.stringify(got)} in place of ${JSON.stringify(expected)}`);
+            if (!same) wrong.push(`${mint} ${interval} ${expected.startS}: ${JSON.stringify(got)} instead of ${JSON.stringify(expected)}`);
           }
         }
       }
@@ -311,7 +311,7 @@ function busiest(trades: readonly TradeEvent[], count: number): string[] {
     .map(([mint]) => mint);
 }
 
-/** Prices exactly, sums but for the order in which they were added. Prices of a mint that migrated are of its main pool. */
+/** Prices must be equal; sums may differ by the order of addition. Prices of a migrated mint are those of its main pool. */
 function isSame(got: CandleEvent, expected: ReturnType<typeof candlesOf>[number], withPrices: boolean): boolean {
   const prices = ['open', 'high', 'low', 'close', 'openUsd', 'highUsd', 'lowUsd', 'closeUsd'] as const;
   const volumes = ['volumeBase', 'volumeQuote', 'volumeSol', 'volumeUsd'] as const;

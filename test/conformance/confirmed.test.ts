@@ -25,7 +25,7 @@ describe('a subscription with `commitment` `confirmed`', () => {
 
   let mints = 70_000;
   let slots = 400_000_000;
-  /** A mint and slots of its own for each test. */
+  /** Each test uses its own mint and slots. */
   const fresh = (): { mint: string; topic: string; slot: number } => {
     const mint = addressOf(mints++);
     return { mint, topic: tradesTopic(mint), slot: (slots += 100) };
@@ -87,7 +87,7 @@ describe('a subscription with `commitment` `confirmed`', () => {
     expect(plain.frames(topic).map(({ data }) => data?.type)).toEqual(['trade', 'trade', 'retract', 'trade']);
   });
 
-  it('resumes on another gateway without a hole, also within events that still wait', async () => {
+  it('resumes on another gateway without a gap, also among events that still wait', async () => {
     const { mint, topic, slot } = fresh();
     const one = await connect(first);
     await one.ask(subscribe(mint));

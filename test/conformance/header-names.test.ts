@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { goodKey, startTestGateway } from '../support/gateway.ts';
 import { RawConnection, requestBytes } from '../support/raw-http.ts';
 
-/** Every character of a header's name (RFC 9110, section 5.6.2), letters and digits by their ends. */
+/** Every character that a header name may have (RFC 9110, section 5.6.2), with the first and last letters and digits. */
 const rare = "!#$%&'*+.^_`|~".split('');
 const usual = '-09azAZ'.split('');
 /** The binary for Node.js 20 (ABI 115) waits for the rest of a request whose header name has one of these. */
 const isOldParser = process.versions.modules === '115';
-/** The native server's own time for half a request: ten seconds, looked at every four. */
+/** The native server's own time limit for half a request: ten seconds, checked every four. */
 const nativeGiveUpMs = 14_500;
 /** Connections that hang at one time. */
 const many = 1_000;
@@ -31,7 +31,7 @@ describe.each(['uws', 'node'] as const)('header names over %s', (transport) => {
     await server.close();
   });
 
-  it.runIf(hangs)(`lets ${many} requests with rare names take nothing from the others, and ends them`, { timeout: 40_000 }, async () => {
+  it.runIf(hangs)(`lets ${many} requests with rare names slow no others down, and ends them`, { timeout: 40_000 }, async () => {
     const server = await startTestGateway({ transport });
     const url = `http://${server.host}`;
     const headers = { Authorization: `Bearer ${goodKey}` };
@@ -43,7 +43,7 @@ describe.each(['uws', 'node'] as const)('header names over %s', (transport) => {
     const answers = connections.map((connection, index) => connection.exchange(askWith(rare[index % rare.length]!), 'GET'));
     await delay(100);
     const askedMs = performance.now();
-    // This request counts, and nothing else.
+    // Only this request counts.
     expect(await remaining()).toBeGreaterThanOrEqual(atFirst - 1);
     expect(performance.now() - askedMs).toBeLessThan(1_000);
     // Both ends are in this process.

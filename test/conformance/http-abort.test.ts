@@ -6,14 +6,14 @@ import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
 import { askOnce, requestBytes } from '../support/raw-http.ts';
 
-/** Clients that leave at one time. */
+/** Clients that disconnect at one time. */
 const together = 32;
 const key = 'sluice_leaves';
 
-/** How a client leaves: with a reset, orderly, or with a reset at the first byte of the answer. */
+/** How a client disconnects: with a reset, orderly, or with a reset at the first byte of the answer. */
 type Way = 'reset' | 'end' | 'first byte';
 
-describe.each(['uws', 'node'] as const)('clients over %s that leave', (transport) => {
+describe.each(['uws', 'node'] as const)('clients over %s that disconnect', (transport) => {
   let market: MarketGateway;
   beforeAll(async () => {
     market = await startMarketGateway({ seed: 3, slots: 60, transport });
@@ -23,7 +23,7 @@ describe.each(['uws', 'node'] as const)('clients over %s that leave', (transport
   afterAll(() => market.close());
 
   function request(spec: EndpointSpec): Buffer {
-    // A wallet or mint that nobody asked for yet has its answer wait for the chain.
+    // A wallet or mint that was never requested before makes its answer wait for the chain.
     const target = spec.path.replaceAll(/\{\w+\}/g, () => market.mints[0] ?? '');
     const body = spec.method === 'GET' ? undefined : JSON.stringify({ side: 'buy', mint: market.mints[0], amount: 0.5, slippage: 10 });
     const headers = { Authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
@@ -45,7 +45,7 @@ describe.each(['uws', 'node'] as const)('clients over %s that leave', (transport
     });
   }
 
-  it.each(endpoints.map((spec) => [spec.id, spec] as const))('%s outlives them at every byte', async (_id, spec) => {
+  it.each(endpoints.map((spec) => [spec.id, spec] as const))('%s survives them at every byte', async (_id, spec) => {
     const bytes = request(spec);
     const cuts = Array.from({ length: bytes.length }, (_, i) => i + 1);
     for (const way of ['reset', 'end'] as const) {
@@ -58,7 +58,7 @@ describe.each(['uws', 'node'] as const)('clients over %s that leave', (transport
     expect((await askOnce(port, { method: 'GET', target: '/livez' }))?.status).toBe(200);
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no open connection or request', async () => {
     const { port } = market.server.gateway;
     const info = await askOnce(port, {
       method: 'GET',

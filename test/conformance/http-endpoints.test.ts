@@ -86,7 +86,7 @@ const trader = 'sluice_trader';
 const tied = 'sluice_tied';
 const withheld = 'sluice_withheld';
 
-/** What a test wants the next decision to be. */
+/** The next decision that a test requests. */
 class ScriptedLimiter implements CountingLimiter {
   readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   readonly away = false;
@@ -208,7 +208,7 @@ describe.each([
 
   it.each<[string, string | Uint8Array, string, string]>([
     ['no body', '', '(body)', 'required'],
-    ['no JSON', '{"amount":1', '(body)', 'must be JSON: it ends too early'],
+    ['text that is not JSON', '{"amount":1', '(body)', 'must be JSON: it ends too early'],
     ['more than JSON', '{"amount":1}x', '(body)', 'must be JSON: it is wrong at character 13'],
     ['a list', '[1]', '(body)', 'must be an object'],
     ['a field too few', '{}', 'amount', 'required'],
@@ -221,7 +221,7 @@ describe.each([
     ['constructor, escaped', '{"amount":1,"more":{"\\u0063onstructor":1}}', 'more.constructor', 'is not an allowed name'],
     ['prototype', '{"amount":1,"more":{"prototype":1}}', 'more.prototype', 'is not an allowed name'],
     [
-      'an integer that is no double',
+      'an integer that is not a double',
       '{"amount":1,"count":9007199254740993}',
       'count',
       'is larger than the largest exact integer; send it as a string if the field allows it',
@@ -239,7 +239,7 @@ describe.each([
       'has more digits than a number can represent; send it as a string if the field allows it',
     ],
     [
-      'a power of ten that is no double',
+      'a power of ten that is not a double',
       '{"amount":1e30}',
       'amount',
       'is larger than the largest exact integer; send it as a string if the field allows it',
@@ -263,7 +263,7 @@ describe.each([
       'exceeds the maximum of 256 names in the body',
     ],
     ['half a surrogate pair', '{"amount":1,"note":"\\ud83d"}', 'note', 'must be well-formed Unicode'],
-    ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), '(body)', 'must be UTF-8'],
+    ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), '(body)', 'must be UTF-8'],
     ['a byte order mark', '\ufeff{"amount":1}', '(body)', 'must be JSON: it is wrong at character 1'],
   ])('refuses a body with %s', async (_what, body, field, fault) => {
     const answer = await post(body);
@@ -312,7 +312,7 @@ describe.each([
   });
 
   it('refuses a missing or invalid key', async () => {
-    // Without a scheme, or behind another one, a good key is none.
+    // Without a scheme, or with another one, a valid key does not count.
     const otherForms = [reader, ` ${reader}`, `Basic ${reader}`, `Token ${reader}`, `Bearer${reader}`, `Bearer ${reader} x`, 'Basic eDp5'];
     const withHeader = otherForms.map((text) => ({ key: null, headers: { Authorization: text } }));
     for (const more of [{ key: null }, { key: 'nobody' }, ...withHeader]) {
@@ -357,7 +357,7 @@ describe.each([
       const answer = await from(forwarded);
       expect(codeOf(answer)).toBe('403 FORBIDDEN');
       expect(wrong(answer).error.details).toHaveProperty('address');
-      // Whoever has found the key uses up nothing of it.
+      // A request from elsewhere with a stolen key does not use up its limit.
       expect(limiter.taken).toEqual([{ key: `key:${tied}`, cost: 0 }]);
     }
   });
@@ -409,7 +409,7 @@ describe.each([
         expect(answer.headers.get('retry-after')).toBe('5');
         expect(answer.headers.get('ratelimit')).toBe('"default";r=0;t=60');
       }
-      // What is open to all stays so.
+      // Public endpoints stay open.
       expect((await get('/test/open')).status).toBe(200);
     } finally {
       limiter.next = {};
@@ -557,7 +557,7 @@ describe.each([
     const connection = await RawConnection.open(server.gateway.port);
     const headers = { Authorization: `Bearer ${reader}` };
     const targets = Array.from({ length: 20 }, (_, i) => `/test/shapes/n${i}/of/b`);
-    // Those that wait are asked for one by one: the native server cuts a connection that does not wait for an answer that is due.
+    // Waiting requests are sent one by one: the native server cuts a connection that does not wait for a pending answer.
     const asked = targets.map((target) => () => connection.ask({ method: 'GET', target, headers }));
     const answers: (RawAnswer | null)[] = [];
     if (late) for (const one of asked) answers.push(await one());

@@ -86,13 +86,13 @@ describe('the identity of a client', () => {
     clientAddressOf(trusted)(remote, () => forwarded);
 
   it.each<[string, string | undefined, string[], string]>([
-    // Nobody is trusted: what is forwarded is anybody's word.
+    // No proxy is trusted, because anyone can write the forwarded header.
     ['203.0.113.5', '1.2.3.4', [], '203.0.113.5'],
     ['203.0.113.5', '1.2.3.4', ['10.0.0.0/8'], '203.0.113.5'],
     ['10.0.0.1', '1.2.3.4', ['10.0.0.0/8'], '1.2.3.4'],
     ['10.0.0.1', undefined, ['10.0.0.0/8'], '10.0.0.1'],
     ['10.0.0.1', '', ['10.0.0.0/8'], '10.0.0.1'],
-    // What a client wrote stands left of what the proxy added.
+    // What a client wrote is to the left of what the proxy added.
     ['10.0.0.1', '6.6.6.6, 1.2.3.4', ['10.0.0.0/8'], '1.2.3.4'],
     ['10.0.0.1', '6.6.6.6, 1.2.3.4, 10.9.9.9', ['10.0.0.0/8'], '1.2.3.4'],
     ['10.0.0.1', '10.1.1.1, 10.2.2.2', ['10.0.0.0/8'], '10.1.1.1'],

@@ -2,23 +2,23 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startTestGateway } from '../support/gateway.ts';
 
-/** Both transports give up on a client that does not get on within some twelve seconds. */
+/** Both transports drop a client that makes no progress within some twelve seconds. */
 const withinMs = 17_000;
 const dribbleEveryMs = 4_000;
 const post = 'POST /quote HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n';
 
-/** What each client sends, a piece every four seconds. */
+/** What each client sends, one piece every four seconds. */
 const clients: Readonly<Record<string, readonly string[]>> = {
   'says nothing': [],
   'stops in the head': ['GET /livez HTTP/1.1\r\nHo'],
-  'dribbles its head': 'GET /livez HTTP/1.1\r\nHost: a'.split(''),
+  'sends its head slowly': 'GET /livez HTTP/1.1\r\nHost: a'.split(''),
   'stops in the body': [`${post}{"side"`],
-  'dribbles its body': [post, ...'{"side":"buy"'.split('')],
+  'sends its body slowly': [post, ...'{"side":"buy"'.split('')],
   'stays after its answer': ['GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
 };
 
-/** How long the server keeps the connection; null: too long. */
-function keptMs(port: number, pieces: readonly string[]): Promise<number | null> {
+/** How long the server leaves the connection open; null: too long. */
+function heldMs(port: number, pieces: readonly string[]): Promise<number | null> {
   return new Promise((resolve) => {
     const startedMs = performance.now();
     const socket = connect(port, '127.0.0.1');
@@ -29,11 +29,11 @@ function keptMs(port: number, pieces: readonly string[]): Promise<number | null>
     };
     const dribble = setInterval(send, dribbleEveryMs);
     const deadline = setTimeout(() => end(null), withinMs);
-    const end = (kept: number | null): void => {
+    const end = (held: number | null): void => {
       clearInterval(dribble);
       clearTimeout(deadline);
       socket.destroy();
-      resolve(kept);
+      resolve(held);
     };
     socket.on('connect', send);
     socket.resume();
@@ -46,12 +46,12 @@ describe.concurrent.each(['uws', 'node'] as const)('slow clients of %s', (transp
   it('are disconnected', { timeout: 30_000 }, async () => {
     const server = await startTestGateway({ transport });
     try {
-      const kept = await Promise.all(
-        Object.entries(clients).map(async ([what, pieces]) => [what, await keptMs(server.gateway.port, pieces)] as const),
+      const held = await Promise.all(
+        Object.entries(clients).map(async ([what, pieces]) => [what, await heldMs(server.gateway.port, pieces)] as const),
       );
-      expect(kept.filter(([, ms]) => ms === null)).toEqual([]);
-      // Nobody is cut off who only thinks for a moment.
-      for (const [, ms] of kept) expect(ms).toBeGreaterThan(5_000);
+      expect(held.filter(([, ms]) => ms === null)).toEqual([]);
+      // A client that only pauses for a moment is not cut off.
+      for (const [, ms] of held) expect(ms).toBeGreaterThan(5_000);
     } finally {
       await server.close();
     }

@@ -6,12 +6,12 @@ import { RawConnection } from '../support/raw-http.ts';
 import { StreamClient } from '../support/stream-client.ts';
 
 interface Raw {
-  /** Everything that came until the server closed, or until `quietMs` without a byte. */
+  /** Everything that arrived until the server closed, or until `quietMs` passed without a byte. */
   readonly text: string;
   readonly closed: boolean;
 }
 
-/** Sends bytes as they are, in the given pieces, and reads what comes. */
+/** Sends bytes unchanged, in the given pieces, and reads the answer. */
 function raw(port: number, pieces: readonly (string | Buffer)[], { quietMs = 300, abort = false } = {}): Promise<Raw> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -227,7 +227,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
         const [first = '', ...more] = pieces;
         const head = `POST /test/length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${lines}\r\n\r\n`;
         const { text, closed } = await raw(port, [head + first, ...more]);
-        // Once at most: a second answer would be taken for one to the request behind it.
+        // At most once: a second answer would be taken for an answer to the next request.
         expect(['', '400']).toContain(statusesIn(text).join());
         expect(closed).toBe(true);
       }
@@ -269,7 +269,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
   });
 
   it.each([
-    ['bytes that are no request', '\x00\x01\x02\x03garbage\r\n\r\n'],
+    ['bytes that are not a request', '\x00\x01\x02\x03garbage\r\n\r\n'],
     ['a header without a colon', 'GET /livez HTTP/1.1\r\nHost a\r\n\r\n'],
     ['a negative length', 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\nhello'],
     ['a signed length', 'POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello'],
@@ -338,22 +338,24 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
 
   it('reports on open connections that it drains', async () => {
     const own = await startTestGateway({ transport });
-    // Somebody who is told to come back elsewhere, and is given the time to hear it.
+    // A client that is notified to reconnect elsewhere, and has time to receive it.
     const client = await new StreamClient(`ws://${own.host}/api/data?api-key=${goodKey}`).open();
     await client.ask({ op: 'subscribe', channel: 'newTokens' });
-    const [kept, other] = [await RawConnection.open(own.gateway.port), await RawConnection.open(own.gateway.port)];
-    for (const one of [kept, other])
+    const [persistent, other] = [await RawConnection.open(own.gateway.port), await RawConnection.open(own.gateway.port)];
+    for (const one of [persistent, other])
       expect((await one.ask({ method: 'GET', target: '/livez' }))?.headers.get('connection')).not.toBe('close');
     const ended = own.close();
-    await expect(until('nobody to listen', () => RawConnection.open(own.gateway.port).then(() => false))).rejects.toThrow(/ECONNREFUSED/);
-    const ready = await kept.ask({ method: 'GET', target: '/readyz' });
+    await expect(until('the listener to close', () => RawConnection.open(own.gateway.port).then(() => false))).rejects.toThrow(
+      /ECONNREFUSED/,
+    );
+    const ready = await persistent.ask({ method: 'GET', target: '/readyz' });
     expect(ready?.status).toBe(503);
     expect(ready?.json()).toMatchObject({ error: { code: 'DRAINING', retryable: true } });
     expect(ready?.headers.get('retry-after')).toBe('1');
     expect(ready?.headers.get('connection')).toBe('close');
     expect((await other.ask({ method: 'GET', target: '/livez' }))?.status).toBe(200);
     await ended;
-    await until('the connection to be closed', () => kept.closed);
+    await until('the connection to be closed', () => persistent.closed);
   });
 
   it('does not start if its port is in use', async () => {

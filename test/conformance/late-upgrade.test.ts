@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 
 const answer = (): HttpAnswer => ({ status: 404, lines: '', headers: {}, body: '' });
 
-/** What came of one handshake: its headers and what the server sent from within it and as an echo. */
+/** The result of one handshake: its headers, what the server sent during it, and the echo. */
 async function converse(port: number, text: string): Promise<{ readonly late: string | undefined; readonly heard: readonly string[] }> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/stream`);
   onTestFinished(() => socket.terminate());
@@ -28,7 +28,7 @@ async function converse(port: number, text: string): Promise<{ readonly late: st
   return { late, heard };
 }
 
-it('handshakes that were judged for a while are accepted in order of arrival, and none is cut', async () => {
+it('handshakes whose check takes time are accepted in order of arrival, and none is cut', async () => {
   const loaded = loadUws();
   if (loaded.kind !== 'loaded') throw new Error('the native server did not load');
   const transport = await startUwsTransport(

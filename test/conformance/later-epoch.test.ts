@@ -49,7 +49,7 @@ async function restartWithoutLoss(redis: TestRedis): Promise<void> {
   await redis.restart();
 }
 
-/** Two gateways, of which one is cut off from Redis while Redis restarts, and a client of the other one in the new epoch. */
+/** Two gateways, one of which is cut off from Redis while Redis restarts, and a client of the other one in the new epoch. */
 async function stage(): Promise<{ ahead: TestGateway; behind: TestGateway; link: TcpProxy; redis: TestRedis; epoch: string }> {
   const redis = await startRedis({ appendOnly: true });
   cleanups.push(() => redis.stop());

@@ -20,7 +20,7 @@ const [victim, thief] = ['sluice_lied_to_victim', 'sluice_lied_to_thief'];
 const ticketPrefix = 'sluice:ticket:';
 const hashOf = (ticket: string): string => createHash('sha256').update(ticket).digest('base64url');
 
-/** Whoever reads and writes Redis as he likes, but knows nothing of the pepper. */
+/** An attacker who reads and writes Redis freely, but does not know the pepper. */
 describe('a Redis that lies', () => {
   let redis: TestRedis;
   let bus: Bus;
@@ -64,7 +64,7 @@ describe('a Redis that lies', () => {
   const refusedOf = (purpose: string): Promise<number> => metricOf(`records_refused_total\\{kind="${purpose}"\\}`);
 
   describe('about tickets', () => {
-    /** What Redis has under a ticket's name, as a bulk string of its protocol. */
+    /** The value in Redis under a ticket's name, as a bulk string of its protocol. */
     const recordOf = async (ticket: string): Promise<string> =>
       /^\$\d+\r\n([^]*)\r\n$/.exec(await redis.command('GET', ticketPrefix + hashOf(ticket)))![1]!;
     const write = (ticket: string, record: string): Promise<string> =>
@@ -85,7 +85,7 @@ describe('a Redis that lies', () => {
       expect(await refusedOf('ticket')).toBe(9);
     });
 
-    it("gives nobody the rights of another client's ticket", async () => {
+    it("gives no client the rights of another client's ticket", async () => {
       const [own, others] = [await ticketOf(thief), await ticketOf(victim)];
       const [ownRecord, othersRecord] = [await recordOf(own), await recordOf(others)];
       await write(own, othersRecord);
@@ -111,13 +111,13 @@ describe('a Redis that lies', () => {
     const beganMs = performance.now();
     const answers: Response[] = [];
     for (let i = 0; i < 80; i++) {
-      // It has never heard of the key.
+      // This gateway has never received a request with the key.
       await redis.command('DEL', `sluice:limit:key:${key}`);
       answers.push(await ask(key));
     }
     const admitted = answers.filter(({ status }) => status === 200).length;
     const rate = (performance.now() - beganMs) / 1_000;
-    // A burst, what the rate gave meanwhile, and a second's worth with one request that Redis may be ahead.
+    // A burst, what the rate allowed meanwhile, and one second's worth plus the one request by which Redis may be ahead.
     expect(admitted).toBeGreaterThanOrEqual(30);
     expect(admitted).toBeLessThanOrEqual(30 + 2 + Math.ceil(rate));
     const refused = answers.find(({ status }) => status !== 200)!;
@@ -127,7 +127,7 @@ describe('a Redis that lies', () => {
     expect(metrics).toMatch(/sluice_gateway_limit_overruled_total [1-9]/);
   });
 
-  it('about public events: one that cannot be read ends no gateway, and the next one arrives', async () => {
+  it('about public events: an unreadable one stops no gateway, and the next one arrives', async () => {
     const mint = addressOf(77);
     const topic = tradesTopic(mint);
     const filtered = await connect(`api-key=${thief}`).open();
@@ -155,7 +155,7 @@ describe('a Redis that lies', () => {
     }
     await dialect.next('the trade', ({ signature }) => signature === good.signature);
     expect(await metricOf('unreadable_entries_total')).toBeGreaterThan(before);
-    // Those that resume, and those that ask for the newest event, get it too.
+    // Resuming clients, and clients that request the newest event, receive it too.
     const later = await connect(`api-key=${thief}`).open();
     await later.ask({ ...buys, since: { epoch, seq: start } });
     expect((await later.framesTo(topic, 1)).map(({ seq }) => seq)).toEqual([last]);
@@ -170,7 +170,7 @@ describe('a Redis that lies', () => {
     const forged = (topics: readonly string[] = [topic]): BusEntry => ({ topics, ...encoded() });
     const old = (): BusEntry => sealedEvents(new RecordSeal(testSealKey), () => Date.now() - 25 * 3_600_000).entry(topic, encoded());
 
-    it.each(['json', 'msgpack'] as const)('tells nobody an event that no gateway published, in %s', async (format) => {
+    it.each(['json', 'msgpack'] as const)('sends no client an event that no gateway published, in %s', async (format) => {
       const client = await connect(`api-key=${victim}&format=${format}`).open();
       const stranger = await connect(`api-key=${thief}&format=${format}`).open();
       const reply = await client.ask({ op: 'subscribe', channel: 'orders' });
@@ -189,7 +189,7 @@ describe('a Redis that lies', () => {
         touched,
         { ...first, msgpack: msgpack.subarray(0, -1) },
         { ...first, msgpack: new Uint8Array(0) },
-        // An event of the victim's, shown to somebody else.
+        // An event of the victim, sent under another key.
         { ...first, topics: [ordersTopic(thief)] },
         { ...first, topics: [topic, ordersTopic(thief)] },
         { ...first, topics: [allTradesTopic, topic] },
@@ -206,7 +206,7 @@ describe('a Redis that lies', () => {
       await stranger.ask({ op: 'ping' });
       expect(stranger.messages.filter((message) => message['data'] !== undefined)).toEqual([]);
       expect(await refusedOf('private_event')).toBe(before + lies.length);
-      // Nor is any of it in the history.
+      // None of it is in the history either.
       const later = await connect(`api-key=${victim}&format=${format}`).open();
       await later.ask({ op: 'subscribe', channel: 'orders', since: { epoch, seq: start } });
       expect((await later.framesTo(topic, 1)).map(({ seq }) => seq)).toEqual([reached]);

@@ -5,7 +5,7 @@ import { goodKey, startTestGateway, until, type TestGateway } from '../support/g
 import { run, seqs, StreamClient } from '../support/stream-client.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 
-/** One test for each service of a transport that the protocol uses. The suites beside this one prove the protocol itself. */
+/** One test for each service of a transport that the protocol uses. The other suites in this folder test the protocol itself. */
 describe('the transport on node:http and ws', () => {
   let server: TestGateway;
   const clients: StreamClient[] = [];

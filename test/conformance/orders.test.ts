@@ -33,7 +33,7 @@ afterAll(() => postgres.stop());
 describe.each([
   ['SQLite', 'uws'],
   ['PostgreSQL', 'node'],
-] as const)('orders in %s, told over %s', (kind, transport) => {
+] as const)('orders in %s, published over %s', (kind, transport) => {
   let place: StorePlace;
   let store: Store;
   let bus: Bus;

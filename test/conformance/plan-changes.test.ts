@@ -47,7 +47,7 @@ describe('an open connection whose key moves to another plan', () => {
     ['batches', '&batch=1', { op: 'ping' }],
     ['a channel', '', { op: 'subscribe', channel: 'migrations' }],
     ['a channel in PumpPortal’s dialect', '', { method: 'subscribeMigration' }],
-  ])('is closed where it uses %s and the new plan lacks it', async (_what, query, command) => {
+  ])('is closed if it uses %s and the new plan lacks it', async (_what, query, command) => {
     const { key, client } = await connected(premium, query);
     client.send(command);
     await client.next('the answer', (message) => message.op !== 'heartbeat');

@@ -14,7 +14,7 @@ import { transports } from '../support/transports.ts';
 
 const checkUsage = validator(Usage);
 
-/** Admits everything, and answers many at a time. */
+/** Admits everything, and answers several requests at once. */
 class LimiterInTurns implements CountingLimiter {
   readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   readonly away = false;
@@ -49,7 +49,7 @@ describe.each(transports)('plans over %s', (transport) => {
     await server.close();
   });
 
-  /** A key of its own for each test. */
+  /** Each test has its own key. */
   function keyOf(plan: Partial<Plan> & { readonly name: Plan['name'] }, principal: Partial<Principal> = {}): string {
     const key = `sluice_plans_${++keys}`;
     server.keys.add(key, { plan: { ...defaultPlans[plan.name], ...plan }, scopes: ['stream', 'read'], ...principal });
@@ -151,7 +151,7 @@ describe.each(transports)('plans over %s', (transport) => {
       });
     });
 
-    it('limit connections that are judged at the same time, as the answers of Redis arrive', async () => {
+    it('limit connections that are checked at the same time, in the order in which Redis answers', async () => {
       const limiter = new LimiterInTurns();
       const late = await startTestGateway({ transport, limiter });
       try {
@@ -161,7 +161,7 @@ describe.each(transports)('plans over %s', (transport) => {
           clients.push(client);
           return client;
         });
-        await until('all to be judged', () => limiter.waiting === open.length);
+        await until('all to be checked', () => limiter.waiting === open.length);
         limiter.answerAll();
         await until('all outcomes', () => open.every((client) => client.refused !== null || client.socket.readyState === WebSocket.OPEN));
         expect(open.filter(({ refused }) => refused === null)).toHaveLength(3);
@@ -187,7 +187,7 @@ describe.each(transports)('plans over %s', (transport) => {
       await dialect.next('the refusal', ({ message }) => String(message).includes('At most 3 subscriptions'));
       dialect.send({ method: 'subscribeTokenTrade', keys: mints.slice(0, 1) });
       await dialect.next('the reply', ({ message }) => String(message).includes('Successfully'));
-      // What is followed already takes nothing more.
+      // A topic that is already followed counts no second time.
       expect(await one.ask({ op: 'subscribe', channel: 'prices', mints: mints.slice(0, 2) })).toMatchObject({ op: 'subscribed' });
       expect(await one.ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ error: { code: 'RATE_LIMIT' } });
       await one.ask({ op: 'unsubscribe', channel: 'prices', mints: mints.slice(0, 1) });
@@ -243,7 +243,7 @@ describe.each(transports)('plans over %s', (transport) => {
       const stranger = await connect('', outside).open();
       expect(await stranger.ask({ op: 'auth', key })).toMatchObject({ error: { code: 'FORBIDDEN', details: { address: '10.2.2.3' } } });
       expect((await stranger.end()).code).toBe(4503);
-      // None of that took anything from the key.
+      // None of these requests counted for the key.
       await connect(`?api-key=${key}`, inside).open();
       const late = await connect('', inside).open();
       expect(await late.ask({ op: 'auth', key })).toMatchObject({ op: 'authenticated' });
@@ -288,9 +288,9 @@ describe.each(transports)('plans over %s', (transport) => {
   });
 });
 
-describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s', (transport) => {
+describe.each(['uws', 'node'] as const)('a key whose check takes time over %s', (transport) => {
   const counting = inProcessLimiter();
-  /** Judgements that wait to be let through. */
+  /** Checks that wait to be completed. */
   let waiting: (() => void)[] = [];
   const limiter: CountingLimiter = {
     ...counting,
@@ -300,7 +300,7 @@ describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s'
     },
   };
   const letThrough = async (): Promise<void> => {
-    await until('somebody who is judged', () => waiting.length > 0);
+    await until('a check to wait', () => waiting.length > 0);
     for (const resolve of waiting) resolve();
     waiting = [];
   };
@@ -311,7 +311,7 @@ describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s'
   afterAll(() => server.close());
   const connect = (query: string): StreamClient => new StreamClient(`ws://${server.host}/api/data${query}`);
 
-  it('delays the messages behind it, and answers them in order', async () => {
+  it('delays the messages after it, and answers them in order', async () => {
     server.keys.add('sluice_slow_1');
     const client = await connect('').open();
     client.send({ id: 1, op: 'auth', key: 'sluice_slow_1' });
@@ -345,7 +345,7 @@ describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s'
     server.keys.add('sluice_slow_2');
     const [first, handshake] = [await connect('').open(), connect('?api-key=sluice_slow_2')];
     first.send({ id: 1, op: 'auth', key: 'sluice_slow_2' });
-    await until('both to be judged', () => waiting.length === 2);
+    await until('both to be checked', () => waiting.length === 2);
     server.keys.revoke('sluice_slow_2');
     await letThrough();
     expect(await first.reply(1)).toMatchObject({ error: { code: 'UNAUTHENTICATED' } });
@@ -356,11 +356,11 @@ describe.each(['uws', 'node'] as const)('a key that takes time to judge over %s'
   it('leaves nothing behind if the client did not wait for the handshake', async () => {
     server.keys.add('sluice_slow_3');
     const gone = connect('?api-key=sluice_slow_3');
-    await until('it to be judged', () => waiting.length === 1);
+    await until('it to be checked', () => waiting.length === 1);
     gone.close();
     await gone.end();
     const other = connect('?api-key=sluice_slow_3');
-    await until('the other to be judged', () => waiting.length === 2);
+    await until('the other to be checked', () => waiting.length === 2);
     await letThrough();
     await other.open();
     const asked = fetch(`http://${server.host}/usage`, { headers: { Authorization: 'Bearer sluice_slow_3' } });

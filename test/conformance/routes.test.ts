@@ -16,8 +16,8 @@ import { newOrder } from '../support/orders.ts';
 import { RawConnection, type RawAnswer, type RawRequest } from '../support/raw-http.ts';
 
 /**
- * Every endpoint at each of its paths, with every method, without a key and with keys of every plan and set of scopes: what
- * comes is what the endpoint's spec says. An endpoint that is added is in it by that.
+ * Every endpoint at each of its paths, with every method, without a key and with keys of every plan and set of scopes: the answer must be
+ * what the endpoint's spec says. A new endpoint is included automatically.
  */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const scopeSets: readonly (readonly Scope[])[] = Array.from({ length: 2 ** scopes.length }, (_, bits) =>
@@ -28,18 +28,18 @@ interface Caller {
   readonly what: string;
   /** Null: no key is sent. */
   readonly key: string | null;
-  /** Null: the key is not good. */
+  /** Null: the key is not valid. */
   readonly plan: Plan | null;
   readonly scopes: readonly Scope[];
 }
 
-/** A plan that withholds every endpoint that has an access of its own. */
+/** A plan that lacks every endpoint that can be restricted. */
 const withholding: Plan = { ...defaultPlans.premium, withoutEndpoints: endpoints.map(({ id }) => id) };
-/** The matrix asks more than a Standard key may in a minute; limits have tests of their own. */
+/** The matrix sends more requests than a Standard key may send in a minute; limits have their own tests. */
 const unhurried = (plan: Plan): Plan => ({ ...plan, requestsPerMinute: 600_000, burst: 100_000 });
 const callers: readonly Caller[] = [
   { what: 'nobody', key: null, plan: null, scopes: [] },
-  { what: 'a key that is none', key: 'sluice_nothing', plan: null, scopes: [] },
+  { what: 'text that is not a key', key: 'sluice_nothing', plan: null, scopes: [] },
   { what: 'a key that is unknown', key: `sluice_${'a'.repeat(10)}_${'b'.repeat(40)}`, plan: null, scopes: [] },
   ...planNames.flatMap((name) =>
     scopeSets.map((set) => ({
@@ -52,7 +52,7 @@ const callers: readonly Caller[] = [
   { what: 'a plan that withholds it', key: 'sluice_withheld', plan: unhurried(withholding), scopes },
 ];
 
-/** Documents are limited by address: each caller has one of its own there. */
+/** Documents are limited by address, so each caller has its own address there. */
 const documents: readonly string[] = ['openApi', 'asyncApi', 'docs'];
 const addressFor = ({ id }: EndpointSpec, caller: number): Record<string, string> =>
   documents.includes(id) ? { 'X-Forwarded-For': `192.0.2.${caller + 1}` } : {};
@@ -74,7 +74,7 @@ beforeAll(async () => {
   await store.accounts.create({ id: accountId, wallet: null, plan: 'standard', createdAtMs: Date.now() });
   await store.wallets.insertKeystore('cluster', { salt: new Uint8Array(16), proof: new Uint8Array(16) }, Date.now());
   const { publicKey } = held;
-  // Orders on paper are signed by nobody.
+  // Orders on paper need no signature.
   const custodial = { publicKey, accountId, label: null, imported: true, sealedSeed: new Uint8Array(60), createdAtMs: Date.now() };
   await store.wallets.insert('cluster', custodial);
   for (const { key, plan, scopes: set } of callers) {
@@ -92,7 +92,7 @@ const signed = Buffer.from(
   signTransaction({ version: 0, recentBlockhash: sender.publicKey, instructions: [], signers: [sender] }),
 ).toString('base64');
 
-/** A request that an endpoint answers with 200. One that needs more than its path must stand here. */
+/** A request that an endpoint answers with 200. An endpoint that needs more than its path must be listed here. */
 function sample(spec: EndpointSpec): { readonly path: string; readonly body?: string } {
   const [mint = ''] = market.mints;
   const [publicKey = ''] = market.wallets;
@@ -119,7 +119,7 @@ function sample(spec: EndpointSpec): { readonly path: string; readonly body?: st
 
 const pathsOf = ({ path, bothForms }: EndpointSpec, filled = path): string[] => (bothForms ? [filled, `/api${filled}`] : [filled]);
 
-/** What comes before the handler; null: the handler's answer. */
+/** The answer before the handler runs; null: the handler's answer. */
 function expected(spec: EndpointSpec, method: string, caller: Caller): { status: number; details?: Record<string, unknown> } | null {
   const used = method === 'HEAD' ? 'GET' : method;
   if (method === 'OPTIONS') return { status: 204 };
@@ -145,18 +145,18 @@ function checkCommon(answer: RawAnswer, method: string, caller: Caller): void {
   expect(body.requestId).toBe(answer.headers.get('x-request-id'));
 }
 
-function checkRefusal(answer: RawAnswer, spec: EndpointSpec, method: string, wanted: NonNullable<ReturnType<typeof expected>>): void {
-  expect(answer.status).toBe(wanted.status);
-  if (wanted.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-  if (wanted.status === 405 || wanted.status === 204) {
+function checkRefusal(answer: RawAnswer, spec: EndpointSpec, method: string, refusal: NonNullable<ReturnType<typeof expected>>): void {
+  expect(answer.status).toBe(refusal.status);
+  if (refusal.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+  if (refusal.status === 405 || refusal.status === 204) {
     expect(answer.headers.get('allow')).toBe(spec.method === 'GET' ? 'GET, HEAD, OPTIONS' : `${spec.method}, OPTIONS`);
   }
-  if (wanted.details !== undefined && method !== 'HEAD') {
-    expect((answer.json() as { error: { details: unknown } }).error.details).toEqual(wanted.details);
+  if (refusal.details !== undefined && method !== 'HEAD') {
+    expect((answer.json() as { error: { details: unknown } }).error.details).toEqual(refusal.details);
   }
 }
 
-/** What cannot be answered with 200 here: the metadata of simulated coins names no image, and a server on paper sends nothing. */
+/** Endpoints that cannot answer 200 here: the metadata of simulated coins names no image, and a server in paper mode sends nothing. */
 const lacking: Readonly<Record<string, ErrorCode>> = { tokenImage: 'NOT_FOUND', transactionSend: 'TRADING_HALTED' };
 
 function checkSuccess(answer: RawAnswer, spec: EndpointSpec, method: string): void {
@@ -184,13 +184,13 @@ describe('every endpoint', () => {
     const document = (await (await fetch(`http://${market.server.host}/api/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { operationId?: string }>>;
     };
-    const told = Object.entries(document.paths).flatMap(([path, item]) =>
+    const documented = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item)
         .filter((name) => ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'].includes(name))
         .map((method) => `${method.toUpperCase()} ${path}`),
     );
     const served = endpoints.flatMap((spec) => pathsOf(spec).map((path) => `${spec.method} ${path}`));
-    expect(told.toSorted()).toEqual(served.toSorted());
+    expect(documented.toSorted()).toEqual(served.toSorted());
   });
 
   it.each(endpoints.map((spec) => [spec.id, spec] as const))('%s answers each caller and method as its spec says', async (_id, spec) => {
@@ -207,9 +207,9 @@ describe('every endpoint', () => {
           const answer = await connection.ask(request);
           if (answer === null) throw new Error(`no answer to ${method} ${target} of ${caller.what}`);
           checkCommon(answer, method, caller);
-          const wanted = expected(spec, method, caller);
-          if (wanted === null) checkSuccess(answer, spec, method);
-          else checkRefusal(answer, spec, method, wanted);
+          const refusal = expected(spec, method, caller);
+          if (refusal === null) checkSuccess(answer, spec, method);
+          else checkRefusal(answer, spec, method, refusal);
           answered++;
         }
       }
@@ -219,7 +219,7 @@ describe('every endpoint', () => {
   });
 
   it.each(endpoints.filter(({ deprecated }) => deprecated !== undefined).map((spec) => [spec.id, spec] as const))(
-    '%s, being deprecated, stays for 90 days at least',
+    '%s, which is deprecated, remains for at least 90 days',
     (_id, { deprecated }) => {
       expect(Date.parse(deprecated!.sunset) - Date.parse(deprecated!.since)).toBeGreaterThanOrEqual(90 * 86_400_000);
     },

@@ -56,7 +56,7 @@ describe.each(transports)('the stream over %s', (transport) => {
   const openedHurried = (): Promise<StreamClient> => opened(undefined, hurried);
   const trades = (mint: string, count: number) => Array.from({ length: count }, () => entryOf(tradeEvent(mint)));
 
-  it('runs on the transport that is under test', () => {
+  it('runs on the transport under test', () => {
     expect(server.gateway.transport).toBe(transport);
   });
 
@@ -424,7 +424,7 @@ describe.each(transports)('the stream over %s', (transport) => {
         sockets.push(socket);
         for (const channel of ['trades', 'prices']) {
           const reply = await until(
-            'the work to be taken',
+            'the work to be accepted',
             async () => {
               const one = await socket.ask({ op: 'subscribe', channel, mints });
               if (one.op === 'subscribed') return one;
@@ -503,7 +503,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       expectDocumented(client);
     });
 
-    it('lets a client join while a batch is collected, without a hole or a duplicate', async () => {
+    it('lets a client join while a batch is collected, without a gap or a duplicate', async () => {
       const mint = fresh();
       const first = await opened(`?api-key=${goodKey}&batch=1`);
       await first.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
@@ -666,12 +666,12 @@ describe.each(transports)('the stream over %s', (transport) => {
       const mint = fresh();
       const keyed = channel === 'prices' ? { mints: [mint] } : {};
       await client.ask({ op: 'subscribe', channel, filter, ...keyed });
-      const wanted = passing(mint);
-      await server.publish([entryOf(failing(mint)), entryOf(wanted), entryOf(failing(mint))]);
+      const passed = passing(mint);
+      await server.publish([entryOf(failing(mint)), entryOf(passed), entryOf(failing(mint))]);
       const topic = channel === 'prices' ? pricesTopic(mint) : channel;
       await client.framesTo(topic, 1);
       await client.ask({ op: 'ping' });
-      expect(client.frames(topic).map(({ data }) => data!.id)).toEqual([wanted.id]);
+      expect(client.frames(topic).map(({ data }) => data!.id)).toEqual([passed.id]);
     });
 
     it('replaces the filter of a topic', async () => {
@@ -687,7 +687,7 @@ describe.each(transports)('the stream over %s', (transport) => {
   });
 
   describe('positions', () => {
-    it('replays what a client missed, then continues live, without a hole or a duplicate', async () => {
+    it('replays what a client missed, then continues live, without a gap or a duplicate', async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
       for (const query of ['', '&format=msgpack', '&batch=1', '&batch=1&format=msgpack']) {
@@ -761,7 +761,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       const ahead = await future.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 100_000 } });
       expect(ahead.positions![topic]).toMatchObject({ seq: 3, recovered: false });
       expect(await future.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 4, to: null, reason: 'ahead' });
-      // A position in a later epoch is accepted; how it goes on is tested in `later-epoch.test.ts`.
+      // A position in a later epoch is accepted; `later-epoch.test.ts` tests what follows.
       const newer = await opened();
       const since = { epoch: 'vvvvvvvvvabc', seq: 3 };
       const later = await newer.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since });
@@ -868,7 +868,7 @@ describe.each(transports)('the stream over %s', (transport) => {
   });
 
   describe('under load', () => {
-    it('sends every topic without a hole to every client while clients connect and leave', async () => {
+    it('sends every topic without a gap to every client while clients connect and leave', async () => {
       const mints = Array.from({ length: 5 }, fresh);
       const trader = fresh();
       const queries = ['', '&batch=1', '&format=msgpack', '&batch=1&format=msgpack'];

@@ -77,7 +77,7 @@ describe.each(transports)('tickets over %s', (transport) => {
     expect(await refusalOf(connect(server, ticket, `&api-key=${key}`))).toEqual(unauthenticated);
     expect(await refusalOf(connect(server, ticket, '', { Authorization: `Bearer ${key}` }))).toEqual(unauthenticated);
     expect(await refusalOf(connect(server, ticket, '&ticket=other'))).toEqual(unauthenticated);
-    // None of that used it up.
+    // None of these used it up.
     await connect(server, ticket).open();
   });
 
@@ -155,7 +155,7 @@ describe('tickets over several gateways', () => {
     for (let i = 0; i < 2; i++) {
       const log = createLog({ level: 'silent', name: 'test' });
       const bus = await createBus({ redisUrls: [redis.url], log });
-      // Patient, as a machine that is busy with other tests may be slow.
+      // With long time limits, because a machine that runs other tests may be slow.
       const limiter = await createLimiter({ redisUrls: [redis.url], log, gateways: () => 2, answerWithinMs: 10_000 });
       limiters.push(limiter);
       const server = await startTestGateway({ bus, limiter, config: { redisUrls: [redis.url] } });
@@ -182,10 +182,10 @@ describe('tickets over several gateways', () => {
 
   it('are stored as hashes, for 30 s', async () => {
     const ticket = await ticketOf(servers[0]!);
-    const kept = await redis.command('KEYS', 'sluice:ticket:*');
-    expect(kept).toContain('sluice:ticket:');
-    expect(kept).not.toContain(ticket);
-    const name = /sluice:ticket:[\w-]+/.exec(kept)![0];
+    const stored = await redis.command('KEYS', 'sluice:ticket:*');
+    expect(stored).toContain('sluice:ticket:');
+    expect(stored).not.toContain(ticket);
+    const name = /sluice:ticket:[\w-]+/.exec(stored)![0];
     const left = Number(/\d+/.exec(await redis.command('PTTL', name))![0]);
     expect(left).toBeGreaterThan(20_000);
     expect(left).toBeLessThanOrEqual(30_000);

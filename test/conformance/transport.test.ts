@@ -34,7 +34,7 @@ describe('the native binary', () => {
   });
 });
 
-/** Makes the certificate; where it is not installed these tests are left out. */
+/** Creates the certificate. If it is not installed, these tests are skipped. */
 const certificateTool = 'openssl';
 const hasOpenssl = spawnSync(certificateTool, ['version']).status === 0;
 

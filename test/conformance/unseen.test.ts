@@ -66,8 +66,8 @@ describe('the loss of slots', () => {
     // Losses announced before its last frame were reported to it then.
     await server.publish(trades(mint, 1));
     const later = await connect();
-    const told = await later.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 6 } });
-    expect(told.positions![topic]).toEqual({ epoch, seq: 6, recovered: true });
+    const resumed = await later.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 6 } });
+    expect(resumed.positions![topic]).toEqual({ epoch, seq: 6, recovered: true });
     expect(gapsOf(later)).toEqual([]);
   });
 

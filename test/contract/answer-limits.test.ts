@@ -57,7 +57,7 @@ async function faultOf(promise: Promise<unknown>): Promise<RpcError> {
 describe('an endpoint that answers more than allowed', () => {
   const floods: Record<string, (id: number, response: ServerResponse) => void> = {
     'sixty megabytes': (id, response) => void response.end(padded(id)),
-    'sixty megabytes of unknown length': (id, response) => {
+    'sixty megabytes of unannounced length': (id, response) => {
       response.write(padded(id));
       response.end();
     },
@@ -67,10 +67,10 @@ describe('an endpoint that answers more than allowed', () => {
       response.socket!.write('1\r\n \r\n'.repeat(3_500));
     },
     'heads without end': (_id, response) => void response.socket!.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(100_000)),
-    'lists in lists': (id, response) => void response.end(nested(id, 1_000)),
+    'nested lists': (id, response) => void response.end(nested(id, 1_000)),
   };
 
-  it.each(Object.keys(floods))('%s: is read no further, is reported once, and rests while the others answer', async (what) => {
+  it.each(Object.keys(floods))('%s: reading stops, the endpoint is reported once, and rests while the others answer', async (what) => {
     const liar = await node(({ id }, response) => floods[what]!(id, response));
     const other = await honest();
     const lines: object[] = [];
@@ -84,7 +84,7 @@ describe('an endpoint that answers more than allowed', () => {
       { resting: true, offences: 1 },
       { resting: false, offences: 0 },
     ]);
-    const offence = what === 'lists in lists' ? 'too_deep' : 'too_long';
+    const offence = what === 'nested lists' ? 'too_deep' : 'too_long';
     expect(lines).toEqual([{ endpoint: 1, method: 'getLatestBlockhash', what: offence, restMs: 2_000, event: 'rpc_endpoint_rested' }]);
   });
 

@@ -21,7 +21,7 @@ interface Opened {
   readonly recorder: Recorder;
 }
 
-/** Three nodes, and as many replicas as wanted. */
+/** Three nodes, and the requested number of replicas. */
 async function open(replicas = 0): Promise<Opened> {
   const args = ['--cluster-node-timeout', '1500', '--repl-diskless-sync-delay', '0'];
   const nodes = await Promise.all(Array.from({ length: 3 + replicas }, () => startRedis({ cluster: true, appendOnly: true, args })));
@@ -33,7 +33,7 @@ async function open(replicas = 0): Promise<Opened> {
   return { nodes, bus, publisher: await bus.publisher(), recorder: await record(await bus.subscriber()) };
 }
 
-/** Resolves when announcements are heard again: an entry came that was not read from the log. */
+/** Resolves when announcements arrive again: an entry came that was not read from the log. */
 async function heard(recorder: Recorder): Promise<void> {
   const from = recorder.entries.at(-1)?.offset ?? 0;
   await recorder.until(() => recorder.seen.some((one) => one.kind === 'entry' && !one.replayed && one.entry.offset > from));
@@ -80,7 +80,7 @@ describe('the bus on a cluster', () => {
     await recorder.untilOffset(300);
     const owner = await ownerOf(nodes, channel);
     const replica = nodes[nodes.indexOf(owner) + 3]!;
-    await until('the replica to have it all', () => isLevel(owner, replica));
+    await until('the replica to have everything', () => isLevel(owner, replica));
     await owner.kill();
     await publisher.publish(entries(20, 'b'));
     await recorder.untilOffset(320);

@@ -133,13 +133,13 @@ describe('a Redis that starts again', () => {
 
   it('never reuses a number of an epoch, even if its file is older than its last flush', async () => {
     const redis = await open();
-    const told = new Map<string, string>();
+    const received = new Map<string, string>();
     const check = (recorder: Recorder): string[] =>
       recorder.seen.flatMap((seen) => {
         if (seen.kind !== 'entry') return [];
         const [place, text] = [`${seen.epoch} ${seen.entry.offset}`, Buffer.from(seen.entry.json).toString()];
-        const before = told.get(place) ?? text;
-        told.set(place, before);
+        const before = received.get(place) ?? text;
+        received.set(place, before);
         return before === text ? [] : [`${place} is ${before}, and ${text}`];
       });
     const publish = async (count: number, prefix: string): Promise<void> => {
@@ -154,12 +154,12 @@ describe('a Redis that starts again', () => {
     await redis.command('FLUSHALL');
     await publish(5, 'c');
     await first.until(() => first.texts.at(-1) === 'c4');
-    // Only entries from before the flush are left, and a publisher continues before anyone else has connected.
+    // Only entries from before the flush remain, and a publisher continues before any other connection is made.
     await first.subscriber.close();
     await loseEnd(redis, size, 20);
     const second = await record(await (await connect(redis.url)).subscriber());
     expect([...check(first), ...check(second)]).toEqual([]);
-    expect(new Set([...told.keys()].map((place) => place.split(' ')[0])).size).toBe(3);
+    expect(new Set([...received.keys()].map((place) => place.split(' ')[0])).size).toBe(3);
   });
 
   it('reports the loss to all when a publisher that stored the lost end reconnects', async () => {
@@ -185,7 +185,7 @@ describe('a Redis that starts again', () => {
   });
 
   it(
-    'tells of what a process had stored, though that has stored nothing since and has another holding now',
+    'reports the loss of what a process had stored, although it has stored nothing since and has another holding now',
     { timeout: 30_000 },
     async () => {
       const redis = await open();
@@ -262,7 +262,7 @@ describe('a Redis that starts again', () => {
     expect(after.texts.length).toBeLessThan(70);
   });
 
-  it('reports a loss once, however many publishers stored the lost entries, and whatever the clock says', async () => {
+  it('reports a loss once, however many publishers stored the lost entries, and at any clock', async () => {
     const redis = await open({});
     const bus = await connect(redis.url);
     const memory = /master_replid:(\w+)/.exec(await redis.command('INFO', 'replication'))![1]!;
@@ -278,7 +278,7 @@ describe('a Redis that starts again', () => {
       await recorder.until(() => recorder.texts.at(-1) === `q${at}.9`);
     }
     expect([recorder.faults, recorder.entries.at(-1)!.offset]).toEqual([[], 60]);
-    // Once for the log that was flushed, and perhaps once more for what the first publisher had stored.
+    // Once for the flushed log, and perhaps once more for what the first publisher had stored.
     expect(recorder.lost.length).toBeLessThanOrEqual(2);
   });
 
@@ -324,8 +324,8 @@ describe('a log with entries of many epochs', () => {
     const bus = await connect(redis.url);
     const recorder = await record(await bus.subscriber());
     const publisher = await bus.publisher();
-    const isAnew = (): boolean => recorder.entries.slice(1).some(({ offset }) => offset === 1);
-    for (let memory = 0; !isAnew(); memory += 1) {
+    const hasRestarted = (): boolean => recorder.entries.slice(1).some(({ offset }) => offset === 1);
+    for (let memory = 0; !hasRestarted(); memory += 1) {
       await redis.command('DEBUG', 'CHANGE-REPL-ID');
       await publisher.publish([entry(`m${memory}`)]);
       await recorder.until(() => recorder.texts.at(-1) === `m${memory}`);

@@ -36,7 +36,7 @@ async function openPair(order: 'primary first' | 'replica first' = 'primary firs
 }
 
 describe('a primary and its replica', () => {
-  it.each(['primary first', 'replica first'] as const)('are used by whichever is the primary: %s', async (order) => {
+  it.each(['primary first', 'replica first'] as const)('are used by their role, in any order: %s', async (order) => {
     const { primary, publisher, recorder } = await openPair(order);
     await publisher.publish(entries(5, 'a'));
     await recorder.untilOffset(5);
@@ -49,7 +49,7 @@ describe('a primary and its replica', () => {
     await publisher.publish(entries(100, 'a'));
     await recorder.untilOffset(100);
     const { epoch } = recorder.subscriber;
-    await until('the replica to have it all', () => isLevel(primary, replica));
+    await until('the replica to have everything', () => isLevel(primary, replica));
     await primary.kill();
     const waiting = publisher.publish(entries(50, 'b'));
     await replica.command('REPLICAOF', 'NO', 'ONE');
@@ -64,7 +64,7 @@ describe('a primary and its replica', () => {
     const { primary, replica, publisher, recorder } = await openPair();
     const going = publishOn(publisher, 'k');
     await recorder.untilOffset(300);
-    // As an operator does it: no writes, the replica has it all, the places change.
+    // As an operator does it: writes stop, the replica catches up, the roles swap.
     await primary.command('FAILOVER');
     await until('the change of places', async () => (await primary.command('INFO', 'replication')).includes('role:slave'));
     const offset = recorder.entries.at(-1)?.offset ?? 0;
@@ -81,8 +81,8 @@ describe('a primary and its replica', () => {
     await publisher.publish(entries(20, 'a'));
     await recorder.untilOffset(20);
     const { epoch } = recorder.subscriber;
-    await until('the replica to have it all', () => isLevel(primary, replica));
-    // As behind a partition: it takes the place of a primary that still writes.
+    await until('the replica to have everything', () => isLevel(primary, replica));
+    // As after a partition: it takes the place of a primary that still writes.
     await replica.command('REPLICAOF', 'NO', 'ONE');
     await publisher.publish(entries(7, 'lost'));
     await recorder.untilOffset(27);

@@ -12,9 +12,9 @@ export interface Limits {
 
 /** One log, and connections to it, of one implementation. */
 export interface BusHarness {
-  /** A connection of its own where the implementation has such. */
+  /** A separate connection, if the implementation has connections. */
   connect(): Promise<Bus>;
-  /** Publishes while the recorders are kept from hearing and reading; resolves when they may again. */
+  /** Publishes while the recorders can neither receive nor read; resolves when they can again. */
   publishUnheard(bus: Bus, batch: readonly BusEntry[], recorders: readonly Recorder[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export async function inProcessHarness(limits: Limits = {}): Promise<BusHarness>
   const bus = createInProcessBus(limits);
   return {
     connect: async () => bus,
-    // One call is stored whole before any of it is delivered.
+    // One call is stored completely before any of it is delivered.
     publishUnheard: async (_, batch) => (await bus.publisher()).publish(batch),
     close: () => bus.close(),
   };
@@ -53,7 +53,7 @@ export async function redisHarness(limits: Limits = {}): Promise<BusHarness> {
   };
 }
 
-/** Ends all pub/sub connections, and lets none be made nor history be read, until the default user may do all again. */
+/** Ends all pub/sub connections, and prevents new ones and reads of history until the default user has all rights again. */
 export async function cutOff(redis: TestRedis, recorders: readonly Recorder[]): Promise<void> {
   await redis.command('ACL', 'SETUSER', 'default', '-subscribe', '-xrange');
   const down = recorders.map((recorder) => {
@@ -64,7 +64,7 @@ export async function cutOff(redis: TestRedis, recorders: readonly Recorder[]): 
   await Promise.all(down);
 }
 
-/** Publishes one call after the other until told to stop, which resolves with how many entries were stored. */
+/** Publishes one call after the other until the returned function is called, which resolves with the number of stored entries. */
 export function publishOn(publisher: BusPublisher, prefix: string): { stop(): Promise<number> } {
   const ending = new AbortController();
   let count = 0;

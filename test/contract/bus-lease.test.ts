@@ -288,7 +288,7 @@ describe('a lease in Redis', () => {
     expect(lease.held).toBe(true);
   });
 
-  it('is given up by a holder without an answer before another one gets it, and running calls are refused', async () => {
+  it('is released by a holder that gets no answer before another one gets it, and running calls are refused', async () => {
     const { redis, bus } = await open();
     const slow = await openFreezable(redis);
     const first = slow.bus.lease('one');
@@ -340,13 +340,13 @@ describe('a lease in Redis', () => {
     await untilHeld(lease);
     const { fence } = lease;
     const bound = await bus.publisher({ lease });
-    const told: (string | null)[] = [];
-    lease.onChange(() => told.push(lease.holder));
+    const holders: (string | null)[] = [];
+    lease.onChange(() => holders.push(lease.holder));
     await redis.command('FLUSHALL');
     await expect(bound.publish([entry('late')])).rejects.toMatchObject(fenced);
     await until(lease, () => lease.held && lease.fence !== fence);
     expect(lease.fence).toBeGreaterThan(fence);
-    expect(told).toEqual([null, 'self']);
+    expect(holders).toEqual([null, 'self']);
     await expect(bound.publish([entry('later')])).rejects.toMatchObject(fenced);
   });
 

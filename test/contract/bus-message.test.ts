@@ -16,15 +16,15 @@ const anyEntry: fc.Arbitrary<BusEntry> = fc.record({
 const batch = fc.array(anyEntry, { minLength: 1, maxLength: 20 });
 const offset = fc.integer({ min: 1, max: 2 ** 47 });
 
-/** What the store does: a seq before the batch for each topic, in the order in which topics first appear. */
+/** As the store does it: a seq before the batch for each topic, in the order in which topics first appear. */
 function compose(encoder: BatchEncoder, entries: readonly BusEntry[], first: number, base: (topic: string) => number): Buffer {
   const names = [...new Set(entries.flatMap(({ topics }) => topics))];
   return composeMessage(newEpoch(), first, names.map(base), encoder.encode(entries));
 }
 
 describe('a message of the log', () => {
-  it('comes back as it was, with dense seqs', () => {
-    // One encoder for all: what one batch leaves behind must not show in the next.
+  it('is read as it was written, with dense seqs', () => {
+    // One encoder for all, because nothing of one batch may appear in the next.
     const encoder = new BatchEncoder();
     fc.assert(
       fc.property(batch, offset, fc.integer({ min: 0, max: 2 ** 47 }), (entries, first, base) => {
@@ -74,7 +74,7 @@ describe('a message of the log', () => {
     expect(message.entries.map(({ topics }) => topics.map((each) => each.topic))).toEqual(entries.map(({ topics }) => topics));
   });
 
-  it('has a head that stands without its payloads', () => {
+  it('has a head that can be read without its payloads', () => {
     const wire = compose(new BatchEncoder(), [{ topics: ['a', 'b'], json: Buffer.alloc(9), msgpack: Buffer.alloc(9) }], 3, () => 4);
     const whole = decodeHead(wire);
     if (whole.kind === 'malformed') throw new Error(whole.reason);
@@ -94,7 +94,7 @@ describe('a message of the log', () => {
     expect(decodeMessage(wire).kind).toBe('message');
   });
 
-  it('never throws, whatever the bytes', () => {
+  it('never throws, for any bytes', () => {
     const encoder = new BatchEncoder();
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (hostile) => {
@@ -110,7 +110,7 @@ describe('a message of the log', () => {
         for (const [at, value] of changes) wire[at % wire.length] = value;
         const message = decodeMessage(wire.subarray(0, Math.max(0, wire.length - Math.max(0, cut - 20))));
         if (message.kind === 'malformed') return;
-        // Where a change hit only payload or numbers, all that is shown lies within the bytes.
+        // If a change affected only payloads or numbers, everything that is returned lies within the bytes.
         expect(message.entries).toHaveLength(message.last - message.first + 1);
         for (const { topics } of message.entries) expect(topics.length).toBeGreaterThan(0);
       }),
@@ -126,7 +126,7 @@ describe('a message of the log', () => {
     expect(decodeMessage(wire)).toEqual({ kind: 'malformed', reason: 'seqs' });
   });
 
-  it('is refused in another version of the form', () => {
+  it('is refused in another version of the format', () => {
     const wire = compose(new BatchEncoder(), [{ topics: ['a'], json: Buffer.alloc(1), msgpack: Buffer.alloc(1) }], 1, () => 0);
     wire[0] = formatVersion + 1;
     expect(decodeMessage(wire)).toEqual({ kind: 'malformed', reason: 'version' });

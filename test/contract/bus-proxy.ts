@@ -1,13 +1,13 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A TCP hop in front of a Redis that lets a test act before each piece of bytes passes: requests and answers. */
+/** A TCP proxy before a Redis, in which a test can act before each piece of bytes passes: requests and answers. */
 export interface SteppingProxy {
   readonly url: string;
   /** Pieces that passed. */
   readonly steps: number;
   /** Connections that are open now. */
   readonly connections: number;
-  /** Ends all connections; new ones are taken. */
+  /** Ends all connections; new ones are accepted. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -30,13 +30,13 @@ export async function startProxy(targetPort: number, beforeEach: () => Promise<v
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     }
-    // Announcements are not stepped: each would bring forth more of them.
+    // Announcements are not stepped, because each would cause more of them.
     let announces = false;
     const isRequest = (bytes: Buffer): boolean => {
       announces ||= bytes.includes('subscribe');
       return true;
     };
-    // A connection that is cut ends its loop with an error, and its other half with it.
+    // A cut connection ends its loop with an error, and its other half with it.
     const end = (): void => {
       client.destroy();
       upstream.destroy();

@@ -6,8 +6,8 @@ export type Seen =
   | { readonly kind: 'link'; readonly up: boolean };
 
 /**
- * What one subscriber was handed, checked as it comes against the bus's promises: offsets dense, every topic's seqs
- * dense, unless `onLost` said otherwise first. `faults` names each breach.
+ * What one subscriber received, checked on arrival against the promises of the bus: offsets are dense, and the seqs of every topic are
+ * dense, unless `onLost` reported otherwise before. `faults` lists each violation.
  */
 export class Recorder implements BusHandlers {
   readonly seen: Seen[] = [];
@@ -31,18 +31,18 @@ export class Recorder implements BusHandlers {
     return this.seen.filter((seen) => seen.kind === 'lost');
   }
 
-  /** The JSON texts handed on, in order. */
+  /** The received JSON texts, in order. */
   get texts(): string[] {
     return this.entries.map(({ json }) => Buffer.from(json).toString());
   }
 
   onEntry(handed: LogEntry, replayed: boolean): void {
-    if (this.#inHandler) this.faults.push(`entry ${handed.offset} came inside another delivery`);
+    if (this.#inHandler) this.faults.push(`entry ${handed.offset} arrived during another delivery`);
     this.#inHandler = true;
     const { epoch } = this.subscriber;
-    if (this.#epoch !== '' && epoch !== this.#epoch) this.faults.push(`epoch changed untold before ${handed.offset}`);
+    if (this.#epoch !== '' && epoch !== this.#epoch) this.faults.push(`epoch changed without notice before ${handed.offset}`);
     this.#epoch = epoch;
-    if (this.#next !== null && handed.offset !== this.#next) this.faults.push(`offset ${handed.offset} in place of ${this.#next}`);
+    if (this.#next !== null && handed.offset !== this.#next) this.faults.push(`offset ${handed.offset} instead of ${this.#next}`);
     this.#next = handed.offset + 1;
     for (const { topic, seq } of handed.topics) {
       const before = this.#seqs.get(topic) ?? seq - 1;
@@ -60,17 +60,17 @@ export class Recorder implements BusHandlers {
       this.#next = last + 1;
       this.#seqs.clear();
     } else {
-      if (this.#next !== null && lost.from !== this.#next) this.faults.push(`lost from ${lost.from} in place of ${this.#next}`);
-      if (last !== lost.to) this.faults.push(`goes on behind ${last} in place of ${lost.to}`);
+      if (this.#next !== null && lost.from !== this.#next) this.faults.push(`lost from ${lost.from} instead of ${this.#next}`);
+      if (last !== lost.to) this.faults.push(`continues after ${last} instead of ${lost.to}`);
       this.#next = last + 1;
-      // What comes next of a topic must follow the position told now.
+      // The next entry of a topic must follow the position reported now.
       for (const topic of this.#seqs.keys()) this.#seqs.set(topic, this.subscriber.position(topic));
     }
     this.#note({ kind: 'lost', ...lost });
   }
 
   onEpoch(): void {
-    if (this.subscriber.epoch === this.#epoch) this.faults.push('another epoch was told, and it is the same');
+    if (this.subscriber.epoch === this.#epoch) this.faults.push('another epoch was reported, but it is the same');
     this.#epoch = this.subscriber.epoch;
   }
 
@@ -78,7 +78,7 @@ export class Recorder implements BusHandlers {
     this.#note({ kind: 'link', up });
   }
 
-  /** Resolves when the condition holds after something was handed on (or holds now). */
+  /** Resolves when the condition is true after an entry was received (or is true now). */
   until(condition: () => boolean): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -98,7 +98,7 @@ export class Recorder implements BusHandlers {
   }
 }
 
-/** Starts recording a subscriber from the oldest entry kept. */
+/** Starts recording a subscriber from the oldest stored entry. */
 export async function record(subscriber: BusSubscriber): Promise<Recorder> {
   const recorder = new Recorder(subscriber);
   await subscriber.start(recorder);

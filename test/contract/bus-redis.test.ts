@@ -42,7 +42,7 @@ describe('the Redis bus', () => {
     await recorder.untilOffset(30);
     const { epoch } = recorder.subscriber;
     await redis.kill();
-    // Published while Redis is away: waits, and is stored once it is back.
+    // Published while Redis is unavailable: it waits, and is stored once Redis is available.
     const waiting = publisher.publish(entries(3, 'b'));
     await recorder.until(() => recorder.seen.some((seen) => seen.kind === 'link' && !seen.up));
     await redis.restart();
@@ -81,7 +81,7 @@ describe('the Redis bus', () => {
     let armed = false;
     const proxy = await startProxy(redis.port, async () => {
       if (!armed) return;
-      // The request passed and was carried out; its answer does not come through.
+      // The request was executed, but its answer does not arrive.
       const stored = /:(\d+)/.exec(await redis.command('XLEN', '{sluice}:log'))?.[1];
       if (Number(stored) === answersLost + 1) {
         answersLost += 1;
@@ -122,7 +122,7 @@ describe('the Redis bus', () => {
     const { publisher, recorder } = await open({ args: ['--client-output-buffer-limit', 'pubsub 256kb 0 0'] });
     await publisher.publish(entries(1, 'a'));
     await recorder.untilOffset(1);
-    // One announcement is beyond the limit at once, so it is always missed.
+    // One announcement exceeds the limit at once, so it is always missed.
     const payload = Buffer.alloc(400_000, 0x80);
     await publisher.publish([entry('b', ['trades'], payload), entry('c', ['trades'], payload), entry('d', ['trades'], payload)]);
     await recorder.untilOffset(4);
@@ -246,7 +246,7 @@ describe('the Redis bus', () => {
     await publisher.publish(entries(1, 'b'));
     await recorder.untilOffset(3);
     expect(recorder.subscriber.counters.malformed).toBe(5);
-    // In the log it stands where two entries would.
+    // In the log it is at the place of two entries.
     await client.xadd('{sluice}:log', '4-0', 'm', Buffer.from('garbage'));
     await client.set('{sluice}:offset', 5);
     await recorder.until(() => recorder.lost.length > 0);
@@ -266,7 +266,7 @@ describe('the Redis bus', () => {
     foreign.write('another_one_', 1, 'latin1');
     const client = rawClient(redis);
     for (let round = 0; round < 3; round += 1) await client.publish(live, foreign);
-    // Announcements are followed again: an entry comes that was not read from the log.
+    // Announcements arrive again: an entry came that was not read from the log.
     const followed = (): boolean => recorder.seen.some((seen) => seen.kind === 'entry' && !seen.replayed && seen.entry.offset > 2);
     let offset = 2;
     while (!followed()) {
@@ -282,7 +282,7 @@ describe('the Redis bus', () => {
 
   it('starts at the positions of the oldest entry, although the counters are far ahead', async () => {
     const { redis, bus, publisher } = await open();
-    // One message an entry, many pages of history: what appears late has not been published yet at the beginning.
+    // One message for each entry gives many pages of history, so late topics are not yet published at the beginning.
     for (let index = 0; index < 300; index += 1) await publisher.publish([entry(`e${index}`, ['trades', `trades:m${index % 150}`])]);
     await redis.command('XTRIM', '{sluice}:log', 'MINID', '=', '3');
     const subscriber = await bus.subscriber();
@@ -313,7 +313,7 @@ describe('the Redis bus', () => {
     expect(recorder.texts).toEqual(['a0', 'b0']);
   });
 
-  it('joins history and live without a hole or a duplicate if a publish happens before every piece of bytes it sends or receives', async () => {
+  it('joins history and live without a gap or a duplicate if a publish happens before every piece of bytes it sends or receives', async () => {
     const { redis, publisher, recorder } = await open();
     await publisher.publish(entries(40, 'h', (index) => ['trades', `trades:m${index % 3}`]));
     let published = 0;
@@ -322,7 +322,7 @@ describe('the Redis bus', () => {
       if (!stepping) return;
       published += 1;
       await publisher.publish([entry(`p${published}`, ['trades', `trades:m${published % 3}`])]);
-      // Now and then the connections are cut as well.
+      // Sometimes the connections are cut as well.
       if (published % 37 === 0) proxy.cut();
     });
     cleanups.push(() => proxy.close());
@@ -369,16 +369,16 @@ describe('the Redis bus', () => {
   it('limits what waits while Redis is unavailable, and stores what it accepted in order', async () => {
     const { redis, publisher, recorder } = await open();
     await redis.kill();
-    const kept: Promise<void>[] = [];
+    const accepted: Promise<void>[] = [];
     const size = 1_000;
-    for (let call = 0; call < publishQueue.maxEntries / size; call += 1) kept.push(publisher.publish(entries(size, `q${call}.`)));
+    for (let call = 0; call < publishQueue.maxEntries / size; call += 1) accepted.push(publisher.publish(entries(size, `q${call}.`)));
     await expect(publisher.publish(entries(size, 'over'))).rejects.toMatchObject({ code: 'QUEUE_FULL' });
     await redis.restart();
-    await Promise.all(kept);
+    await Promise.all(accepted);
     await recorder.untilOffset(publishQueue.maxEntries);
     expect(recorder.faults).toEqual([]);
     expect(recorder.texts[0]).toBe('q0.0');
-    expect(recorder.texts.at(-1)).toBe(`q${kept.length - 1}.${size - 1}`);
+    expect(recorder.texts.at(-1)).toBe(`q${accepted.length - 1}.${size - 1}`);
   });
 
   it('waits while Redis is full, and rejects what is refused permanently', async () => {

@@ -90,7 +90,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(new Set(recorders.map(({ subscriber }) => subscriber.epoch)).size).toBe(1);
   });
 
-  it('joins history and live without a hole or a duplicate while events are published', async () => {
+  it('joins history and live without a gap or a duplicate while events are published', async () => {
     const { harness: log, bus } = await open();
     const publisher = await bus.publisher();
     const late = await Promise.all(Array.from({ length: 8 }, async () => (await log.connect()).subscriber()));
@@ -101,7 +101,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
       const recorder = new Recorder(subscriber);
       recorders.push(recorder);
       starts.push(subscriber.start(recorder));
-      // On until it has caught up (its link is then up), and a little longer.
+      // Until it has caught up (its link then works), and a little longer.
       for (let call = 0, after = 0; after < 5; call += 1) {
         await publisher.publish(entries(1 + (call % 3), `x${published}-`, () => ['trades', `trades:m${call % 5}`]));
         published += 1 + (call % 3);
@@ -191,10 +191,10 @@ describe.each(implementations)('the $name bus', ({ start }) => {
       expect(recorder.lost).toHaveLength(1);
       const [lost] = recorder.lost;
       expect(lost).toMatchObject({ from: 21, reason: 'trimmed' });
-      const kept = 3_020 - (lost?.to as number);
-      expect(kept).toBeGreaterThanOrEqual(500);
-      expect(kept).toBeLessThan(1_300);
-      expect(recorder.entries).toHaveLength(20 + kept);
+      const retained = 3_020 - (lost?.to as number);
+      expect(retained).toBeGreaterThanOrEqual(500);
+      expect(retained).toBeLessThan(1_300);
+      expect(recorder.entries).toHaveLength(20 + retained);
       expect(recorder.subscriber.counters.lostEntries).toBe((lost?.to as number) - 20);
     }
     const late = await record(await (await log.connect()).subscriber());
@@ -212,7 +212,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     const publisher = await bus.publisher();
     const early = entries(300, 'a', (index) => [`trades:m${index}`, 'trades']);
     await publisher.publish(early);
-    // Padded, so that trimming (by whole nodes of a stream) comes near to the bound.
+    // Padded, so that trimming (in whole nodes of a stream) comes close to the bound.
     const padded = Array.from({ length: 1_000 }, (_, index) => entry(`b${index}`, ['trades'], Buffer.alloc(5_000)));
     await publisher.publish(padded);
     const recorder = new Recorder(await (await log.connect()).subscriber());
@@ -231,7 +231,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(recorder.subscriber.position('trades')).toBe(1_300);
   });
 
-  it('starts after a given position without a loss, whatever is retained', async () => {
+  it('starts after a given position without a loss, for any number of retained entries', async () => {
     const { bus } = await open({ maxEntries: 400 });
     const publisher = await bus.publisher();
     await publisher.publish(entries(150, 'a'));
@@ -250,7 +250,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
       expect([recorder.faults, recorder.lost]).toEqual([[], []]);
       await recorder.subscriber.close();
     }
-    // Padded, so that trimming (by whole nodes of a stream) comes near to the bound.
+    // Padded, so that trimming (in whole nodes of a stream) comes close to the bound.
     await publisher.publish(Array.from({ length: 1_000 }, (_, index) => entry(`c${index}`, ['trades'], Buffer.alloc(5_000))));
     const [oldest] = await bus.tail(32_768);
     for (const after of [

@@ -17,7 +17,7 @@ afterEach(() => {
 
 interface Host {
   readonly url: string;
-  /** Every connection that was ever made. */
+  /** Every connection that was ever opened. */
   readonly sockets: readonly Socket[];
 }
 
@@ -30,21 +30,21 @@ async function host(listener: RequestListener): Promise<Host> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/path?api-key=secret`, sockets };
 }
 
-/** Answers with what it was sent. */
+/** Answers with the request body. */
 const echo: RequestListener = (request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => response.end(`${request.method} ${request.url} ${Buffer.concat(chunks).toString()}`));
 };
 
-/** Of an answer, with its text in place of the bytes. */
+/** An answer with text instead of bytes. */
 async function said(answer: Promise<PostAnswer>): Promise<unknown> {
-  const told = await answer;
-  return told.kind === 'answered' ? { kind: told.kind, status: told.status, text: told.bytes.toString() } : told;
+  const result = await answer;
+  return result.kind === 'answered' ? { kind: result.kind, status: result.status, text: result.bytes.toString() } : result;
 }
 
 describe('posting JSON', () => {
-  it('keeps its connection, and makes another one only for what comes at once', async () => {
+  it('reuses its connection, and opens another one only for concurrent requests', async () => {
     const { url, sockets } = await host(echo);
     const post = createJsonPost(url);
     for (let i = 0; i < 20; i++) {
@@ -59,16 +59,16 @@ describe('posting JSON', () => {
     expect(sockets).toHaveLength(5);
   });
 
-  it('asks anew where the host had ended the connections that were kept', async () => {
+  it('asks again if the host had closed the reused connections', async () => {
     const { url, sockets } = await host(echo);
     const post = createJsonPost(url);
     await Promise.all(Array.from({ length: 5 }, () => post('1', bounds, undefined)));
-    // Before this side can have heard of it.
+    // Before this side can know of it.
     for (const socket of sockets) socket.resetAndDestroy();
     expect(await said(post('2', bounds, undefined))).toMatchObject({ kind: 'answered', text: 'POST /path?api-key=secret 2' });
   });
 
-  it('does not ask anew where an answer broke off, or a new connection did', async () => {
+  it('does not ask again if an answer broke off, or a new connection did', async () => {
     let asked = 0;
     const { url } = await host((request, response) => {
       asked++;
@@ -84,7 +84,7 @@ describe('posting JSON', () => {
     expect(asked).toBe(3);
   });
 
-  it('reads no more than it may, packed or not, and says when an answer cannot be unpacked', async () => {
+  it('reads no more than its limit, compressed or not, and reports an answer that cannot be decompressed', async () => {
     const answers: Record<string, Buffer> = {
       fits: gzipSync('x'.repeat(1_000)),
       bomb: gzipSync('x'.repeat(1_000_000)),
@@ -103,7 +103,7 @@ describe('posting JSON', () => {
     expect(await post('long', bounds, undefined)).toEqual({ kind: 'too_long' });
   });
 
-  it('ends in time, and with its caller', async () => {
+  it('ends in time, and when its caller aborts', async () => {
     const { url, sockets } = await host((_request, response) => response.write('never whole'));
     const post = createJsonPost(url);
     expect(await post('1', { ...bounds, timeoutMs: 30 }, undefined)).toEqual({ kind: 'late' });
@@ -113,13 +113,13 @@ describe('posting JSON', () => {
     caller.abort();
     expect(new Set((await Promise.all(calls)).map(({ kind }) => kind))).toEqual(new Set(['aborted']));
     expect(await post('1', bounds, caller.signal)).toEqual({ kind: 'aborted' });
-    await until('the connections to be given up', () => sockets.every(({ destroyed }) => destroyed));
+    await until('the connections to be closed', () => sockets.every(({ destroyed }) => destroyed));
     expect(() => createJsonPost('ftp://127.0.0.1')).toThrow(TypeError);
   });
 });
 
 describe('waiting for a signal', () => {
-  it('calls each that waits, once, and nobody who no longer does', () => {
+  it('calls each waiting listener once, and no removed one', () => {
     const source = new AbortController();
     const called: string[] = [];
     const wait = (name: string): (() => void) => whenAborted(source.signal, () => void called.push(name));

@@ -2,7 +2,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { entry } from './bus-recorder.ts';
 
-/** A process that publishes one entry after the other while it holds the lease, and tells what becomes of it. argv: Redis URL. */
+/** A process that publishes one entry after the other while it holds the lease, and reports the results. argv: Redis URL. */
 const [, , url = ''] = process.argv;
 const bus = await createBus({ redisUrls: [url], log: createLog({ level: 'silent', name: 'test' }) });
 const lease = bus.lease('one');

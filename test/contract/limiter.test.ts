@@ -23,7 +23,7 @@ afterAll(async () => {
   await redis.stop();
 });
 
-/** Waits for Redis as long as a machine that is busy with other tests may take. */
+/** Waits for Redis as long as a machine that runs other tests may take. */
 const answerWithinMs = 10_000;
 
 async function connectTo(url: string, gateways: number, clock: LimitClock = processClock): Promise<CountingLimiter> {
@@ -44,7 +44,7 @@ describe.each(['in the process', 'in Redis'])('a limit %s', (where) => {
     limiter = where === 'in Redis' ? await connect() : inProcessLimiter();
   });
 
-  it('admits the burst at once, counts down, and then tells when to come back', async () => {
+  it('admits the burst at once, counts down, and then reports when to try again', async () => {
     const key = fresh();
     const quota: Quota = { perMinute: 60, burst: 5 };
     const take = async (cost = 1): Promise<LimitDecision> => limiter.take(key, quota, cost);
@@ -59,7 +59,7 @@ describe.each(['in the process', 'in Redis'])('a limit %s', (where) => {
     expect(refused.resetMs).toBeLessThanOrEqual(5_000);
   });
 
-  it('looks without taking, also at a key that nobody has used', async () => {
+  it('reads the state without counting, also for a key that was never used', async () => {
     const key = fresh();
     const quota: Quota = { perMinute: 60, burst: 3 };
     expect(await limiter.take(key, quota, 0)).toEqual({ admitted: true, remaining: 3, resetMs: 0, retryAfterMs: 0, counted: 'shared' });
@@ -69,7 +69,7 @@ describe.each(['in the process', 'in Redis'])('a limit %s', (where) => {
     expect((await limiter.take(key, quota, 1)).admitted).toBe(true);
   });
 
-  it('admits who waited as told, again and again', async () => {
+  it('admits a caller that waits as reported, again and again', async () => {
     const key = fresh();
     const quota: Quota = { perMinute: 6_000, burst: 2 };
     for (let round = 0; round < 20; round++) {
@@ -82,12 +82,12 @@ describe.each(['in the process', 'in Redis'])('a limit %s', (where) => {
     }
   });
 
-  it('counts keys apart, and forgives nothing when the quota changes', async () => {
+  it('counts keys separately, and retains what was counted when the quota changes', async () => {
     const [one, other] = [fresh(), fresh()];
     await limiter.take(one, { perMinute: 60, burst: 1 }, 1);
     expect((await limiter.take(one, { perMinute: 60, burst: 1 }, 1)).admitted).toBe(false);
     expect((await limiter.take(other, { perMinute: 60, burst: 1 }, 1)).admitted).toBe(true);
-    // A larger plan has room at once, a smaller one is full and no fuller.
+    // A larger plan has room at once; a smaller one is full, but not more than full.
     expect((await limiter.take(one, { perMinute: 60, burst: 10 }, 1)).admitted).toBe(true);
     expect((await limiter.take(one, { perMinute: 600, burst: 1 }, 1)).retryAfterMs).toBeLessThanOrEqual(100);
   });
@@ -107,7 +107,7 @@ function wrongClock(offsetMs: number, rate: number): LimitClock {
 }
 
 describe('four gateways on one Redis', () => {
-  it('admit together what one would, at most burst + rate × time and no less than 99 % of it, whatever their clocks say', async () => {
+  it('admit together what one would, at most burst + rate × time and at least 99 % of it, at any clocks', async () => {
     const clocks = [wrongClock(0, 1), wrongClock(3_600_000, 1), wrongClock(86_400_000, 1.1), wrongClock(-1_000, 0.9)];
     const gateways = await Promise.all(clocks.map((clock) => connectTo(redis.url, 4, clock)));
     const quota: Quota = { perMinute: 60_000, burst: 200 };
@@ -136,7 +136,7 @@ describe('four gateways on one Redis', () => {
     expect(admitted).toBeGreaterThanOrEqual(0.99 * (quota.burst + perMs * (lastAskMs - firstAnswerMs)));
   });
 
-  it('leave nothing in Redis of keys that rest', async () => {
+  it('leave nothing in Redis for unused keys', async () => {
     const limiter = await connect();
     const key = fresh();
     await limiter.take(key, { perMinute: 60_000, burst: 50 }, 50);
@@ -144,7 +144,7 @@ describe('four gateways on one Redis', () => {
     await until('the key to end', async () => (await redis.command('EXISTS', `sluice:limit:${key}`)).includes('0'));
   });
 
-  it('go on when Redis has forgotten the script', async () => {
+  it('continue when Redis has lost the script', async () => {
     const limiter = await connect();
     const key = fresh();
     await limiter.take(key, { perMinute: 60, burst: 5 }, 1);
@@ -163,7 +163,7 @@ describe('four gateways on one Redis', () => {
 });
 
 describe('a cluster of Redis', () => {
-  it('counts keys on whichever node has them, and keeps tickets', async () => {
+  it('counts keys on the node that has them, and stores tickets', async () => {
     const nodes = await Promise.all([1, 2, 3].map(() => startRedis({ cluster: true })));
     try {
       await formCluster(nodes);
@@ -203,7 +203,7 @@ describe('an outage of Redis', () => {
   const sharedAgain = (limiter: CountingLimiter): Promise<unknown> =>
     until('counting together', async () => (await limiter.take(fresh(), quota, 0)).counted === 'shared');
 
-  it('leaves each gateway its share, and ends with the counting together again', async () => {
+  it('leaves each gateway its share, and ends with shared counting', async () => {
     const gateways = await Promise.all([1, 2, 3, 4].map(() => connectTo(own.url, 4)));
     const key = fresh();
     for (const limiter of gateways) expect(await limiter.take(key, quota, 1)).toMatchObject({ admitted: true, counted: 'shared' });
@@ -211,7 +211,7 @@ describe('an outage of Redis', () => {
     const admitted: number[] = [];
     for (const limiter of gateways) admitted.push(await drain(limiter, key));
     for (const limiter of gateways) expect(limiter.away).toBe(true);
-    // A share is 10; what was owed before the outage is owed in it.
+    // A share is 10; what was used before the outage counts in it.
     for (const count of admitted) {
       expect(count).toBeGreaterThanOrEqual(8);
       expect(count).toBeLessThanOrEqual(10);
@@ -227,7 +227,7 @@ describe('an outage of Redis', () => {
     expect(together).toBeLessThanOrEqual(42);
   });
 
-  it('is noticed in time where Redis holds the connection and does not answer', async () => {
+  it('is noticed in time if Redis holds the connection and does not answer', async () => {
     const limiter = await createLimiter({ redisUrls: [own.url], log, gateways: () => 4 });
     limiters.push(limiter);
     const key = fresh();
@@ -239,7 +239,7 @@ describe('an outage of Redis', () => {
       expect(performance.now() - beganMs).toBeLessThan(1_000);
       expect(new Set(decisions.map(({ counted }) => counted))).toEqual(new Set(['local']));
       expect(decisions.filter(({ admitted }) => admitted).length).toBeLessThanOrEqual(10);
-      // From then on nobody waits for it.
+      // From then on no request waits for it.
       expect(limiter.take(key, quota, 1)).not.toBeInstanceOf(Promise);
     } finally {
       own.resume();
@@ -247,7 +247,7 @@ describe('an outage of Redis', () => {
     await sharedAgain(limiter);
   });
 
-  it('is the end of the start where it is there from the beginning', async () => {
+  it('stops the start if it is there from the beginning', async () => {
     const gone = await startRedis();
     await gone.stop();
     await expect(createLimiter({ redisUrls: [gone.url], log, gateways: () => 1 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });

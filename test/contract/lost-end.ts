@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestRedis } from '../support/redis.ts';
 import { startProxy } from './bus-proxy.ts';
 
-/** A way to Redis that can be held: no byte passes until it is let go. */
+/** A connection to Redis that can be held: no byte passes until it is released. */
 export interface HeldWay {
   readonly url: string;
   hold(): void;
@@ -31,7 +31,7 @@ export async function heldWay(redis: TestRedis): Promise<HeldWay> {
   };
 }
 
-/** The file of what was written, to which it can be cut back: as after a power failure, or on a replica that lagged. */
+/** The append-only file, which can be truncated: as after a power failure, or on a replica that lagged. */
 export interface RedisFile {
   readonly size: number;
   cutTo(size: number): void;

@@ -49,7 +49,7 @@ function keep({ bus, market }: Process): Keeper {
   return keeper;
 }
 
-/** Publishes events, in batches of some; resolves when the state has them. */
+/** Publishes events in batches; resolves when the state has them. */
 async function publish({ bus, market }: Process, events: readonly Parameters<typeof entryOf>[0][], perBatch = 7): Promise<void> {
   await publishEntries(
     { bus, market },
@@ -75,7 +75,7 @@ async function candles(market: Market, mint: string, interval: CandleInterval) {
 
 async function expectCandles(market: Market, mint: string, trades: readonly TradeEvent[]): Promise<void> {
   for (const [interval, seconds] of Object.entries(candleIntervals) as [CandleInterval, number][]) {
-    // What is composed opens and closes by time, a base bucket by the log.
+    // Composed candles open and close by time, base buckets by the log.
     if (baseOf(interval) !== interval) continue;
     expect(await candles(market, mint, interval), interval).toEqual(candlesOf(trades, seconds));
   }
@@ -104,7 +104,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(await market.checkpoint()).toBeNull();
   });
 
-  it('equals what the list of trades says, whatever comes late or has no price', async () => {
+  it('equals the list of trades, also with late trades and trades without a price', async () => {
     keep(first);
     const shape = fc.record({
       mint: fc.integer({ min: 0, max: 2 }),
@@ -137,20 +137,20 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     );
   });
 
-  it('composes longer candles of the base ones', async () => {
+  it('composes longer candles from the base ones', async () => {
     keep(first);
     const mint = freshMint();
     const trades = Array.from({ length: 300 }, (_, i) => tradeOf({ mint, atS: someS + i * 37, price: ((i * 7) % 64) / 64 + 1 / 64 }));
     await publish(first, trades, 50);
     for (const [interval, seconds] of Object.entries(candleIntervals) as [CandleInterval, number][]) {
       expect(await candles(first.market, mint, interval), interval).toEqual(
-        // Seconds are kept for an hour, minutes for two days: those of the newest chunks are all here.
-        candlesOf(baseOf(interval) === '1s' ? await keptOf(first.market, mint, trades) : trades, seconds),
+        // Seconds are stored for an hour, minutes for two days: all those of the newest chunks are here.
+        candlesOf(baseOf(interval) === '1s' ? await storedOf(first.market, mint, trades) : trades, seconds),
       );
     }
   });
 
-  it('tells in the end what survives in the order of the chain, while keepers come and go', { timeout: 60_000 }, async () => {
+  it('has in the end what survives in the order of the chain, while keepers come and go', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(chainSteps, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), async (steps, cuts) => {
         const mint = freshMint();
@@ -164,8 +164,8 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
         }
         await expectCandles(first.market, mint, chain.inChainOrder);
         const recent = (await first.market.trades(mint, null, marketLimits.tradesPerMint)).map((json) => idOf(json));
-        const told = chain.inLogOrder.toReversed().slice(0, marketLimits.tradesPerMint);
-        expect(recent).toEqual(told.map(({ id }) => id));
+        const newest = chain.inLogOrder.toReversed().slice(0, marketLimits.tradesPerMint);
+        expect(recent).toEqual(newest.map(({ id }) => id));
         const { price } = await first.market.summary(mint, someS);
         expect(price === null ? null : idOf(price)).toBe(recent.length === 0 ? null : (chain.newestPrice?.id ?? null));
       }),
@@ -173,13 +173,13 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     );
   });
 
-  it('tells a candle again whose trades are taken back, and takes back one that has none left', async () => {
+  it('publishes a candle again whose trades are retracted, and retracts one that has no trades left', async () => {
     keep(first);
     const mint = freshMint();
     const topic = candlesTopic(mint, '1m');
     const recorder = await record(await first.bus.subscriber());
     cleanups.push(() => recorder.subscriber.close());
-    const candlesTold = (): unknown[] =>
+    const publishedCandles = (): unknown[] =>
       recorder.entries
         .filter(({ topics }) => topics[0]?.topic === topic)
         .map(({ json }) => JSON.parse(Buffer.from(json).toString()) as Record<string, unknown>)
@@ -190,15 +190,15 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     const [one, two] = [at(10, 0.5), at(11, 0.25)];
     const taken = ({ id, trader }: TradeEvent) => retraction(id, [allTradesTopic, tradesTopic(mint), accountTradesTopic(trader)]);
     await publish(first, [one, two]);
-    await until('the candle of both', () => candlesTold().length === 1);
+    await until('the candle of both trades', () => publishedCandles().length === 1);
     await publishEntries(first, [taken(two)]);
-    await until('the candle of the one that is left', () => candlesTold().length === 2);
+    await until('the candle of the remaining trade', () => publishedCandles().length === 2);
     await publishEntries(first, [taken(one)]);
-    await until('that it is none', () => candlesTold().length === 3);
+    await until('the candle to be retracted', () => publishedCandles().length === 3);
     await publish(first, [{ ...one, slot: 12 }]);
-    await until('the candle of the one that landed again', () => candlesTold().length === 4);
+    await until('the candle of the trade that landed again', () => publishedCandles().length === 4);
     const id = `${mint}:1m:${minuteS}`;
-    expect(candlesTold()).toEqual([
+    expect(publishedCandles()).toEqual([
       { id: `${id}:2`, trades: 2, close: 0.25 },
       { id: `${id}:1:r1`, trades: 1, close: 0.5 },
       { retract: `${id}:1:r1` },
@@ -206,7 +206,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     ]);
   });
 
-  it('gives a range of buckets, the newest of it', async () => {
+  it('returns a range of buckets, and the newest of them', async () => {
     keep(first);
     const mint = freshMint();
     const startS = someS - (someS % 600);
@@ -225,7 +225,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(await starts(0, startS, 10)).toEqual([]);
   });
 
-  it('keeps the newest trades, a page at a time', async () => {
+  it('stores the newest trades, and returns a page at a time', async () => {
     keep(first);
     const mint = freshMint();
     const trades = Array.from({ length: 250 }, (_, i) => tradeOf({ mint, atS: someS + i }));
@@ -240,7 +240,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(await ids('no such id', 10)).toEqual([]);
   });
 
-  it('gives a summary: minutes of a day, the newest price of the main pool, and where the state stands', async () => {
+  it('returns a summary: the minutes of a day, the newest price of the main pool, and the position of the state', async () => {
     keep(first);
     const mint = freshMint();
     const atS = someS + 200_000;
@@ -258,7 +258,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(JSON.parse(Buffer.from(price!).toString())).toEqual(prices[1]);
   });
 
-  it('takes prices from the main pool alone, amounts from all', async () => {
+  it('uses prices from the main pool only, and amounts from all pools', async () => {
     keep(first);
     const mint = freshMint();
     const migration = {
@@ -281,7 +281,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(after).toMatchObject({ open: 0.75, high: 0.75, low: 0.75, close: 0.75, buys: 2, volumeBase: 8 });
   });
 
-  it('refuses a batch that does not follow, or comes from a holding that is over', async () => {
+  it('refuses a batch that does not follow the previous one, or comes from an earlier holding', async () => {
     const { bus, market } = first;
     const lease = bus.lease('market');
     await until('the lease', () => lease.held);
@@ -304,7 +304,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
       const process = await another();
       const keeper = new Keeper({ ...process, pools: new InProcessPoolDirectory(), log: silentLog });
       const standby = new Keeper({ ...(await another()), pools: new InProcessPoolDirectory(), log: silentLog });
-      await until('one to keep', () => keeper.stats.events + standby.stats.events > 0, 10_000);
+      await until('one to start', () => keeper.stats.events + standby.stats.events > 0, 10_000);
       await Promise.all(turn % 2 === 0 ? [keeper.close(1_000), standby.close(1_000)] : [standby.close(1_000), keeper.close(1_000)]);
     }
     keep(await another());
@@ -325,7 +325,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(await market.note(new Map([[topic, 60]]), [], holding)).toBe('applied');
     expect(await market.turns()).toEqual({ begin: [], end: [] });
     expect(await market.published()).toEqual(new Map([[topic, 60]]));
-    // Wanted again while it ends: it begins anew.
+    // Requested again while it ends: it begins again.
     expect(await market.note(new Map(), [topic], holding)).toBe('applied');
     expect(await market.turns()).toEqual({ begin: [topic], end: [] });
     const many = Array.from({ length: marketLimits.candleTopics }, (_, i) => `candles:${i}:1m`);
@@ -334,8 +334,8 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
   });
 });
 
-/** The trades whose seconds are still kept. */
-async function keptOf(market: Market, mint: string, trades: readonly TradeEvent[]): Promise<TradeEvent[]> {
+/** The trades whose seconds are still stored. */
+async function storedOf(market: Market, mint: string, trades: readonly TradeEvent[]): Promise<TradeEvent[]> {
   const starts = new Set((await market.buckets(mint, '1s', ...allTime)).map(({ startS }) => startS));
   return trades.filter(({ blockTime }) => starts.has(blockTime!));
 }
@@ -363,7 +363,7 @@ describe('the keeper of a market in Redis', () => {
     expect((await market.summary(mint, someS)).checkpoint).not.toBeNull();
   });
 
-  it('counts every trade once where its link is cut at any byte', { timeout: 60_000 }, async () => {
+  it('counts every trade once if its link is cut at any byte', { timeout: 60_000 }, async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
     const direct = await connect(redis.url);

@@ -4,8 +4,8 @@ import type { OpenOrder } from '@sluice/gateway/orders/model/order.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
 
 /**
- * A gateway that is killed at any moment: it stores orders and moves them on, many at once, and tells each thing that the store said
- * was done, a line each: `<id> <version> <key>`.
+ * A gateway that is killed at any moment. It stores orders and advances them, many at once, and prints each change that the store
+ * confirmed, one on each line: `<id> <version> <key>`.
  */
 const [dataDir = '', databaseUrl = '', round = ''] = process.argv.slice(2);
 const lanes = 4;
@@ -18,7 +18,7 @@ const course: readonly OrderChange[] = [
 ];
 
 const store = await openStore({ dataDir, databaseUrl: databaseUrl === '' ? null : databaseUrl });
-const tell = (line: string): Promise<void> => new Promise((resolve) => void process.stdout.write(`${line}\n`, () => resolve()));
+const print = (line: string): Promise<void> => new Promise((resolve) => void process.stdout.write(`${line}\n`, () => resolve()));
 
 async function lane(number: number): Promise<never> {
   for (let i = 0; ; i++) {
@@ -29,13 +29,13 @@ async function lane(number: number): Promise<never> {
       followedBy: round,
     });
     if (outcome.kind !== 'stored') throw new Error(outcome.kind);
-    await tell(`${outcome.order.id} 1 ${key}`);
+    await print(`${outcome.order.id} 1 ${key}`);
     let order: OpenOrder = outcome.order;
     for (const change of course.slice(0, i % (course.length + 1))) {
       const [moved] = await store.orders.advanceAll([{ order, change, atMs: nowMs }]);
       if (moved?.kind !== 'advanced') throw new Error(moved?.kind);
       order = moved.order;
-      await tell(`${outcome.order.id} ${moved.order.version} ${key}`);
+      await print(`${outcome.order.id} ${moved.order.version} ${key}`);
     }
   }
 }

@@ -19,27 +19,27 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-interface Told {
+interface LastLine {
   readonly version: number;
   readonly key: string;
 }
 
-/** Lets a gateway work until it has told `lines` lines, kills it, and returns what it told of each order last. */
-async function killAfter(lines: number, { settings }: StorePlace, round: string): Promise<ReadonlyMap<string, Told>> {
+/** Runs a gateway until it has printed `lines` lines, kills it, and returns the last one of each order. */
+async function killAfter(lines: number, { settings }: StorePlace, round: string): Promise<ReadonlyMap<string, LastLine>> {
   const { dataDir, databaseUrl } = settings;
   const started = spawn(process.execPath, ['--import', 'tsx', child, dataDir, databaseUrl ?? '', round], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const told = new Map<string, Told>();
+  const lastLines = new Map<string, LastLine>();
   let count = 0;
   for await (const line of createInterface({ input: started.stdout })) {
     const [id = '', version = '', key = ''] = line.split(' ');
-    told.set(id, { version: Number(version), key });
+    lastLines.set(id, { version: Number(version), key });
     if (++count === lines) started.kill('SIGKILL');
   }
   if (started.exitCode === null && started.signalCode === null) await once(started, 'exit');
   expect(started.signalCode).toBe('SIGKILL');
-  return told;
+  return lastLines;
 }
 
 /** Waits until PostgreSQL has finished the statements of a killed client: they may commit after the client is gone. */
@@ -66,14 +66,14 @@ describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
     const place = await newPlace(kind, postgres);
     onTestFinished(() => place.end());
     const store = await place.open();
-    const told = new Map<string, Told>();
+    const lastLines = new Map<string, LastLine>();
     for (let round = 0; round < rounds; round++) {
-      for (const [id, one] of await killAfter(10 + 17 * round, place, `gateway-${round}`)) told.set(id, one);
+      for (const [id, one] of await killAfter(10 + 17 * round, place, `gateway-${round}`)) lastLines.set(id, one);
       await statementsEnded(kind, place);
     }
     const orders = await allOrders(store);
     const byId = new Map(orders.map((order) => [order.id, order]));
-    for (const [id, { version, key }] of told) {
+    for (const [id, { version, key }] of lastLines) {
       const order = byId.get(id);
       expect(order?.version, id).toBeGreaterThanOrEqual(version);
       const use = { endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32) };
@@ -84,7 +84,7 @@ describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
       expect(events.map((event) => event.version)).toEqual(Array.from({ length: version }, (_, i) => i + 1));
       expect(events.at(-1)?.state).toBe(state);
     }
-    // A wallet's day counts what is stored and has not come back: not a lamport less, not one more.
+    // A wallet's day counts what is stored and was not returned: not a lamport less, not one more.
     const counted = orders.filter(({ state }) => state !== 'failed').length;
     expect(await store.orders.spentLamports('wallet', nowMs)).toBe(BigInt(counted));
     const open = orders.filter(({ state }) => !endStates.has(state)).map(({ id }) => id);
@@ -96,6 +96,6 @@ describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
       limit: 1_000,
     });
     expect(taken.map(({ id }) => id)).toEqual(open.toSorted());
-    expect(told.size).toBeGreaterThan(rounds * 4);
+    expect(lastLines.size).toBeGreaterThan(rounds * 4);
   });
 });

@@ -95,8 +95,8 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const order = await stored();
       const attempts = [store, elsewhere].flatMap((one) => Array.from({ length: 10 }, () => one));
       const change = { state: 'processed' } as const;
-      const told = await Promise.all(attempts.map((one) => one.orders.advanceAll([{ order, change, atMs: nowMs }])));
-      const outcomes = told.flat();
+      const answers = await Promise.all(attempts.map((one) => one.orders.advanceAll([{ order, change, atMs: nowMs }])));
+      const outcomes = answers.flat();
       expect(outcomes).toHaveLength(20);
       expect(outcomes.filter(({ kind: came }) => came === 'advanced')).toHaveLength(1);
       expect(outcomes.filter(({ kind: came }) => came === 'stale')).toHaveLength(19);
@@ -298,14 +298,14 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       dayLimitLamports,
     });
 
-    it('is never overdrawn, to the lamport, however many come at once', async () => {
+    it('is never exceeded, to the lamport, by any number of concurrent orders', async () => {
       const outcomes = await Promise.all(
         Array.from({ length: 100 }, (_, i) => insert(newOrder(nowMs), { spend: spend(BigInt(i + 1)) }, i % 2 === 0 ? store : elsewhere)),
       );
       const taken = outcomes.reduce((sum, { kind: came }, i) => (came === 'stored' ? sum + i + 1 : sum), 0);
       expect(taken).toBeLessThanOrEqual(1_000);
       expect(await elsewhere.orders.spentLamports('wallet', nowMs)).toBe(BigInt(taken));
-      // Whatever was refused had no room when it came, and what is left is less than the smallest refused.
+      // Every refused order exceeded the rest when it came, and what remains is less than the smallest refused order.
       const refused = outcomes.flatMap(({ kind: came }, i) => (came === 'over_day_limit' ? [i + 1] : []));
       expect(refused.length).toBeGreaterThan(0);
       expect(taken + Math.min(...refused)).toBeGreaterThan(1_000);
@@ -318,7 +318,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await insert(newOrder(nowMs), { spend: spend(left) })).toMatchObject({ kind: 'stored' });
     });
 
-    it('begins anew with the next day, and without a limit only counts', async () => {
+    it('begins again with the next day, and without a limit only counts', async () => {
       await stored({}, { spend: spend(1_000n) });
       expect(await insert(newOrder(nowMs), { spend: spend(1n) })).toMatchObject({ kind: 'over_day_limit' });
       expect(await insert(newOrder(nowMs + dayMs), { spend: spend(1_000n) })).toMatchObject({ kind: 'stored' });
@@ -345,7 +345,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await store.orders.spentLamports('wallet', nowMs)).toBe(10n);
     });
 
-    it('counts nothing for what was not stored', async () => {
+    it('counts nothing for an order that was not stored', async () => {
       const idempotency = use('k');
       await stored({}, { spend: spend(1n), idempotency });
       await insert(newOrder(nowMs), { spend: spend(2n), idempotency });
@@ -365,7 +365,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       return orders;
     };
 
-    it('goes to another when the gateway is gone, and not before', async () => {
+    it('goes to another gateway when the first one is gone, and not before', async () => {
       await claim('a', nowMs);
       const orders = await follow('a', 5);
       await advance(orders[4]!, { state: 'failed', error: refusal });
@@ -379,13 +379,13 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await store.orders.openOf({ ...ours, gatewayId: 'a' }, null, 10)).toEqual([]);
     });
 
-    it('goes to another where the gateway that is gone had a clock that ran ahead', async () => {
+    it('goes to another gateway if the first one is gone and its clock was ahead', async () => {
       await claim('a', nowMs + dayMs);
       const orders = await follow('a', 2);
       expect(await claim('b', nowMs, elsewhere)).toEqual(orders);
     });
 
-    it('stays with a gateway that holds on to it, and is free at once where it ends', async () => {
+    it('stays with a gateway that renews it, and is free at once when that gateway ends', async () => {
       await claim('a', nowMs);
       const orders = await follow('a', 2);
       for (let atMs = nowMs; atMs < nowMs + 20_000; atMs += 4_000) {
@@ -396,7 +396,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await claim('b', nowMs + 16_001, elsewhere)).toEqual(orders);
     });
 
-    it('leaves the orders of other chains, and of one that nobody can tell, where they are', async () => {
+    it('leaves orders of other chains, and of an unknown chain, unchanged', async () => {
       const here = await stored({}, { followedBy: 'a' });
       const other = await stored({ genesisHash: 'another chain' }, { followedBy: 'a' });
       const before = await stored({ genesisHash: null }, { followedBy: 'a' });
@@ -410,7 +410,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       for (const left of [other, before]) expect(await store.orders.byId(left.id)).toEqual(left);
     });
 
-    it('is taken over by one of many', async () => {
+    it('is claimed by one of many gateways', async () => {
       await claim('a', nowMs - 10_000);
       const orders = await follow('a', 30);
       const taken = await Promise.all(['b', 'c', 'd', 'e'].map((by, i) => claim(by, nowMs, i % 2 === 0 ? store : elsewhere, 10)));
@@ -418,7 +418,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(ids.sort()).toEqual(orders.map(({ id }) => id));
     });
 
-    it('forgets orders and keys that ended long ago, and none that is open', async () => {
+    it('deletes orders and keys that ended long ago, and no open one', async () => {
       const idempotency = use('k');
       const ended = await advance(await stored({}, { idempotency }), { state: 'failed', error: refusal });
       const open = await stored({}, { idempotency: use('open') });
@@ -432,7 +432,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     });
   });
 
-  it('takes any bytes as a message, and any text', async () => {
+  it('accepts any bytes as a message, and any text', async () => {
     const signedBytes = Uint8Array.from(randomBytes(1_232));
     const order = await stored({ signedBytes, quoteJson: '{"text":"\' ? \\" \u{1F511}"}' }, { idempotency: use('\' " ? \u{1F511}') });
     expect(await elsewhere.orders.byId(order.id)).toEqual(order);

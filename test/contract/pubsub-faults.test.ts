@@ -10,7 +10,7 @@ import { startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts
 import { alice } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
 
-/** Two endpoints of which one misbehaves. */
+/** Two endpoints, one of which is faulty. */
 let liar: ScriptedNode;
 let honest: ScriptedNode;
 let lines: LogLine[];
@@ -51,26 +51,26 @@ const account = (bytes: number, subscription: number): string =>
   });
 const idOfAccount = (node: ScriptedNode): number => {
   for (const [id, { method }] of [...node.subscriptions.values()].flatMap((all) => [...all])) if (method === 'accountSubscribe') return id;
-  throw new Error('no account is followed');
+  throw new Error('there is no followed account');
 };
 const many = (frame: (node: ScriptedNode) => string) => (node: ScriptedNode) => {
   for (let i = 0; i < 40; i++) node.send(frame(node));
 };
 
 const floods: readonly (readonly [string, (node: ScriptedNode) => void])[] = [
-  ['accounts longer than any that is followed', many((node) => account(260_000, idOfAccount(node)))],
+  ['accounts longer than any followed one', many((node) => account(260_000, idOfAccount(node)))],
   [
     'slots of two kilobytes',
     many(() => `{"jsonrpc":"2.0","method":"slotNotification","params":{"result":{"slot":5,"parent":4,"x":"${'x'.repeat(2_000)}"}}}`),
   ],
-  ['text that is no JSON', many(() => '{"jsonrpc":')],
+  ['text that is not JSON', many(() => '{"jsonrpc":')],
   [
     'bytes',
     (node) => sockets(node).forEach((socket) => many(() => '')({ ...node, send: () => socket.send(Buffer.of(0, 255), { binary: true }) })),
   ],
-  ['notifications of no subscription', many(() => account(100, 99_999))],
+  ['notifications without a subscription', many(() => account(100, 99_999))],
   [
-    'lists in lists',
+    'nested lists',
     many(
       (node) =>
         `{"method":"accountNotification","params":{"subscription":${idOfAccount(node)},"result":${'['.repeat(500)}${']'.repeat(500)}}}`,
@@ -80,7 +80,7 @@ const floods: readonly (readonly [string, (node: ScriptedNode) => void])[] = [
   ['pings', (node) => sockets(node).forEach((socket) => many(() => '')({ ...node, send: () => socket.ping() }))],
   ['answers to nothing', many(() => '{"jsonrpc":"2.0","id":123456,"result":1}')],
   [
-    'well-formed frames without end',
+    'an endless number of well-formed frames',
     (node) => {
       const frame = account(200_000, idOfAccount(node));
       for (let i = 0; i < 100; i++) node.send(frame);
@@ -89,12 +89,12 @@ const floods: readonly (readonly [string, (node: ScriptedNode) => void])[] = [
 ];
 
 describe('an endpoint that sends', () => {
-  it.each(floods)('%s is dropped after a few, rested, and reported once; another goes on', async (_what, flood) => {
+  it.each(floods)('%s is dropped after a few, rests, and is reported once; another endpoint continues', async (_what, flood) => {
     const [bad, good] = [await connect(liar, 0), await connect(honest, 1)];
     flood(liar);
     await until('it is dropped', () => liar.subscriptions.size === 0);
     const framesThen = good.counts.frames;
-    await until('the other goes on', () => good.counts.frames > framesThen + 5);
+    await until('the other continues', () => good.counts.frames > framesThen + 5);
     expect([liar.connections, honest.connections, good.state, bad.state]).toEqual([1, 1, 'up', 'down']);
     expect(bad.counts).toMatchObject({ drops: 1 });
     expect(bad.counts.faults).toBeLessThanOrEqual(maxFaults);
@@ -108,7 +108,7 @@ describe('an endpoint that sends', () => {
     const bad = await connect(liar, 0);
     for (let broken = 1; broken <= 3; broken++) {
       await until('it is up', () => bad.state === 'up');
-      // Longer than any frame of its subscriptions; then a packed one, though nothing of the kind was agreed on.
+      // Longer than any frame of its subscriptions; then a compressed one, although compression was not negotiated.
       if (broken < 3) liar.send('x'.repeat(300_000));
       else for (const socket of sockets(liar)) (Reflect.get(socket, '_socket') as Writable).write(Buffer.of(0xc1, 0x01, 0x00));
       await until('the connection is gone', () => liar.subscriptions.size === 0);
@@ -143,7 +143,7 @@ describe('an endpoint that sends', () => {
 });
 
 describe('faults', () => {
-  it('are forgiven one by one, and rests grow until the endpoint was fault-free for long', () => {
+  it('are forgiven one by one, and rests grow until the endpoint had no faults for long', () => {
     const faults = new FrameFaults(null);
     let nowMs = 0;
     for (let i = 0; i < 200; i++) expect(faults.note('malformed', (nowMs += 10_001))).toBe(false);

@@ -8,10 +8,10 @@ import { alice, bob, quietChain } from '../simnet/support/test-chain.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
 import { until } from '../support/gateway.ts';
 
-/** A client of a node's PubSub whose subscriptions come and go while it is connected. */
+/** A client of a node's PubSub whose subscriptions change while it is connected. */
 interface Client {
   readonly socket: RpcSocket;
-  readonly told: string[];
+  readonly notified: string[];
   readonly begun: string[];
   readonly slots: ReportedSlot[];
   downs: number;
@@ -44,13 +44,13 @@ function connect(url: string, subscriptions: readonly Subscription[] = [slotSubs
       log: recordingLog(lines),
       signal: ending.signal,
       handlers: {
-        onNotification: (_method, _params, _receivedUs, subscription) => void client.told.push(subscription?.name ?? 'unasked'),
-        onSlot: (told) => void client.slots.push(told),
+        onNotification: (_method, _params, _receivedUs, subscription) => void client.notified.push(subscription?.name ?? 'unasked'),
+        onSlot: (notified) => void client.slots.push(notified),
         onSubscribed: ({ name }) => void client.begun.push(name),
         onDown: () => void client.downs++,
       },
     }),
-    told: [],
+    notified: [],
     begun: [],
     slots: [],
     downs: 0,
@@ -63,7 +63,7 @@ const ofAlice = accountSubscription(alice.publicKey);
 const ofBob = accountSubscription(bob.publicKey);
 
 it('subscribes and unsubscribes while it is connected; the last call counts', async () => {
-  const { socket, told, begun } = connect(simnet.wsUrl);
+  const { socket, notified, begun } = connect(simnet.wsUrl);
   await until('it is up', () => socket.state === 'up');
   socket.subscribe(ofAlice);
   await until('alice is followed', () => begun.includes(ofAlice.name));
@@ -78,8 +78,8 @@ it('subscribes and unsubscribes while it is connected; the last call counts', as
   chain.airdrop(alice.publicKey, 5n);
   chain.airdrop(bob.publicKey, 5n);
   chain.advance();
-  await until('both are told', () => told.length === 2);
-  expect(new Set(told)).toEqual(new Set([ofAlice.name, ofBob.name]));
+  await until('both are reported', () => notified.length === 2);
+  expect(new Set(notified)).toEqual(new Set([ofAlice.name, ofBob.name]));
   socket.unsubscribe(ofBob);
   await until('bob is not', () => simnet.subscriptions('account') === 1);
   socket.subscribe(ofBob);
@@ -91,7 +91,7 @@ it('subscribes and unsubscribes while it is connected; the last call counts', as
 
 it('subscribes to all again on the next connection', async () => {
   const client = connect(simnet.wsUrl);
-  const { socket, told, begun } = client;
+  const { socket, notified, begun } = client;
   socket.subscribe(ofAlice);
   await until('alice is followed', () => begun.length === 2);
   socket.subscribe(ofBob);
@@ -101,7 +101,7 @@ it('subscribes to all again on the next connection', async () => {
   await until('all are followed', () => begun.length === 6);
   chain.airdrop(bob.publicKey, 5n);
   chain.advance();
-  await until('bob is told', () => told.includes(ofBob.name));
+  await until('bob is reported', () => notified.includes(ofBob.name));
 });
 
 it('reports the parent of a slot', async () => {
@@ -111,7 +111,7 @@ it('reports the parent of a slot', async () => {
   chain.advance();
   chain.fork(1);
   const next = chain.advance();
-  await until('all are told', () => slots.length === 3);
+  await until('all are reported', () => slots.length === 3);
   expect(slots[0]).toEqual({ slot: first.slot, parent: first.parentSlot });
   expect(slots[2]).toEqual({ slot: next.slot, parent: first.slot });
 });

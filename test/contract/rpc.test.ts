@@ -70,7 +70,7 @@ async function faultOf(promise: Promise<unknown>): Promise<RpcError> {
 }
 
 describe('createRpc', () => {
-  it('calls and gives the result, null included', async () => {
+  it('calls and returns the result, also null', async () => {
     const only = await node((call) => ok(call, call.method === 'getSlot' ? 42 : null));
     const rpc = createRpc([only.url], { timeoutMs: 2000 });
     expect(await rpc.call('getSlot', [{ commitment: 'processed' }])).toBe(42);
@@ -81,7 +81,7 @@ describe('createRpc', () => {
     ]);
   });
 
-  it('gives the node`s own error as it is, without asking another', async () => {
+  it("returns the node's own error unchanged, without asking another node", async () => {
     const first = await node((call) =>
       error(call, -32002, 'Transaction simulation failed', { err: { InstructionError: [2, { Custom: 6002 }] } }),
     );
@@ -96,7 +96,7 @@ describe('createRpc', () => {
     expect(second.calls).toHaveLength(0);
   });
 
-  it('goes on to the next endpoint when the node is the trouble, and keeps to the healthy one', async () => {
+  it('continues with the next endpoint if the node has a fault, and stays with the healthy one', async () => {
     const troubles: ((call: Call) => Reply)[] = [
       () => ({ status: 429, text: 'Too many requests' }),
       () => ({ status: 502, text: '' }),
@@ -116,18 +116,18 @@ describe('createRpc', () => {
     }
   });
 
-  it('asks another where a node has no history, no such method or a trouble of its provider`s own, without thinking it sick', async () => {
+  it('asks another node if one lacks the history or the method, or its provider has a fault, without marking it as unhealthy', async () => {
     for (const code of [-32001, -32004, -32007, -32009, -32010, -32011, -32014, -32019, -32601, -32052, 35]) {
       const without = await node((call) => (call.method === 'getSlot' ? ok(call, 1) : error(call, code, 'not here')));
       const other = await node((call) => ok(call, call.method === 'getSlot' ? 2 : 'found'));
       const rpc = createRpc([without.url, other.url], { timeoutMs: 2000 });
       expect(await rpc.call('getTransaction', ['x']), String(code)).toBe('found');
-      // For everything else it stays first.
+      // It stays first for everything else.
       expect(await rpc.call('getSlot', []), String(code)).toBe(1);
     }
   });
 
-  it('asks the others where an answer is not accepted, and gives the first answer where none is', async () => {
+  it('asks the other nodes if an answer is not accepted, and returns the first answer if none is', async () => {
     const without = await node((call) => ok(call, null));
     const refusing = await node((call) => error(call, -32602, 'Invalid params'));
     const dead = await node(() => 'cut');
@@ -145,7 +145,7 @@ describe('createRpc', () => {
     expect(judged).toEqual([]);
   });
 
-  it('says that nobody answered, and in no error stands a URL', async () => {
+  it('reports that no node answered, and names no URL in any error', async () => {
     const silent = await node(() => 'hang');
     const late = await faultOf(createRpc([silent.url], { timeoutMs: 50 }).call('getSlot', []));
     expect(late).toMatchObject({ kind: 'unreachable', code: 0 });
@@ -157,7 +157,7 @@ describe('createRpc', () => {
     for (const fault of [late, dead]) expect(fault.message).not.toContain('secret');
   });
 
-  it('ends at once when its caller gives up', async () => {
+  it('ends at once when its caller aborts', async () => {
     const silent = await node(() => 'hang');
     const other = await node((call) => ok(call, 1));
     const rpc = createRpc([silent.url, other.url], { timeoutMs: 10_000 });
@@ -170,20 +170,20 @@ describe('createRpc', () => {
     expect(() => createRpc([], { timeoutMs: 1 })).toThrow(RangeError);
   });
 
-  it('asks the next endpoint as well when one is slow, takes the first usable answer, and asks the slow one last from then on', async () => {
+  it('also asks the next endpoint if one is slow, uses the first usable answer, and from then on asks the slow one last', async () => {
     const hanging = await node(() => 'hang');
     const healthy = await node((call) => ok(call, 'fine'));
     const rpc = createRpc([hanging.url, healthy.url], { timeoutMs: 300, hedgeAfterMs: 20 });
     const beganAtMs = performance.now();
     expect(await rpc.call('getSlot', [])).toBe('fine');
     expect(performance.now() - beganAtMs).toBeLessThan(280);
-    // Its timeout counts although nobody waits for it any more.
+    // Its timeout counts although no caller waits for it any more.
     await expect.poll(() => rpc.health()).toMatchObject([{ failures: 1, resting: true }, { failures: 0 }]);
     expect(await rpc.call('getSlot', [])).toBe('fine');
     expect([hanging.calls.length, healthy.calls.length]).toEqual([1, 2]);
   });
 
-  it('waits for the slow endpoint where the next one fails, and asks no second one without `hedgeAfterMs`', async () => {
+  it('waits for the slow endpoint if the next one fails, and asks no second one without `hedgeAfterMs`', async () => {
     const slow = await node((call) => ok(call, 'late'));
     const broken = await node(() => ({ status: 502, text: '' }));
     const rpc = createRpc([slow.url, broken.url], { timeoutMs: 2_000, hedgeAfterMs: 20 });

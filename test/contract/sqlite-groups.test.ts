@@ -38,8 +38,8 @@ describe('concurrent transactions of SQLite', () => {
         }),
       ),
     );
-    const kept = Array.from({ length: 200 }, (_, i) => i).filter((i) => i % 3 !== 0);
-    expect(await numbers()).toEqual([...kept, ...kept.map((i) => 1_000 + i)]);
+    const stored = Array.from({ length: 200 }, (_, i) => i).filter((i) => i % 3 !== 0);
+    expect(await numbers()).toEqual([...stored, ...stored.map((i) => 1_000 + i)]);
     for (const [i, outcome] of outcomes.entries()) {
       if (i % 3 === 0) expect(outcome).toMatchObject({ status: 'rejected', reason: new RangeError(`no ${i}`) });
       else expect(outcome).toEqual({ status: 'fulfilled', value: i });
@@ -85,7 +85,7 @@ describe('concurrent transactions of SQLite', () => {
 });
 
 describe('a group of transactions', () => {
-  /** A connection that refuses a statement, or loses its transaction, when told to. */
+  /** A connection that refuses a statement, or loses its transaction, on request. */
   class FaultyConnection {
     inTransaction = false;
     readonly done: string[] = [];
@@ -100,7 +100,7 @@ describe('a group of transactions', () => {
     }
   }
 
-  /** Three that come while a turn is under way, so that they are one group. */
+  /** Three transactions that arrive during a turn, so that they form one group. */
   async function runThree(
     db: FaultyConnection,
     second: () => Promise<string>,
@@ -131,23 +131,23 @@ describe('a group of transactions', () => {
 
   it('reports no success before the disk has it, and none at all if the disk fails', async () => {
     const db = new FaultyConnection();
-    let tellDurable = (): void => undefined;
+    let reportDurable = (): void => undefined;
     const asked = new Promise<void>((ask) => {
       void runThree(
         db,
         async () => 'second',
         () => {
           ask();
-          return new Promise((resolve) => (tellDurable = resolve));
+          return new Promise((resolve) => (reportDurable = resolve));
         },
-      ).then(() => db.done.push('told'));
+      ).then(() => db.done.push('reported'));
     });
     await asked;
     await new Promise((resolve) => setImmediate(resolve));
     expect(db.done.at(-1)).toBe('COMMIT');
-    tellDurable();
+    reportDurable();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(db.done.at(-1)).toBe('told');
+    expect(db.done.at(-1)).toBe('reported');
     const failed = await runThree(
       new FaultyConnection(),
       async () => 'second',

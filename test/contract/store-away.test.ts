@@ -13,7 +13,7 @@ import { newPlace } from './store-harness.ts';
 const insert = (store: Store): Promise<InsertOutcome> =>
   store.orders.insert(newOrder(1_800_000_000_000), { idempotency: null, spend: null, followedBy: 'gateway' });
 
-test('PostgreSQL has become a copy that takes nothing: the store is away, and answers again where the main server is', async () => {
+test('if PostgreSQL becomes a read-only copy, the store is unavailable, and answers again when it finds the main server', async () => {
   const postgres = await startPostgres();
   onTestFinished(() => postgres.stop());
   const place = await newPlace('PostgreSQL', postgres);
@@ -22,7 +22,7 @@ test('PostgreSQL has become a copy that takes nothing: the store is away, and an
   const name = String((await admin.get('SELECT current_database() AS name'))!['name']);
   await admin.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   await admin.run('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
-  // The first finds its connection cut, those behind it are let in, to read.
+  // The first call finds its connection cut; later ones are accepted, but only to read.
   for (let i = 0; i < 3; i++) await expect(insert(store)).rejects.toBeInstanceOf(StoreAwayError);
   await expect(store.halt.set(true, null, 0)).rejects.toBeInstanceOf(StoreAwayError);
   expect(store.health.fault()).toBe('The store refuses writes.');
@@ -45,7 +45,7 @@ test('a PostgreSQL that confirms what is not on its disk is refused', async () =
   expect(await insert(await place.open())).toMatchObject({ kind: 'stored' });
 });
 
-test('the disk is full: SQLite is away, alone and in a transaction, and goes on when there is room', async () => {
+test('if the disk is full, SQLite is unavailable, alone and in a transaction, and continues when there is space', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-full-'));
   onTestFinished(() => rmSync(dataDir, { recursive: true }));
   const db = await openSqlite(join(dataDir, 'sluice.db'));
@@ -60,7 +60,7 @@ test('the disk is full: SQLite is away, alone and in a transaction, and goes on 
   await beside.catch((error: unknown) => expect(error).toBeInstanceOf(StoreAwayError));
   await db.get('PRAGMA max_page_count = 100000');
   expect(await db.run(add, large)).toBe(1);
-  // What is wrong by itself is told as it is.
+  // Errors of a statement itself are returned unchanged.
   await expect(db.run('INSERT INTO nowhere (a) VALUES (1)')).rejects.toThrow(/nowhere/);
   await expect(db.run('INSERT INTO nowhere (a) VALUES (1)')).rejects.not.toBeInstanceOf(StoreAwayError);
 });

@@ -3,8 +3,8 @@ import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { makeKey } from '../support/keys.ts';
 
 /**
- * A process beside others on the same stores. Told `{"dataDir","databaseUrl","work","id"}` by message, it does it and answers with what
- * came of it, or with the error's text.
+ * A process next to others on the same stores. It receives `{"dataDir","databaseUrl","work","id"}` as a message, does the work, and answers
+ * with the result or with the text of the error.
  */
 interface Task {
   readonly dataDir: string;

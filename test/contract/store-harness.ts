@@ -13,13 +13,13 @@ import type { TestPostgres } from '../support/postgres.ts';
 export const storeKinds = ['SQLite', 'PostgreSQL'] as const;
 export type StoreKind = (typeof storeKinds)[number];
 
-/** An empty store of one test, opened as often as wanted: each handle is another process, as far as the store can tell. */
+/** An empty store of one test. It can be opened several times: to the store, each handle is another process. */
 export interface StorePlace {
   readonly settings: { readonly dataDir: string; readonly databaseUrl: string | null };
   open(): Promise<Store>;
   /** The database behind it. */
   database(): Promise<Database>;
-  /** Closes every handle and removes what was on the disk. */
+  /** Closes every handle and removes the files on the disk. */
   end(): Promise<void>;
 }
 
@@ -27,15 +27,15 @@ export async function newPlace(kind: StoreKind, postgres: TestPostgres): Promise
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-store-'));
   const databaseUrl = kind === 'SQLite' ? null : await postgres.newDatabase();
   const opened: { close(): Promise<void> }[] = [];
-  const kept = <T extends { close(): Promise<void> }>(handle: T): T => {
+  const tracked = <T extends { close(): Promise<void> }>(handle: T): T => {
     opened.push(handle);
     return handle;
   };
   const settings = { dataDir, databaseUrl };
   return {
     settings,
-    open: async () => kept(await openStore(settings)),
-    database: async () => kept(await (databaseUrl === null ? openSqlite(join(dataDir, 'sluice.db')) : openPostgres(databaseUrl))),
+    open: async () => tracked(await openStore(settings)),
+    database: async () => tracked(await (databaseUrl === null ? openSqlite(join(dataDir, 'sluice.db')) : openPostgres(databaseUrl))),
     end: async () => {
       for (const handle of opened) await handle.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -45,7 +45,7 @@ export async function newPlace(kind: StoreKind, postgres: TestPostgres): Promise
 
 const child = fileURLToPath(new URL('store-child.ts', import.meta.url));
 
-/** Processes of their own that are given the same task at the same moment. */
+/** Separate processes that receive the same task at the same moment. */
 export interface StoreProcesses {
   all(task: object): Promise<readonly unknown[]>;
   end(): void;
@@ -70,7 +70,7 @@ async function startProcess(): Promise<ChildProcess> {
 async function ask(one: ChildProcess, task: object): Promise<unknown> {
   const answer = once(one, 'message');
   one.send(task);
-  const [told] = (await answer) as [{ readonly result?: unknown; readonly error?: string }];
-  if (told.error !== undefined) throw new Error(told.error);
-  return told.result;
+  const [reply] = (await answer) as [{ readonly result?: unknown; readonly error?: string }];
+  if (reply.error !== undefined) throw new Error(reply.error);
+  return reply.result;
 }

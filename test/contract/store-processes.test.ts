@@ -98,17 +98,17 @@ describe('a store in PostgreSQL', () => {
     const place = await newPlace('PostgreSQL', own);
     const store = await place.open();
     const authenticator = await authenticatorOf(store);
-    const [kept, revoked] = [await makeKey(store), await makeKey(store)];
+    const [valid, revoked] = [await makeKey(store), await makeKey(store)];
     await authenticator.refresh();
     await own.kill();
     await expect(store.keys.all()).rejects.toThrow();
     await authenticator.refresh();
-    // Known keys hold while it is away.
-    for (const { key } of [kept, revoked]) expect(authenticator.authenticate(key)).not.toBeNull();
+    // Known keys stay valid while it is unavailable.
+    for (const { key } of [valid, revoked]) expect(authenticator.authenticate(key)).not.toBeNull();
     await own.restart();
     await vi.waitFor(() => store.keys.revoke(revoked.id, Date.now()), { timeout: 5000, interval: 20 });
     await vi.waitFor(() => expect(authenticator.authenticate(revoked.key)).toBeNull(), { timeout: 1000, interval: 5 });
-    expect(authenticator.authenticate(kept.key)).not.toBeNull();
+    expect(authenticator.authenticate(valid.key)).not.toBeNull();
     await authenticator.close();
     await place.end();
   });
@@ -123,7 +123,7 @@ describe('a store in PostgreSQL', () => {
     const refused = authenticatorOf(second);
     await expect(refused).rejects.toBeInstanceOf(SettingError);
     await expect(refused).rejects.toThrow(/^DATA_DIR: .*copy DATA_DIR\/pepper from the first machine/);
-    // Nothing was made that would have to be cleared away before the copy.
+    // Nothing was created that would have to be removed before the copy.
     expect(readdirSync(dataDir)).toEqual([]);
     const { copyFileSync } = await import('node:fs');
     copyFileSync(join(place.settings.dataDir, 'pepper'), join(dataDir, 'pepper'));

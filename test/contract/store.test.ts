@@ -34,7 +34,7 @@ function keyOf(id: string, more: Partial<NewKey> = {}): NewKey {
   };
 }
 
-/** The layout of the first release, and what a process that had it left behind. */
+/** An old layout, and the rows that a process with it left. */
 const firstLayout = `
   CREATE TABLE migrations (step INTEGER PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT;
   INSERT INTO migrations (step, applied_at_ms) VALUES (1, 1);
@@ -77,7 +77,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
   };
 
   describe('keys', () => {
-    it('come back as they were put in, by whichever way they are asked for', async () => {
+    it('are returned as stored, by every kind of lookup', async () => {
       await holder('holder');
       const key = keyOf('one', {
         accountId: 'holder',
@@ -115,7 +115,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(ids(await elsewhere.keys.all())).toEqual(['a', 'b', 'c']);
     });
 
-    it('show every change behind a version, page by page, and no other', async () => {
+    it('show every change after a version, page by page, and no other', async () => {
       const names = Array.from({ length: 7 }, (_, index) => `key${index}`);
       for (const name of names) await store.keys.insert(keyOf(name));
       const before = await elsewhere.keys.version();
@@ -141,7 +141,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       ]);
     });
 
-    it('that change together, by their account, all show', async () => {
+    it('all show if they change together, by their account', async () => {
       await holder('holder');
       for (const id of ['a', 'b', 'c']) await store.keys.insert(keyOf(id, { accountId: 'holder' }));
       await store.keys.insert(keyOf('other'));
@@ -153,7 +153,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect((await store.keys.byId('other'))?.plan).toBe('standard');
     });
 
-    it('take a new secret, and the others end by then at the latest', async () => {
+    it('get a new secret, and the other secrets end by then at the latest', async () => {
       await store.keys.insert(keyOf('one', { secret: { hash: hash(1), createdAtMs: nowMs, endsAtMs: null } }));
       const rotated = await store.keys.addSecret('one', { hash: hash(2), createdAtMs: nowMs + 1 }, nowMs + 100);
       expect(rotated).toEqual(await elsewhere.keys.byId('one'));
@@ -167,7 +167,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect((await store.keys.byId('one'))?.secrets.map(({ number }) => number)).toEqual([3, 4, 5, 6]);
     });
 
-    it('keep their end over rotations, and take none behind it', async () => {
+    it('retain their end over rotations, and accept no later one', async () => {
       await store.keys.insert(keyOf('one', { secret: { hash: hash(1), createdAtMs: nowMs, endsAtMs: nowMs + 50 } }));
       const rotated = await store.keys.addSecret('one', { hash: hash(2), createdAtMs: nowMs + 1 }, nowMs + 10);
       expect(rotated?.secrets.map(({ endsAtMs }) => endsAtMs)).toEqual([nowMs + 10, nowMs + 50]);
@@ -193,7 +193,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.keys.revoke('three', nowMs)).toBe(false);
     });
 
-    it('are forgotten a month after they were revoked, an hour after they were deleted', async () => {
+    it('are deleted a month after they were revoked, and an hour after they were deleted', async () => {
       for (const id of ['revoked', 'deleted', 'live']) await store.keys.insert(keyOf(id));
       await store.keys.revoke('revoked', nowMs);
       await store.keys.remove('deleted', nowMs);
@@ -206,7 +206,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await seenAt(nowMs + 31 * dayMs)).toEqual(['live']);
     });
 
-    it('note when they were used, the latest of all, and no version changes by it', async () => {
+    it('record when they were last used, without changing a version', async () => {
       for (const id of ['a', 'b', 'c']) await store.keys.insert(keyOf(id));
       const version = await store.keys.version();
       await store.keys.noteUses(
@@ -227,7 +227,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.keys.version()).toBe(version);
     });
 
-    it('are bounded for a holder, deleted ones too, and not for the operator', async () => {
+    it('are limited for each holder, including deleted ones, but not for the operator', async () => {
       await holder('holder');
       const insert = (id: string, accountId: string | null): Promise<string> => store.keys.insert(keyOf(id, { accountId }));
       for (let n = 0; n < maxKeysPerAccount; n++) {
@@ -247,7 +247,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(made).toBe(5 * maxKeysPerAccount);
     });
 
-    it('are bounded all together', async () => {
+    it('are limited in total', async () => {
       const db = await place.database();
       const series = seriesUpTo(maxKeys - 1);
       await db.run(
@@ -261,7 +261,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.keys.insert(keyOf('in its place', { createdAtMs: nowMs + dayMs }))).toBe('stored');
     });
 
-    it('need an account that is there', async () => {
+    it('need an existing account', async () => {
       expect(await store.keys.insert(keyOf('one', { accountId: 'nobody' }))).toBe('no-account');
       await holder('holder');
       await store.accounts.disable('holder', nowMs);
@@ -269,7 +269,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.keys.all()).toEqual([]);
     });
 
-    it('keep their bound when many are made at once', async () => {
+    it('respect their limit when many are created at once', async () => {
       await holder('holder');
       const outcomes = await Promise.all(
         Array.from({ length: 2 * maxKeysPerAccount }, (_, n) =>
@@ -283,7 +283,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
     });
   });
 
-  it('revokes all keys at once, each once, and forgets a check', async () => {
+  it('revokes all keys at once, each once, and the check becomes invalid', async () => {
     for (const id of ['one', 'two', 'three']) await store.keys.insert(keyOf(id));
     await store.keys.revoke('two', nowMs + 1);
     const before = await store.keys.version();
@@ -299,14 +299,14 @@ describe.each(storeKinds)('the store in %s', (kind) => {
   });
 
   describe('accounts', () => {
-    it('have the operator among them from the beginning, whose plan and end nobody sets', async () => {
+    it('include the operator from the beginning, whose plan and end cannot be set', async () => {
       expect(await elsewhere.accounts.all()).toMatchObject([{ id: 'operator', kind: 'operator', wallet: null, disabledAtMs: null }]);
       expect(await store.accounts.setPlan('operator', 'standard')).toBe(false);
       expect(await store.accounts.disable('operator', nowMs)).toBe(false);
       expect(await store.accounts.create({ id: 'operator', wallet: 'w', plan: 'standard', createdAtMs: nowMs })).toBe('taken');
     });
 
-    it('use the number of a nonce once, and none below it', async () => {
+    it('accept each number of a nonce once, and none below it', async () => {
       const us = nowMs * 1000;
       for (let n = 0; n < 10; n++) {
         const used = await Promise.all(
@@ -318,7 +318,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.accounts.useNonce('nobody', us, nowMs)).toBe(false);
     });
 
-    it('forget the number of a nonce that came from a clock more than a day ahead', async () => {
+    it('drop the number of a nonce from a clock that is more than a day ahead', async () => {
       const us = nowMs * 1000;
       expect(await store.accounts.useNonce('operator', us + maxNonceAheadUs, nowMs)).toBe(true);
       expect(await store.accounts.useNonce('operator', us, nowMs)).toBe(false);
@@ -326,7 +326,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.accounts.useNonce('operator', us, nowMs)).toBe(true);
     });
 
-    it('come back as they were put in, one for a wallet', async () => {
+    it('are returned as stored, one for each wallet', async () => {
       await holder('one', 'wallet 1');
       await holder('walletless', null);
       await holder('walletless too', null);
@@ -347,7 +347,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await elsewhere.accounts.all()).toHaveLength(4);
     });
 
-    it('of one wallet are made once, however many try at once', async () => {
+    it('of one wallet are created once, by any number of concurrent calls', async () => {
       const outcomes = await Promise.all(
         Array.from({ length: 10 }, (_, n) =>
           (n % 2 ? store : elsewhere).accounts.create({ id: `a${n}`, wallet: 'w', plan: 'standard', createdAtMs: nowMs }),
@@ -356,7 +356,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(1);
     });
 
-    it('end with their keys, sessions and links, and stay known', async () => {
+    it('end with their keys, sessions and links, and are still stored', async () => {
       await holder('holder');
       await holder('other');
       for (const id of ['holder', 'other']) {
@@ -392,7 +392,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       });
     };
 
-    it('come back until they end, and are the account’s last sign-in', async () => {
+    it('are returned until they end, and are the account’s last sign-in', async () => {
       expect(await begin(1)).toBe(true);
       const stored = {
         tokenHash: hash(1),
@@ -409,7 +409,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await begin(2, { accountId: 'nobody' })).toBe(false);
     });
 
-    it('last longer with each use', async () => {
+    it('are extended by each use', async () => {
       await begin(1);
       expect(await elsewhere.sessions.touch(hash(1), nowMs + 500, nowMs + 2000)).toBe(true);
       expect(await store.sessions.byTokenHash(hash(1), nowMs + 1500)).toMatchObject({
@@ -420,7 +420,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.sessions.touch(hash(7), nowMs, nowMs + 1)).toBe(false);
     });
 
-    it('are bounded for each account: the oldest goes', async () => {
+    it('are limited for each account: the oldest is removed', async () => {
       await holder('holder');
       await begin(90, { accountId: 'holder', createdAtMs: nowMs });
       for (let n = 0; n < maxSessionsPerAccount + 3; n++) await begin(n);
@@ -430,14 +430,14 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await alive(90)).toBe(true);
     });
 
-    it('end one by one, and all of an account at once', async () => {
+    it('end one by one, or all of an account at once', async () => {
       for (let n = 0; n < 3; n++) await begin(n);
       expect([await elsewhere.sessions.remove(hash(0)), await store.sessions.remove(hash(0))]).toEqual([true, false]);
       expect(await elsewhere.sessions.removeAllOf('operator')).toBe(2);
       expect(await store.sessions.byTokenHash(hash(2), nowMs)).toBeNull();
     });
 
-    it('are forgotten when they have ended', async () => {
+    it('are deleted when they have ended', async () => {
       await begin(1);
       await begin(2, { createdAtMs: nowMs + 5000 });
       const db = await place.database();
@@ -446,7 +446,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
   });
 
   describe('one-time tokens', () => {
-    it('are taken once, before they expire', async () => {
+    it('can be used once, before they expire', async () => {
       const entry = { kind: 'link', hash: hash(1), accountId: 'operator', expiresAtMs: nowMs + 10 } as const;
       expect(await store.oneTime.put(entry, nowMs)).toBe(true);
       expect(await elsewhere.oneTime.take('link', hash(2), nowMs)).toBeNull();
@@ -456,7 +456,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.oneTime.take('link', hash(1), nowMs + 10)).toBeNull();
     });
 
-    it('are got by one of many that take at once', async () => {
+    it('go to one of many concurrent users', async () => {
       for (let n = 0; n < 20; n++) {
         await store.oneTime.put({ kind: 'link', hash: hash(n), accountId: 'operator', expiresAtMs: nowMs + 10 }, nowMs);
         const taken = await Promise.all(
@@ -466,7 +466,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       }
     });
 
-    it('are bounded, and make room when they expire', async () => {
+    it('are limited, and make room when they expire', async () => {
       const db = await place.database();
       const bytes = kind === 'SQLite' ? 'CAST(i AS BLOB)' : "decode(lpad(to_hex(i), 8, '0'), 'hex')";
       await db.run(
@@ -489,7 +489,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       createdAtMs,
     });
 
-    it('come back sealed, of their keystore, oldest first', async () => {
+    it('are returned sealed, of their keystore, oldest first', async () => {
       const keystore = { salt: hash(1), proof: hash(2) };
       expect(await store.wallets.keystore('cluster')).toBeNull();
       expect(await store.wallets.insertKeystore('cluster', keystore, nowMs)).toBe(true);
@@ -507,7 +507,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await elsewhere.wallets.list('simnet')).toEqual([]);
     });
 
-    it('belong to an account that there is, or to the operator', async () => {
+    it('belong to an existing account, or to the operator', async () => {
       await store.wallets.insertKeystore('cluster', { salt: hash(1), proof: hash(2) }, nowMs);
       await holder('holder');
       expect(await store.wallets.insert('cluster', { ...wallet('one'), accountId: 'holder' })).toBe(true);
@@ -535,8 +535,8 @@ describe.each(storeKinds)('the store in %s', (kind) => {
     });
   });
 
-  describe('what is agreed on', () => {
-    it('is what was told first', async () => {
+  describe('a value that processes agree on', () => {
+    it('is the first one that was proposed', async () => {
       expect(await store.checks.get('a')).toBeNull();
       expect(await store.checks.agree('a', hash(1))).toBe(true);
       expect(await elsewhere.checks.agree('a', hash(1))).toBe(true);
@@ -547,7 +547,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
   });
 
   describe('the switch that halts trading', () => {
-    it('stands where it was last turned to, whoever looks', async () => {
+    it('has the value that was last set, for every reader', async () => {
       expect(await store.halt.read()).toEqual({ halted: false, reason: null, changedAtMs: 0 });
       expect(await store.halt.set(true, 'a node lies', nowMs)).toBe(true);
       expect(await elsewhere.halt.set(true, 'again', nowMs + 1)).toBe(false);
@@ -558,14 +558,14 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.halt.read()).toEqual({ halted: false, reason: null, changedAtMs: nowMs + 2 });
     });
 
-    it('is not there by itself where somebody took it away', async () => {
+    it('does not return by itself if its row was removed', async () => {
       await (await place.database()).run('DELETE FROM trading_halt');
       await expect(store.halt.read()).rejects.toThrow(/lost/);
     });
   });
 
-  describe('how far audit logs had come', () => {
-    it('goes forward only', async () => {
+  describe('the recorded ends of audit logs', () => {
+    it('only move forward', async () => {
       const head = (lines: number) => ({ logId: 'one', lines, mac: hash(lines), notedAtMs: nowMs + lines, place: 'here' });
       expect(await store.auditHeads.all()).toEqual([]);
       await store.auditHeads.note(head(5));
@@ -580,13 +580,13 @@ describe.each(storeKinds)('the store in %s', (kind) => {
   });
 
   describe('the layout', () => {
-    it('is refused where a newer version has written it', async () => {
+    it('is refused if a newer version has written it', async () => {
       const db = await place.database();
       await db.run('INSERT INTO migrations (step, applied_at_ms) VALUES (?, ?)', 999, 0);
       await expect(place.open()).rejects.toThrow(new RegExp(`^${kind === 'SQLite' ? 'DATA_DIR' : 'DATABASE_URL'}: .*newer version`));
     });
 
-    it('grows from the first one, and keeps its keys', async () => {
+    it('is migrated from the first layout, and retains its keys', async () => {
       const old = await newPlace(kind, postgres);
       onTestFinished(() => old.end());
       const db = await old.database();
@@ -603,7 +603,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await grown.keys.revoke('old', nowMs)).toBe(true);
     });
 
-    it('undoes all of a transaction that fails', async () => {
+    it('undoes all of a failed transaction', async () => {
       const db = await place.database();
       const failing = db.transaction('accounts', async (sql) => {
         await sql.run("UPDATE versions SET value = 1000 WHERE name = 'api_keys'");

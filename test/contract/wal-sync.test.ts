@@ -6,7 +6,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-describe('what is committed', () => {
+describe('committed data', () => {
   let dir: string;
   let file: string;
   beforeEach(() => {
@@ -16,14 +16,14 @@ describe('what is committed', () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  /** A disk that is done with a turn when it is told to. */
+  /** A disk that finishes a turn when the test says so. */
   function slowDisk(): { readonly disk: WalSync; readonly turns: { done(): void; fail(): void }[] } {
     const turns: { done(): void; fail(): void }[] = [];
     const disk = createWalSync(file, () => new Promise((done, fail) => void turns.push({ done, fail: () => fail(new Error('broken')) })));
     return { disk, turns };
   }
 
-  /** Which of them are settled by now. */
+  /** Which of them have settled. */
   async function settled(...promises: readonly Promise<unknown>[]): Promise<readonly string[]> {
     const states = promises.map(() => 'open');
     for (const [i, promise] of promises.entries()) {
@@ -36,7 +36,7 @@ describe('what is committed', () => {
     return states;
   }
 
-  it('is durable when a turn of the disk that began after it is done, and shares it with others', async () => {
+  it('is durable when a turn of the disk that began after the commit is finished, and shares the turn with others', async () => {
     const { disk, turns } = slowDisk();
     const first = disk.wrote();
     const second = disk.wrote();
@@ -52,7 +52,7 @@ describe('what is committed', () => {
     await disk.close();
   });
 
-  it('is told to a reader when it is durable, and at once where it is', async () => {
+  it('is returned to a reader when it is durable, and at once if it already is', async () => {
     const { disk, turns } = slowDisk();
     expect(await settled(disk.seen())).toEqual(['durable']);
     const write = disk.wrote();
@@ -64,7 +64,7 @@ describe('what is committed', () => {
     await disk.close();
   });
 
-  it('is told by nobody any more once the disk has failed', async () => {
+  it('is never confirmed any more once the disk has failed', async () => {
     const { disk, turns } = slowDisk();
     const [first, second] = [disk.wrote(), disk.wrote()];
     const outcomes = settled(first, second);
@@ -76,7 +76,7 @@ describe('what is committed', () => {
     await disk.close();
   });
 
-  it('by somebody else is on the disk before it is told, whether he lives or was killed before it was', async () => {
+  it('of another process is on the disk before it is returned, whether that process lives or was killed before', async () => {
     rmSync(`${file}-wal`);
     let letGo = (): void => undefined;
     const stuck = new Promise<void>((done) => (letGo = done));
@@ -95,7 +95,7 @@ describe('what is committed', () => {
     await Promise.all([writer.close(), reader.close()]);
   });
 
-  it('is on the disk by the log that SQLite writes', async () => {
+  it('is on the disk according to the log that SQLite writes', async () => {
     rmSync(`${file}-wal`);
     const db = await openSqlite(file);
     await db.run('CREATE TABLE numbers (n INTEGER PRIMARY KEY) STRICT');

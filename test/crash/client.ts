@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Wish } from './wishes.ts';
 
 /**
- * What a client was told in the end: an order, or a refusal that no retry changes. `too_old`: nobody took his own transaction as long
- * as it could land.
+ * The last answer that a client received: an order, or a refusal that no retry changes. `too_old`: nobody accepted the caller's own
+ * transaction while it could land.
  */
-export type Told =
+export type FinalAnswer =
   | {
       readonly kind: 'order';
       readonly orderId: string;
@@ -18,7 +18,7 @@ export type Told =
 
 export interface ClientOptions {
   readonly apiKey: string;
-  /** Gateways in the order in which they are tried; asked anew before each attempt. */
+  /** Gateways in the order in which they are tried; requested again before each attempt. */
   readonly urls: () => readonly string[];
 }
 
@@ -45,7 +45,7 @@ function headersOf({ apiKey }: ClientOptions, { idempotencyKey }: Wish): Record<
   return { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
 }
 
-/** One request; null where no answer came. */
+/** One request; null if no answer came. */
 async function ask(url: string, wish: Wish, options: ClientOptions): Promise<Answered | null> {
   try {
     const response = await fetch(`${url}${wish.path}`, {
@@ -56,15 +56,15 @@ async function ask(url: string, wish: Wish, options: ClientOptions): Promise<Ans
     });
     return { status: response.status, body: (await response.json()) as Answered['body'] };
   } catch (error) {
-    // The gateway was killed, or is not there yet.
+    // The gateway was killed, or has not started yet.
     if (error instanceof TypeError || error instanceof SyntaxError || (error instanceof Error && error.name === 'TimeoutError'))
       return null;
     throw error;
   }
 }
 
-/** Asks for an order, with one and the same `Idempotency-Key`, until somebody answers for good: as clients should. */
-export async function order(wish: Wish, options: ClientOptions): Promise<Told> {
+/** Requests an order, always with the same `Idempotency-Key`, until the answer is final, as clients should do. */
+export async function order(wish: Wish, options: ClientOptions): Promise<FinalAnswer> {
   const endMs = performance.now() + giveUpMs;
   let last: Answered | null = null;
   for (let attempts = 1; performance.now() < endMs; attempts++) {
@@ -72,20 +72,20 @@ export async function order(wish: Wish, options: ClientOptions): Promise<Told> {
     const url = urls[(attempts - 1) % Math.max(1, urls.length)];
     const answered = url === undefined ? null : await ask(url, wish, options);
     last = answered ?? last;
-    const told = answered === null ? null : conclusion(wish, answered, attempts);
-    if (told !== null) return told;
+    const answer = answered === null ? null : conclusion(wish, answered, attempts);
+    if (answer !== null) return answer;
     await pause(retryMs);
   }
   throw new Error(`a client never got an answer: ${JSON.stringify({ wish, last })}`);
 }
 
-function conclusion({ signature }: Wish, { status, body }: Answered, attempts: number): Told | null {
+function conclusion({ signature }: Wish, { status, body }: Answered, attempts: number): FinalAnswer | null {
   if (status === 200 && body.orderId !== undefined) {
     return { kind: 'order', orderId: body.orderId, signature: body.signature ?? null, status: body.status ?? '', attempts };
   }
   const { code = '', details = {} } = body.error ?? {};
   if (signature !== null && details['programError'] === 'BlockhashNotFound') return { kind: 'too_old', attempts };
-  // A chain that jumps ahead, as no real one does, leaves a gateway for a second with a blockhash that is too old.
+  // This chain jumps ahead, as no real one does. A gateway then has a blockhash that is too old for a second.
   const again = status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RATE_LIMIT' || code === 'SIMULATION_FAILED';
   return again ? null : { kind: 'refused', status, code, message: body.error?.message ?? '', attempts };
 }

@@ -1,12 +1,15 @@
 import { tokensOf } from '../support/quoted-trades.ts';
-import { order, type Told } from './client.ts';
+import { order, type FinalAnswer } from './client.ts';
 import { laneCount, type CrashWorld } from './crash-world.ts';
 import type { GatewayProcess, Victim } from './gateway-process.ts';
 import { aloneSteps, custodialSteps, steps, type Brought, type Round, type StepName } from './steps.ts';
 import { judgeAll, settled, type Case, type Judgement } from './truth.ts';
 import { newWish, ways, type Way } from './wishes.ts';
 
-/** One kill: where orders are to stand, in the order in which they get there, who dies, and whether they are too old when a gateway comes back. */
+/**
+ * One kill: at which steps orders must be (in the order in which they get there), which process dies, and whether the orders have expired
+ * when a gateway starts again.
+ */
 export interface Kill {
   readonly steps: readonly StepName[];
   readonly victim: Victim;
@@ -14,7 +17,7 @@ export interface Kill {
 }
 
 export interface CrashReport extends Judgement {
-  /** Orders that stood at each step when a process was killed. */
+  /** How many orders were at each step when a process was killed. */
   readonly cutOff: Readonly<Partial<Record<StepName, number>>>;
   readonly killed: { readonly gateways: number; readonly signers: number };
   readonly startsMs: readonly number[];
@@ -23,7 +26,7 @@ export interface CrashReport extends Judgement {
 /** More blocks than a blockhash lives. */
 const lateBlocks = 200;
 
-/** Numbers that follow from a seed (mulberry32). */
+/** Random numbers that depend only on a seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -34,7 +37,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** Carries out the kills on all lanes at once, lets everything come to its end, and holds it against the chain. */
+/** Carries out the kills on all lanes at once, waits until every order has ended, and compares the result with the chain. */
 export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed: number): Promise<CrashReport> {
   const cases: Promise<Case>[] = [];
   const counts: Partial<Record<StepName, number>> = {};
@@ -44,7 +47,7 @@ export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed
   const lanes = Array.from({ length: laneCount }, async (_, lane) => {
     for (let kill = queue.shift(); kill !== undefined; kill = queue.shift()) {
       const one = kill;
-      // Its start takes long: not within a turn.
+      // Its start takes long, so it is not part of a turn.
       await (await world.gateway(lane)).signerReady();
       const carry = (): Promise<void> => carryOut(world, lane, one, random, cases);
       await (kill.steps.some((step) => aloneSteps.has(step)) ? inTurn(carry) : carry());
@@ -54,9 +57,9 @@ export async function runCrashes(world: CrashWorld, kills: readonly Kill[], seed
   });
   await Promise.all(lanes);
   for (let lane = 0; lane < laneCount; lane++) await world.gateway(lane);
-  const told = await Promise.all(cases);
+  const ended = await Promise.all(cases);
   await settled(world);
-  return { ...(await judgeAll(world, told)), cutOff: counts, killed: { ...world.killed }, startsMs: world.startsMs };
+  return { ...(await judgeAll(world, ended)), cutOff: counts, killed: { ...world.killed }, startsMs: world.startsMs };
 }
 
 async function newCase(
@@ -65,7 +68,7 @@ async function newCase(
   step: StepName,
   way: Way,
   random: () => number,
-): Promise<Omit<Case, 'told'>> {
+): Promise<Omit<Case, 'answer'>> {
   const [onCurve, inPool] = world.coins;
   if (onCurve === undefined || inPool === undefined) throw new Error('there are two coins');
   const isSell = step !== 'failing' && random() < 0.3;
@@ -74,8 +77,8 @@ async function newCase(
   const { publicKey } = wallet;
   const before = { lamports: world.chain.account(publicKey)?.lamports ?? 0n, tokens: tokensOf(world.chain, coin, publicKey) };
   const { mint } = coin;
-  const wanted = { side: isSell ? 'sell' : 'buy', wallet, mint, slippage: step === 'failing' ? 5 : 45 } as const;
-  return { wish: await newWish(way, wanted, { url: gateway.url, apiKey: world.apiKey }), wallet: publicKey, mint, before };
+  const options = { side: isSell ? 'sell' : 'buy', wallet, mint, slippage: step === 'failing' ? 5 : 45 } as const;
+  return { wish: await newWish(way, options, { url: gateway.url, apiKey: world.apiKey }), wallet: publicKey, mint, before };
 }
 
 /** Gives turns, one after the other. */
@@ -95,7 +98,7 @@ async function carryOut(world: CrashWorld, lane: number, kill: Kill, random: () 
     brought.push(await steps[step](round));
   }
   const gateway = brought.findLast((one) => one.gateway !== undefined)?.gateway ?? (await world.gateway(lane));
-  // Within SQLite a gateway goes on only by its own end.
+  // Within SQLite only its end stops a gateway.
   await end(world, gateway, kill.steps.includes('inserting') && kill.victim === 'signer' ? 'both' : kill.victim);
   if (kill.late) for (let block = 0; block < lateBlocks; block++) world.chain.advance();
   for (const one of brought) await one.release();
@@ -112,13 +115,13 @@ async function newRound(world: CrashWorld, lane: number, step: StepName, random:
   const turn = ways[cases.length % ways.length]!;
   const way = turn === 'sent' && custodialSteps.has(step) ? 'pumpportal' : turn;
   const one = await newCase(world, gateway, step, way, random);
-  let tell: (told: Promise<Told>) => void = () => undefined;
-  const told = new Promise<Told>((resolve) => (tell = resolve));
-  const ended = told.then((last) => ({ ...one, told: last }));
-  // Whoever waits for all of them hears of it, unless a kill went wrong before.
+  let resolveAnswer: (answer: Promise<FinalAnswer>) => void = () => undefined;
+  const answer = new Promise<FinalAnswer>((resolve) => (resolveAnswer = resolve));
+  const ended = answer.then((last) => ({ ...one, answer: last }));
+  // Reported to the caller that waits for all of them, unless a kill failed before.
   ended.catch(() => undefined);
   cases.push(ended);
-  // Its own gateway as long as that lives.
+  // Its own gateway while that runs.
   const urls = (): readonly string[] => (gateway.isAlive ? [gateway.url] : world.urls(lane));
   let begun = false;
   return {
@@ -128,10 +131,10 @@ async function newRound(world: CrashWorld, lane: number, step: StepName, random:
     mint: one.mint,
     wish: one.wish,
     begin: () => {
-      if (!begun) tell(order(one.wish, { apiKey: world.apiKey, urls }));
+      if (!begun) resolveAnswer(order(one.wish, { apiKey: world.apiKey, urls }));
       begun = true;
     },
-    told,
+    answer,
     random,
     restart: async () => {
       await end(world, gateway, 'gateway');

@@ -26,10 +26,10 @@ import { installStall } from './store-stall.ts';
 
 const passphrase = 'a passphrase of the crash test';
 const keystoreName = 'cluster';
-/** Faster than the network: an order is final after about five seconds, and too old after 23. */
+/** Faster than the network: an order is final after about five seconds, and expires after 23. */
 const slotMs = 150;
 const lamportsPerSol = 1_000_000_000n;
-/** What a wallet is given, lamports. */
+/** What a wallet gets, in lamports. */
 const grantLamports = 5n * lamportsPerSol;
 /** A million tokens. */
 const tokensToSell = 1_000_000_000_000n;
@@ -38,7 +38,7 @@ const anyPrice = 10n ** 14n;
 /** Gateways that trade on one store at a time. */
 export const laneCount = 2;
 
-/** RPC nodes, of which no gateway trusts one alone. */
+/** RPC nodes. No gateway trusts a single one. */
 const nodeCount = 2;
 
 /** One chain, one store, and gateways that are killed. */
@@ -50,19 +50,19 @@ export interface CrashWorld {
   readonly db: Database;
   readonly apiKey: string;
   readonly keyId: string;
-  /** One on its curve, one in its pool. */
+  /** One coin on its curve, one in its pool. */
   readonly coins: readonly QuotedCoin[];
   /** Startup times so far, milliseconds. */
   readonly startsMs: readonly number[];
   /** Processes of both kinds that were killed. */
   readonly killed: { gateways: number; signers: number };
-  /** A custodial wallet with some SOL, and where a coin is named with some of it. */
+  /** A custodial wallet with some SOL and, if a coin is named, some of that coin. */
   newWallet(tokensOf?: QuotedCoin): Promise<Keypair>;
-  /** The gateway of a lane; started where none runs. */
+  /** The gateway of a lane; it is started if none runs. */
   gateway(lane: number): Promise<GatewayProcess>;
-  /** Those that run, this lane's first. */
+  /** The running gateways, this lane's first. */
   urls(lane: number): readonly string[];
-  /** Rejects where an audit log does not verify. */
+  /** Rejects if an audit log does not verify. */
   checkAudit(): Promise<void>;
   /** Files of all audit logs. */
   auditFiles(): readonly string[];
@@ -78,7 +78,7 @@ function logsIn(folder: string): readonly string[] {
   return names.filter((name) => name.endsWith('.log')).map((name) => join(folder, name));
 }
 
-/** Data folders of the lanes: one for both over SQLite; as on several machines over PostgreSQL, with the same pepper. */
+/** Data folders of the lanes: one for both with SQLite; with PostgreSQL one each, as on several machines, with the same pepper. */
 interface Places {
   readonly dataDirs: readonly string[];
   readonly databaseUrl: string | null;
@@ -121,7 +121,7 @@ async function openKeys(store: Store): Promise<{ keystore: Keystore; keystoreKey
   return { keystore: outcome.keystore, keystoreKey };
 }
 
-/** What a sell can be made of: bought by the wallet itself, as long as nobody sells for it. */
+/** Tokens to sell: bought by the wallet itself as long as nobody else sells for it. */
 function buyTokens(chain: SimChain, coin: QuotedCoin, owner: Keypair): void {
   const { publicKey } = owner;
   const made = land(chain, [associatedTokenInstruction(publicKey, publicKey, coin.mint, coin.tokenProgram, true)], [owner]);
@@ -175,7 +175,7 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
   };
   const gateways: (Promise<GatewayProcess> | null)[] = dataDirs.map(() => null);
   const ready: (GatewayProcess | null)[] = dataDirs.map(() => null);
-  // One that did not start is no reason to leave the others.
+  // If one gateway did not start, the others are still closed.
   closers.push(() => Promise.allSettled(gateways.map(async (one) => (await one)?.kill('both'))));
   const startsMs: number[] = [];
   const start = async (lane: number): Promise<GatewayProcess> => {

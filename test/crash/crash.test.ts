@@ -5,31 +5,36 @@ import type { Victim } from './gateway-process.ts';
 import { steps, type StepName } from './steps.ts';
 import { ways } from './wishes.ts';
 
-/** Kills over both stores; `pnpm test:crash` asks for more of them. */
-const wanted = Number(process.env['CRASH_KILLS'] ?? 0);
+/** Kills with both stores; `pnpm test:crash` requests more of them. */
+const requestedKills = Number(process.env['CRASH_KILLS'] ?? 0);
 const seed = Number(process.env['CRASH_SEED'] ?? 1);
-const timeoutMs = 300_000 + wanted * 10_000;
+const timeoutMs = 300_000 + requestedKills * 10_000;
 
 const names = Object.keys(steps) as readonly StepName[];
 const victims: readonly Victim[] = ['gateway', 'both', 'signer'];
 
-/** Orders at many steps at once; what keeps a gateway from going on comes last. */
+/** Orders at many steps at once; the steps that stop a gateway come last. */
 const together: readonly (readonly StepName[])[] = [
   ['failing', 'confirmed', 'processed', 'answered', 'sent', 'sending', 'storing'],
   ['anywhere', 'quoting', 'arriving', 'simulating', 'simulated', 'signing'],
   ['recovering', 'anywhere', 'inserting'],
 ];
 
-/** Few starts of gateways, which cost the most: six die with several orders each, and eighteen signing processes with one each. */
+/**
+ * Starts of gateways cost the most, so there are few: six gateways die with several orders each, and eighteen signing processes with one
+ * each.
+ */
 function shortPlan(): readonly Kill[] {
   const ends = (['gateway', 'both'] as const).flatMap((victim) =>
-    together.map((standing): Kill => ({ steps: standing, victim, late: victim === 'both' && standing.includes('sending') })),
+    together.map((group): Kill => ({ steps: group, victim, late: victim === 'both' && group.includes('sending') })),
   );
   const alone: readonly StepName[] = [...names, 'quoting', 'signing', 'anywhere'];
   return [...ends, ...alone.map((step): Kill => ({ steps: [step], victim: 'signer', late: false }))];
 }
 
-/** Every step in turn, each time with another victim, and now and then so late that the message is too old; of moments at random, three orders. */
+/**
+ * Every step in turn, each time with another victim, and sometimes so late that the message has expired; for random moments, three orders.
+ */
 function longPlan(count: number, offset: number): readonly Kill[] {
   return Array.from({ length: count }, (_, at) => {
     const turn = Math.floor(at / names.length) + offset;
@@ -40,7 +45,7 @@ function longPlan(count: number, offset: number): readonly Kill[] {
   });
 }
 
-function tell(kind: StoreKind, kills: number, { cutOff, killed, orders, ways: byWay, startsMs }: CrashReport): void {
+function print(kind: StoreKind, kills: number, { cutOff, killed, orders, ways: byWay, startsMs }: CrashReport): void {
   const sorted = startsMs.toSorted((a, b) => a - b);
   const medianStartMs = Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0);
   process.stdout.write(
@@ -52,7 +57,7 @@ async function crash(kind: StoreKind, kills: readonly Kill[]): Promise<void> {
   const world = await openCrashWorld(kind);
   onTestFinished(() => world.close());
   const report = await runCrashes(world, kills, seed);
-  if (wanted > 0) tell(kind, kills.length, report);
+  if (requestedKills > 0) print(kind, kills.length, report);
   expect(report.faults).toEqual([]);
   for (const step of names) expect(report.cutOff[step], step).toBeGreaterThanOrEqual(2);
   for (const way of ways) expect(report.ways[way], way).toBeGreaterThanOrEqual(3);
@@ -61,10 +66,10 @@ async function crash(kind: StoreKind, kills: readonly Kill[]): Promise<void> {
 
 describe('gateways and signing processes that are killed', { timeout: timeoutMs }, () => {
   it('over SQLite, end every order correctly, with at most one message', async () => {
-    await crash('SQLite', wanted > 0 ? longPlan(Math.ceil((wanted * 3) / 4), 0) : shortPlan());
+    await crash('SQLite', requestedKills > 0 ? longPlan(Math.ceil((requestedKills * 3) / 4), 0) : shortPlan());
   });
 
-  it.runIf(wanted > 0)('over PostgreSQL, end every order truly, with one message at most', async () => {
-    await crash('PostgreSQL', longPlan(Math.ceil(wanted / 4), 1));
+  it.runIf(requestedKills > 0)('over PostgreSQL, end every order correctly, with at most one message', async () => {
+    await crash('PostgreSQL', longPlan(Math.ceil(requestedKills / 4), 1));
   });
 });

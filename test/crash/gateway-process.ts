@@ -4,7 +4,7 @@ import { until } from '../support/gateway.ts';
 
 export type Victim = 'gateway' | 'signer' | 'both';
 
-/** A gateway as a process of its own, with its signing process. */
+/** A gateway in its own process, with its signing process. */
 export interface GatewayProcess {
   readonly url: string;
   /** Startup, milliseconds. */
@@ -12,12 +12,12 @@ export interface GatewayProcess {
   readonly isAlive: boolean;
   /** Resolves when it has a signing process that is ready. */
   signerReady(): Promise<number>;
-  /** SIGSTOP to the signing process: it takes nothing and answers nothing, until it goes on or is killed. */
+  /** Sends SIGSTOP to the signing process: it accepts and answers nothing until it continues or is killed. */
   stopSigner(): Promise<void>;
   continueSigner(): void;
-  /** SIGKILL; resolves when they are gone. */
+  /** Sends SIGKILL; resolves when both are gone. */
   kill(victim: Victim): Promise<void>;
-  /** SIGTERM; the exit code. */
+  /** Sends SIGTERM; returns the exit code. */
   end(): Promise<number | null>;
   readonly log: RunningProgram['log'];
 }
@@ -49,7 +49,7 @@ export async function startGatewayProcess(folder: string, env: Readonly<Record<s
     continueSigner: () => void process.kill(newestSigner(), 'SIGCONT'),
     kill: async (victim) => {
       const signer = victim === 'gateway' ? newestSigner() : await signerReady();
-      // The gateway first: it must not start another signing process in between.
+      // The gateway first, so that it cannot start another signing process in between.
       if (victim !== 'signer') {
         child.kill('SIGKILL');
         await until('the gateway to be gone', () => !isAlive());

@@ -3,31 +3,31 @@ import { Agent, createServer, request as httpRequest, type IncomingMessage, type
 import type { AddressInfo } from 'node:net';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 
-/** A message that somebody handed to the node with `sendTransaction`. */
+/** A message that was sent to the node with `sendTransaction`. */
 export interface SentMessage {
   readonly signature: string;
-  /** Who pays its fee. */
+  /** The wallet that pays its fee. */
   readonly wallet: string;
-  /** Whether the node behind was given it. */
+  /** Whether it was forwarded to the node. */
   forwarded: boolean;
 }
 
-/** Calls about one wallet that are kept waiting, until `release`, or the caller is gone. */
+/** Calls about one wallet that are held until `release`, or until the caller is gone. */
 export interface Hold {
-  /** The first of them waits. */
+  /** Resolves when the first of them is held. */
   readonly reached: Promise<void>;
-  /** Those that wait go on, and none is held any more. */
+  /** Continues the held calls, and holds no more. */
   release(): void;
 }
 
-/** Nodes as gateways see them, each in front of a true one: everything goes through, but for what is held. */
+/** Nodes as gateways see them, each in front of a real one: every call is forwarded, except those that are held. */
 export interface NodeGate {
   readonly urls: readonly string[];
-  /** Every message that was handed over to any of them, in the order of its coming. */
+  /** Every message that any of them received, in the order of arrival. */
   readonly sent: readonly SentMessage[];
   /**
-   * Holds calls of `method` that name `wallet`, at all nodes. `request`: before the node hears of them; of a caller that is gone it never does. `answer`:
-   * the node has done what was asked, and its answer does not come.
+   * Holds calls of `method` that name `wallet`, at all nodes. `request`: before the node receives them; it never does if the caller is
+   * gone. `answer`: the node has executed the call, and its answer is held.
    */
   hold(method: string, wallet: string, at: 'request' | 'answer'): Hold;
   close(): Promise<void>;
@@ -54,11 +54,11 @@ async function bodyOf(stream: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Signature and payer of the transaction that a call hands over; null where it hands over none. */
+/** Signature and payer of the transaction that a call sends; null if it sends none. */
 function messageOf({ method, params }: Call): Omit<SentMessage, 'forwarded'> | null {
   if (!withTransaction.has(method)) return null;
   const decoded = decodeTransaction(Buffer.from(String(params[0]), 'base64'));
-  if (decoded.kind === 'malformed') throw new Error(`a gateway sent what is no transaction: ${decoded.reason}`);
+  if (decoded.kind === 'malformed') throw new Error(`a gateway sent something that is not a transaction: ${decoded.reason}`);
   return { signature: decoded.signatures[0] ?? '', wallet: decoded.accountKeys[0] ?? '' };
 }
 
@@ -76,7 +76,7 @@ export async function startNodeGate(rpcUrls: readonly string[]): Promise<NodeGat
     return await bodyOf(answer);
   }
 
-  /** False: the caller has gone while it waited. */
+  /** False: the caller went away while the call was held. */
   async function pass(at: Rule['at'], call: Call, wallet: string | null, response: ServerResponse): Promise<boolean> {
     const gone = new Promise<false>((resolve) => response.once('close', () => resolve(false)));
     for (const rule of rules) {
@@ -108,7 +108,7 @@ export async function startNodeGate(rpcUrls: readonly string[]): Promise<NodeGat
     return createServer((request, response) => {
       handle(request, response, target).catch((error: unknown) => {
         response.destroy();
-        // A caller that was killed in the middle of its request, or the end of it all.
+        // A caller that was killed during its request, or the end of the run.
         if (!closing.now && !request.destroyed) throw error;
       });
     });

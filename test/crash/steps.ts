@@ -4,45 +4,45 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { until } from '../support/gateway.ts';
 import { tokensOf, tradeOnChain } from '../support/quoted-trades.ts';
-import type { Told } from './client.ts';
+import type { FinalAnswer } from './client.ts';
 import type { CrashWorld } from './crash-world.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Hold } from './node-gate.ts';
 import { holdWrites, stallStoring } from './store-stall.ts';
 import type { Wish } from './wishes.ts';
 
-/** An order of one wallet on its way through a gateway that is about to be killed. */
+/** An order of one wallet on its way through a gateway that will be killed. */
 export interface Round {
   readonly world: CrashWorld;
   readonly gateway: GatewayProcess;
   readonly wallet: string;
   readonly mint: string;
   readonly wish: Wish;
-  /** The client begins to ask, if it has not yet, and goes on until it is answered. */
+  /** The client starts its request if it has not yet, and repeats it until it is answered. */
   begin(): void;
-  /** The client's last word. */
-  readonly told: Promise<Told>;
+  /** The client's last answer. */
+  readonly answer: Promise<FinalAnswer>;
   /** Kills the gateway, and starts another in its place. */
   restart(): Promise<GatewayProcess>;
-  /** 0 up to 1, another for each call; the same for the same seed. */
+  /** From 0 up to 1, another number for each call; the same for the same seed. */
   random(): number;
 }
 
-/** `release`: what was held up goes on; after the kill. */
+/** `release`: continues what was held; called after the kill. */
 export interface Brought {
   release(): Promise<void> | void;
-  /** Who is to be killed, where it is another by now. */
+  /** The process to kill, if it has changed by now. */
   readonly gateway?: GatewayProcess;
 }
 
 export type StepName = keyof typeof steps;
 
 const withinMs = 60_000;
-/** A gateway that does not answer for so long does nothing else either. */
+/** A gateway that does not answer for this long does nothing else either. */
 const stuckMs = 1_500;
 const signedWithinMs = 3_000;
 const maxAttempts = 5;
-/** What moves the price of the coin on its curve by a tenth and more. */
+/** Moves the price of the coin on its curve by a tenth or more. */
 const movingLamports = 3_000_000_000n;
 
 async function soon<T>(what: string, promise: Promise<T>): Promise<T> {
@@ -58,7 +58,7 @@ async function soon<T>(what: string, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** The gateway has done what it could without waiting for others: it has been through its event loop a few times. */
+/** Waits until the gateway has done what it can without waiting for others: some turns of its event loop. */
 async function atRest({ gateway }: Round): Promise<void> {
   for (let i = 0; i < 3; i++) await (await fetch(`${gateway.url}/livez`)).text();
 }
@@ -76,12 +76,12 @@ async function held(round: Round, method: string, at: 'request' | 'answer'): Pro
   return hold;
 }
 
-/** Half of the request has come. */
+/** Half of the request has arrived. */
 async function arriving(round: Round): Promise<Brought> {
   const { hostname, port } = new URL(round.gateway.url);
   const body = JSON.stringify(round.wish.body);
   const socket = connect(Number(port), hostname);
-  // It is cut by the kill.
+  // The kill cuts it.
   socket.on('error', () => undefined);
   const lines = [
     `POST ${round.wish.path} HTTP/1.1`,
@@ -101,22 +101,22 @@ async function arriving(round: Round): Promise<Brought> {
   };
 }
 
-/** It asks what the wallet has. */
+/** The gateway asks for the wallet's balance. */
 async function quoting(round: Round): Promise<Brought> {
   return await held(round, 'getMultipleAccounts', 'request');
 }
 
-/** The node has not heard of the simulation. */
+/** The node has not received the simulation. */
 async function simulating(round: Round): Promise<Brought> {
   return await held(round, 'simulateTransaction', 'request');
 }
 
-/** The node has simulated it, and the answer does not come. */
+/** The node has simulated it, and the answer is held. */
 async function simulated(round: Round): Promise<Brought> {
   return await held(round, 'simulateTransaction', 'answer');
 }
 
-/** The message is with the signing process, which stands still. */
+/** The message is with the signing process, which is stopped. */
 async function signing(round: Round): Promise<Brought> {
   const hold = await held(round, 'simulateTransaction', 'answer');
   await round.gateway.stopSigner();
@@ -125,13 +125,13 @@ async function signing(round: Round): Promise<Brought> {
   return { release: () => undefined };
 }
 
-/** Signed; the store does not take it yet. */
+/** Signed; the store does not accept it yet. */
 async function storing(round: Round): Promise<Brought> {
   const { db, kind } = round.world;
   for (let attempt = 1; ; attempt++) {
     await signing(round);
     const lines = auditLines(round);
-    // Not before the message is with the signing process: a gateway that cannot read the switch any more hands over none.
+    // Not before the message is with the signing process: a gateway that cannot read the kill switch any more sends it none.
     const writes = await holdWrites(db, kind, round.wallet);
     round.gateway.continueSigner();
     try {
@@ -140,13 +140,13 @@ async function storing(round: Round): Promise<Brought> {
       return writes;
     } catch (error) {
       await writes.release();
-      // A busy gateway may have handed over none all the same; its client asks again.
+      // A busy gateway may still have sent it none; its client asks again.
       if (attempt === maxAttempts) throw error;
     }
   }
 }
 
-/** In the midst of the transaction that stores it. */
+/** In the middle of the transaction that stores it. */
 async function inserting(round: Round): Promise<Brought> {
   const { world, wallet } = round;
   const stall = await stallStoring(world.db, world.kind, wallet);
@@ -155,7 +155,7 @@ async function inserting(round: Round): Promise<Brought> {
   return stall;
 }
 
-/** Whether the gateway is at something that it cannot be called away from. */
+/** Whether the gateway is in work that cannot be interrupted. */
 async function isStuck({ gateway }: Round): Promise<boolean> {
   return await fetch(`${gateway.url}/livez`, { signal: AbortSignal.timeout(stuckMs) }).then(
     () => false,
@@ -167,12 +167,12 @@ function auditLines({ world }: Round): number {
   return world.auditFiles().reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length, 0);
 }
 
-/** Stored as one that is being sent; no node has heard of it. */
+/** Stored as being sent; no node has received it. */
 async function sending(round: Round): Promise<Brought> {
   return await held(round, 'sendTransaction', 'request');
 }
 
-/** The node has it, and its answer never comes. */
+/** The node has it, and its answer never arrives. */
 async function sent(round: Round): Promise<Brought> {
   return await held(round, 'sendTransaction', 'answer');
 }
@@ -180,7 +180,7 @@ async function sent(round: Round): Promise<Brought> {
 /** The client has its answer. */
 async function answered(round: Round): Promise<Brought> {
   round.begin();
-  await soon('the answer', round.told);
+  await soon('the answer', round.answer);
   return { release: () => undefined };
 }
 
@@ -192,12 +192,12 @@ function followed(...states: readonly string[]) {
   };
 }
 
-/** Its message lands, and fails there: the price has moved while it was on its way. */
+/** Its message lands and fails, because the price moved while it was on its way. */
 async function failing(round: Round): Promise<Brought> {
   const { chain, coins } = round.world;
   const hold = await held(round, 'sendTransaction', 'request');
   const coin = coins.find(({ mint }) => mint === round.mint);
-  if (coin === undefined) throw new Error('no such coin');
+  if (coin === undefined) throw new Error('the coin does not exist');
   const before = tokensOf(chain, coin);
   const trade = (what: QuotedTrade): void => {
     const { err, logs } = tradeOnChain(chain, coin, 'pump', what, 1n);
@@ -206,11 +206,11 @@ async function failing(round: Round): Promise<Brought> {
   trade({ exact: 'quoteIn', amount: movingLamports });
   hold.release();
   await until('the order to be seen', async () => !['simulated', 'submitted'].includes((await stateOf(round)) ?? ''), withinMs);
-  // Back to where it was, or the curve would be complete some time.
+  // Moved back, otherwise the curve would complete at some time.
   return { release: () => trade({ exact: 'baseIn', amount: tokensOf(chain, coin) - before }) };
 }
 
-/** Its gateway was killed before, and the next one has just taken it up. */
+/** Its gateway was killed before, and the next one has just claimed the order. */
 async function recovering(round: Round): Promise<Brought> {
   const hold = await sent(round);
   const gateway = await round.restart();
@@ -225,13 +225,13 @@ async function anywhere(round: Round): Promise<Brought> {
   return { release: () => undefined };
 }
 
-/** One lane at a time: they stop the signing process or the store, or move the price. */
+/** One lane at a time: these steps stop the signing process or the store, or move the price. */
 export const aloneSteps: ReadonlySet<StepName> = new Set(['signing', 'storing', 'inserting', 'failing']);
 
-/** Steps that a transaction which its caller signed does not take, or not as one of a wallet that is known. */
+/** Steps that do not exist for a transaction that its caller signed, or not in the same way as for a custodial wallet. */
 export const custodialSteps: ReadonlySet<StepName> = new Set(['quoting', 'signing', 'storing', 'inserting']);
 
-/** Where an order stands when a process is killed, in the order of its life. */
+/** Where an order is when a process is killed, in the order of its life. */
 export const steps = {
   arriving,
   quoting,

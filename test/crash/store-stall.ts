@@ -1,14 +1,14 @@
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import type { StoreKind } from './crash-world.ts';
 
-/** Whose orders stand still in the midst of being stored. */
+/** Wallets whose orders stop in the middle of being stored. */
 const stalledWallets = 'CREATE TABLE crash_stall (wallet TEXT PRIMARY KEY)';
-/** Of PostgreSQL: an advisory lock that the test holds. */
+/** An advisory lock of PostgreSQL that the test holds. */
 const stallLock = 0x7363_7261;
 
 /**
- * Work without an end in sight, within SQLite and so within the gateway's own process, before the last row of an order's transaction:
- * only a kill ends it, and nothing of the transaction is left.
+ * Endless work within SQLite, and so within the gateway's own process, before the last row of an order's transaction. Only a kill ends it,
+ * and nothing of the transaction remains.
  */
 const onSqlite = [
   `CREATE VIEW crash_work AS
@@ -17,7 +17,7 @@ const onSqlite = [
      WHEN EXISTS (SELECT 1 FROM crash_stall JOIN orders ON spend_wallet = wallet WHERE orders.id = NEW.order_id)
      BEGIN SELECT n FROM crash_work; END`,
 ];
-/** Waits within COMMIT: it comes to its end although nobody is there any more who could hear of it. */
+/** Waits within COMMIT: it completes, although the process that could learn of it is gone. */
 const onPostgres = [
   `CREATE FUNCTION crash_stalls() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
@@ -28,19 +28,19 @@ const onPostgres = [
      FOR EACH ROW EXECUTE FUNCTION crash_stalls()`,
 ];
 
-/** A sum of 0 that others have to wait for. */
+/** An amount of 0 that makes others wait. */
 const countNothing = 'INSERT INTO order_spend (wallet, day, lamports) VALUES (?, ?, 0)';
 
 export async function installStall(db: Database, kind: StoreKind): Promise<void> {
   for (const statement of [stalledWallets, ...(kind === 'SQLite' ? onSqlite : onPostgres)]) await db.run(statement);
 }
 
-/** What was held goes on with `release`; resolves when it does. */
+/** `release` continues what was held, and resolves when that is done. */
 export interface HeldStore {
   release(): Promise<void>;
 }
 
-/** Runs `statement` in a transaction that stays open until it is released; what it locks stays locked. */
+/** Runs `statement` in a transaction that stays open until it is released, with its locks. */
 async function holdTransaction(db: Database, statement: string, ...values: readonly (string | number)[]): Promise<HeldStore> {
   let [open, release] = [(): void => undefined, (): void => undefined];
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -59,18 +59,18 @@ async function holdTransaction(db: Database, statement: string, ...values: reado
   };
 }
 
-/** Stores no order of this wallet until it is released; over SQLite, which has one lock for everything, nothing at all. */
+/** Stores no order of this wallet until it is released. SQLite has one lock for everything, so there it stores nothing at all. */
 export async function holdWrites(db: Database, kind: StoreKind, wallet: string): Promise<HeldStore> {
   const day = Math.floor(Date.now() / 86_400_000);
   return await holdTransaction(db, kind === 'SQLite' ? 'SELECT 1 AS one' : countNothing, ...(kind === 'SQLite' ? [] : [wallet, day]));
 }
 
 export interface Stall extends HeldStore {
-  /** Of PostgreSQL: whether an order of the wallet stands still now. Of SQLite nobody can see it from outside. */
+  /** With PostgreSQL: whether an order of the wallet is stopped now. With SQLite this cannot be seen from outside. */
   isReached(): Promise<boolean>;
 }
 
-/** An order of this wallet stands still while it is stored, until its gateway is killed. */
+/** An order of this wallet stops while it is stored, until its gateway is killed. */
 export async function stallStoring(db: Database, kind: StoreKind, wallet: string): Promise<Stall> {
   await db.run('INSERT INTO crash_stall (wallet) VALUES (?)', wallet);
   const held = kind === 'SQLite' ? null : await holdTransaction(db, `SELECT pg_advisory_xact_lock(${stallLock})`);

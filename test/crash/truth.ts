@@ -5,24 +5,24 @@ import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/or
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { tokensOf } from '../support/quoted-trades.ts';
 import { until } from '../support/gateway.ts';
-import type { Told } from './client.ts';
+import type { FinalAnswer } from './client.ts';
 import { laneCount, type CrashWorld } from './crash-world.ts';
 import type { Way, Wish } from './wishes.ts';
 
-/** One client's order: what it asked for and what it was told in the end. */
+/** One client's order: its request and its last answer. */
 export interface Case {
   readonly wish: Wish;
   readonly wallet: string;
   readonly mint: string;
   /** What the wallet had before. */
   readonly before: { readonly lamports: bigint; readonly tokens: bigint };
-  readonly told: Told;
+  readonly answer: FinalAnswer;
 }
 
 export interface Judgement {
   readonly faults: readonly string[];
   readonly orders: Readonly<Partial<Record<Outcome, number>>>;
-  /** Orders that their clients were told, by the way they came in. */
+  /** Orders that their clients received, by the way of the request. */
   readonly ways: Readonly<Partial<Record<Way, number>>>;
 }
 
@@ -50,13 +50,13 @@ export async function settled(world: CrashWorld): Promise<void> {
   );
 }
 
-/** Holds what is stored, what was sent and what the clients were told against the chain. Empty faults: all of it is true. */
+/** Compares what is stored, what was sent and what the clients received with the chain. No faults: all of it is true. */
 export async function judgeAll(world: CrashWorld, cases: readonly Case[]): Promise<Judgement> {
   const orders = await allOrders(world);
   const faults: string[] = [
     ...faultsOfMessages(world, orders),
     ...(await faultsOfAudit(world, orders)),
-    ...(await faultsOfTelling(world, orders, cases)),
+    ...(await faultsOfAnswers(world, orders, cases)),
   ];
   for (const order of orders) faults.push(...(await faultsOfOrder(world, order)));
   for (const one of cases) faults.push(...(await faultsOfWallet(world, one, orders)));
@@ -64,17 +64,17 @@ export async function judgeAll(world: CrashWorld, cases: readonly Case[]): Promi
   const count = (state: Outcome): void => void (counts[state] = (counts[state] ?? 0) + 1);
   const ways: Partial<Record<Way, number>> = {};
   for (const { state } of orders) count(state);
-  for (const { told, wish } of cases) {
-    if (told.kind === 'order') ways[wish.way] = (ways[wish.way] ?? 0) + 1;
-    else count(told.kind);
-    // Nothing that a client asks for here may be refused for good.
-    if (told.kind === 'refused') faults.push(`a client was refused: ${told.status} ${told.code} ${told.message}`);
-    if (told.kind === 'too_old') faults.push(...faultsOfTooOld(world, wish, orders));
+  for (const { answer, wish } of cases) {
+    if (answer.kind === 'order') ways[wish.way] = (ways[wish.way] ?? 0) + 1;
+    else count(answer.kind);
+    // No request here may be refused permanently.
+    if (answer.kind === 'refused') faults.push(`a client was refused: ${answer.status} ${answer.code} ${answer.message}`);
+    if (answer.kind === 'too_old') faults.push(...faultsOfTooOld(world, wish, orders));
   }
   return { faults, orders: counts, ways };
 }
 
-/** Whatever was handed to a node, and whatever landed, is the one message of an order. */
+/** Every message that a node received and every one that landed is the one message of an order. */
 function faultsOfMessages({ gate, chain }: CrashWorld, orders: readonly StoredOrder[]): string[] {
   const known = new Set(orders.map(({ signature }) => signature));
   const foreign = [...new Set(gate.sent.map(({ signature }) => signature))].filter((signature) => !known.has(signature));
@@ -85,18 +85,18 @@ function faultsOfMessages({ gate, chain }: CrashWorld, orders: readonly StoredOr
   return size === orders.length ? faults : [...faults, 'two orders have one message'];
 }
 
-/** A transaction that its caller was told is too old has become nothing. */
+/** A transaction that was reported as too old to its caller had no effect. */
 function faultsOfTooOld({ gate, chain }: CrashWorld, { signature }: Wish, orders: readonly StoredOrder[]): string[] {
   const faults: string[] = [];
   if (orders.some((order) => order.signature === signature))
-    faults.push(`${signature} is an order, and its client was told that it is too old`);
-  if (chain.transaction(signature ?? '') !== null) faults.push(`${signature} landed, and its client was told that it is too old`);
+    faults.push(`${signature} is an order, and its client was notified that it is too old`);
+  if (chain.transaction(signature ?? '') !== null) faults.push(`${signature} landed, and its client was notified that it is too old`);
   if (gate.sent.some((one) => one.signature === signature))
-    faults.push(`${signature} was sent, and its client was told that it is too old`);
+    faults.push(`${signature} was sent, and its client was notified that it is too old`);
   return faults;
 }
 
-/** Every message of a custodial order was signed once, with a line in an audit log; what its caller signed never. */
+/** Every message of a custodial order was signed once, with a line in an audit log. A message that its caller signed has no line. */
 async function faultsOfAudit(world: CrashWorld, orders: readonly StoredOrder[]): Promise<string[]> {
   await world.checkAudit();
   const signed = new Map<string, number>();
@@ -114,30 +114,30 @@ async function faultsOfAudit(world: CrashWorld, orders: readonly StoredOrder[]):
   });
 }
 
-/** One order for a key at most, the one that its client was told, also a day later. */
-async function faultsOfTelling(world: CrashWorld, orders: readonly StoredOrder[], cases: readonly Case[]): Promise<string[]> {
+/** A key has at most one order, the one that its client received, also a day later. */
+async function faultsOfAnswers(world: CrashWorld, orders: readonly StoredOrder[], cases: readonly Case[]): Promise<string[]> {
   const faults: string[] = [];
-  const told = new Set<string>();
-  for (const { wish, told: last } of cases) {
+  const returned = new Set<string>();
+  for (const { wish, answer: last } of cases) {
     if (last.kind !== 'order') continue;
-    if (told.has(last.orderId)) faults.push(`${last.orderId} was told for two keys`);
-    told.add(last.orderId);
+    if (returned.has(last.orderId)) faults.push(`${last.orderId} was returned for two keys`);
+    returned.add(last.orderId);
     const row = orders.find(({ id }) => id === last.orderId);
     if (row === undefined) {
-      faults.push(`${last.orderId} was told, and is not stored`);
+      faults.push(`${last.orderId} was returned, and is not stored`);
       continue;
     }
-    if (row.signature !== last.signature) faults.push(`${last.orderId} was told with another message`);
+    if (row.signature !== last.signature) faults.push(`${last.orderId} was returned with another message`);
     const later = await dayLater(wish, row.createdAtMs, world);
-    if (later !== last.orderId) faults.push(`the key of ${last.orderId} stands for ${later} a day later`);
+    if (later !== last.orderId) faults.push(`the key of ${last.orderId} belongs to ${later} a day later`);
   }
-  for (const { id } of orders) if (!told.has(id)) faults.push(`${id} is stored, and its client was never told`);
+  for (const { id } of orders) if (!returned.has(id)) faults.push(`${id} is stored, and its client was never notified`);
   return faults;
 }
 
 const almostADayMs = 24 * 3_600_000 - 1;
 
-/** The order that a wish's key stands for a day after; null where it stands for none. */
+/** The order of a wish's key a day later; null if it has none. */
 async function dayLater(
   { endpoint, body, idempotencyKey: key }: Wish,
   madeAtMs: number,
@@ -167,14 +167,14 @@ async function faultsOfOrder({ chain, gate, store }: CrashWorld, order: StoredOr
   return faults;
 }
 
-/** What the wallet has is what it had, and what its fills say; what counts of its day is what landed. */
+/** A wallet has what it had before plus its fills. Its spending of the day is what landed. */
 async function faultsOfWallet(world: CrashWorld, one: Case, orders: readonly StoredOrder[]): Promise<string[]> {
   const { chain, coins, db } = world;
   const { wallet, mint, before, wish } = one;
   const faults: string[] = [];
   const own = orders.filter(({ terms, signature }) => terms?.publicKey === wallet || (signature !== null && signature === wish.signature));
   if (own.length > 1) faults.push(`${wallet} has ${own.length} orders for one key`);
-  // Nobody told the decimals of its coin in time: it was followed without a fill.
+  // Nobody reported the decimals of its coin in time: it was followed without a fill.
   if (own.some(({ terms }) => terms === null)) return faults;
   let { lamports, tokens } = before;
   for (const { fill, terms, signature } of own) {
@@ -191,10 +191,10 @@ async function faultsOfWallet(world: CrashWorld, one: Case, orders: readonly Sto
   if (has.tokens !== tokens) faults.push(`${wallet} has ${has.tokens} tokens, by its orders ${tokens}`);
   const day = await db.get('SELECT coalesce(sum(lamports), 0) AS spent FROM order_spend WHERE wallet = ?', wallet);
   const reserved = await db.get(
-    `SELECT coalesce(sum(spend_lamports), 0) AS kept FROM orders WHERE spend_wallet = ? AND state = 'finalized'`,
+    `SELECT coalesce(sum(spend_lamports), 0) AS reserved FROM orders WHERE spend_wallet = ? AND state = 'finalized'`,
     wallet,
   );
-  if (Number(day?.['spent']) !== Number(reserved?.['kept']))
-    faults.push(`${wallet} counts ${String(day?.['spent'])} of its day, of ${String(reserved?.['kept'])}`);
+  if (Number(day?.['spent']) !== Number(reserved?.['reserved']))
+    faults.push(`${wallet} counts ${String(day?.['spent'])} of its day, of ${String(reserved?.['reserved'])}`);
   return faults;
 }

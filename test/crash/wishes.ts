@@ -6,22 +6,22 @@ import { tradeBuyEndpoint, tradeSellEndpoint, transactionSendEndpoint } from '@s
 import { signatureIn } from '../support/trading-world.ts';
 import { until } from '../support/gateway.ts';
 
-/** How an order comes in: `/trade/*`, PumpPortal's body, or a transaction that its caller signed. */
+/** The way of an order: `/trade/*`, PumpPortal's body, or a transaction that its caller signed. */
 export const ways = ['lightning', 'sent', 'pumpportal'] as const;
 export type Way = (typeof ways)[number];
 
 export interface Wish {
   readonly way: Way;
   readonly path: string;
-  /** The `id` of its endpoint, where its key counts. */
+  /** The `id` of the endpoint whose keys count. */
   readonly endpoint: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string;
-  /** Of the transaction that the caller signed; null where the server signs. */
+  /** The signature of the transaction that the caller signed; null if the server signs. */
   readonly signature: string | null;
 }
 
-export interface Wanted {
+export interface WishOptions {
   readonly side: 'buy' | 'sell';
   readonly wallet: Keypair;
   readonly mint: string;
@@ -32,8 +32,8 @@ const buySol = 0.05;
 const sellPart = '50%';
 const withinMs = 30_000;
 
-export async function newWish(way: Way, wanted: Wanted, at: { readonly url: string; readonly apiKey: string }): Promise<Wish> {
-  const { side, wallet, mint, slippage } = wanted;
+export async function newWish(way: Way, options: WishOptions, at: { readonly url: string; readonly apiKey: string }): Promise<Wish> {
+  const { side, wallet, mint, slippage } = options;
   const amount = side === 'buy' ? buySol : sellPart;
   const common = { publicKey: wallet.publicKey, mint, amount, slippage };
   const idempotencyKey = randomUUID();

@@ -57,7 +57,7 @@ describe('the keystore', () => {
     expect(await unlockKeystore('cluster', stored, 'a passphrase')).not.toBeNull();
   });
 
-  it('opens with no other cost, and with no salt that it did not make', async () => {
+  it('does not open at another cost, or with a salt that it did not create', async () => {
     await unlock();
     const { salt, proof } = (await store.wallets.keystore('cluster'))!;
     for (const cost of [0, 11, 13, 18, 255]) {
@@ -133,11 +133,11 @@ describe('a secret key as text', () => {
     ['no base58', '0OIl'],
     ['no array', '{"a":1}'],
     ['broken JSON', '[1,2'],
-    ['numbers that are no bytes', JSON.stringify(Array.from({ length: 64 }, () => 256))],
+    ['numbers that are not bytes', JSON.stringify(Array.from({ length: 64 }, () => 256))],
     ['too few bytes', JSON.stringify(Array.from(secretKey.slice(1)))],
     ['halves that do not belong together', JSON.stringify(Array.from(secretKey.toReversed()))],
     ['a book', 'a'.repeat(100_000)],
-  ])('is refused where it is %s, without repeating it', (_what, text) => {
+  ])('is refused if it is %s, without repeating it', (_what, text) => {
     const outcome = readSecretKey(text);
     expect(outcome.ok).toBe(false);
     if (!outcome.ok && text.length > 3) expect(outcome.reason).not.toContain(text.slice(0, 8));

@@ -29,7 +29,7 @@ const asyncApi = asyncApiDocument(options);
 const codes = Object.keys(errorTable);
 
 type Node = Record<string, unknown>;
-/** What a path of names leads to. */
+/** The value at a path of names. */
 const at = (document: unknown, ...names: (string | number)[]): unknown =>
   names.reduce<unknown>((node, name) => (node as Node | undefined)?.[name], document);
 
@@ -45,7 +45,7 @@ function target(document: unknown, reference: string): unknown {
   return at(document, ...names.map((name) => name.replaceAll('~1', '/')));
 }
 
-/** An endpoint of every kind: those of the product alone would leave parts of the generator unseen. */
+/** An endpoint of every kind: those of the product would leave parts of the generator untested. */
 const strange: readonly EndpointSpec[] = [
   defineEndpoint({
     id: 'old',
@@ -111,7 +111,7 @@ describe.each([
     for (const { code, status } of listed) expect(errorTable[code as keyof typeof errorTable].status).toBe(status);
   });
 
-  it('carries no secret', () => {
+  it('contains no secret', () => {
     const text = JSON.stringify(document);
     expect(text).not.toMatch(/sluice_[A-Za-z0-9]+_[A-Za-z0-9]/);
     expect(text).not.toMatch(/redis:\/\/|postgres:\/\/|\/(home|root|tmp)\//);
@@ -140,7 +140,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('gives every operation its parameters, its access, and all of its answers', () => {
+  it('lists every operation with its parameters, its access, and all of its answers', () => {
     for (const spec of [...endpoints, ...strange]) {
       const document = strange.includes(spec) ? openApiDocument(strange, options) : openApi;
       for (const path of endpointPaths(spec)) {
@@ -152,10 +152,10 @@ describe('the OpenAPI document', () => {
         expect(parameters.filter((one) => one.in === 'query').map(({ name }) => name)).toEqual(Object.keys(spec.query?.properties ?? {}));
         const inHeader = spec.idempotent === true ? ['Idempotency-Key'] : [];
         expect(parameters.filter((one) => one.in === 'header').map(({ name }) => name)).toEqual(inHeader);
-        const told = Object.values(operation['responses'] as Record<string, Node>).flatMap(
+        const listed = Object.values(operation['responses'] as Record<string, Node>).flatMap(
           (response) => (response['x-sluice-codes'] as string[]) ?? [],
         );
-        expect(told.toSorted()).toEqual([...endpointErrors(spec)].toSorted());
+        expect(listed.toSorted()).toEqual([...endpointErrors(spec)].toSorted());
         for (const [status, response] of Object.entries(operation['responses'] as Record<string, Node>)) {
           for (const code of (response['x-sluice-codes'] as (keyof typeof errorTable)[]) ?? [])
             expect(errorTable[code].status).toBe(Number(status));
@@ -232,11 +232,11 @@ describe('the OpenAPI document', () => {
       (schema) => exampleOf(schema as SchemaShape) as Node,
     );
     const { publicKey, mint, amount } = asked!;
-    for (const told of [answered, built, order])
-      expect(told).toMatchObject({ side: 'buy', publicKey, mint, quote: { inUiAmount: amount } });
+    for (const listed of [answered, built, order])
+      expect(listed).toMatchObject({ side: 'buy', publicKey, mint, quote: { inUiAmount: amount } });
     const { orderId, signature, lastValidBlockHeight, pool, poolAddress, quoteMint, quote } = answered!;
     const known = { orderId, signature, lastValidBlockHeight, publicKey, error: null };
-    for (const told of [answered, sent, order]) expect(told).toMatchObject(known);
+    for (const listed of [answered, sent, order]) expect(listed).toMatchObject(known);
     const { outAmount, feeTotal } = quote as { outAmount: string; feeTotal: string };
     const fill = { pool, baseAmount: outAmount, traderQuoteAmount: '100000000', venueFees: feeTotal };
     expect(order).toMatchObject({ status: 'confirmed', quote, poolAddress, quoteMint, fill });

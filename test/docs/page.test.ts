@@ -30,7 +30,7 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
     ['/api/openapi.json', 'application/json; charset=utf-8'],
     ['/api/asyncapi.json', 'application/json; charset=utf-8'],
     ['/docs', 'text/html; charset=utf-8'],
-  ])('%s is served to anybody, the same each time', async (path, type) => {
+  ])('%s is served without a key, and is the same each time', async (path, type) => {
     const answers = await Promise.all([get(path), get(path), get(path, { method: 'HEAD' })]);
     for (const answer of answers) {
       expect(answer.status).toBe(200);
@@ -76,11 +76,11 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
         },
         ...(body === undefined ? {} : { body }),
       });
-      const told = (await answer.text()).slice(0, 300);
-      expect([401, 403, 405, 413, 415, 429, 500], `${command}\n${told}`).not.toContain(answer.status);
-      // In these words only where there is no such path; an endpoint says what it has not.
-      expect(told, command).not.toContain(errorTable.NOT_FOUND.message);
-      expect(told, command).not.toContain('INVALID_REQUEST');
+      const answerText = (await answer.text()).slice(0, 300);
+      expect([401, 403, 405, 413, 415, 429, 500], `${command}\n${answerText}`).not.toContain(answer.status);
+      // This text appears only if there is no such path; an endpoint reports what it lacks.
+      expect(answerText, command).not.toContain(errorTable.NOT_FOUND.message);
+      expect(answerText, command).not.toContain('INVALID_REQUEST');
     }
   });
 });

@@ -30,7 +30,7 @@ let bus: Bus;
 let publisher: BusPublisher;
 let gateway: Gateway;
 let chromium: Chromium;
-/** What a page complained of: errors in its console (violations of its policy among them) and exceptions. */
+/** Complaints of a page: errors in its console (including violations of its policy) and exceptions. */
 let complaints: string[];
 
 beforeEach(async () => {
@@ -75,7 +75,7 @@ async function openSignedIn(wallet: Partial<FakeWallet> = {}): Promise<Page> {
   return page;
 }
 
-/** Reads the key that a dialog shows, closes it, and sees that the page forgets it. */
+/** Reads the key that a dialog shows, closes the dialog, and checks that the page no longer has the key. */
 async function takeKey(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog', { name: 'Your new key' });
   await dialog.waitFor();
@@ -83,10 +83,10 @@ async function takeKey(page: Page): Promise<string> {
   expect(key).toMatch(keyForm);
   await dialog.getByRole('button', { name: 'Done' }).click();
   await dialog.waitFor({ state: 'hidden' });
-  const kept = await page.evaluate<string>(
+  const stored = await page.evaluate<string>(
     'document.documentElement.outerHTML + [...document.querySelectorAll("input")].map(({ value }) => value).join()',
   );
-  expect(kept).not.toContain(key);
+  expect(stored).not.toContain(key);
   return key;
 }
 
@@ -111,7 +111,7 @@ async function statusOf(key: string): Promise<number> {
   return response.status;
 }
 
-/** A socket that stands on this key and gets events. */
+/** A socket that uses this key and receives events. */
 async function follow(key: string): Promise<StreamClient> {
   const client = new StreamClient(`ws://127.0.0.1:${gateway.port}/api/data`, { authorization: `Bearer ${key}` });
   await until('a socket', () => client.socket.readyState === client.socket.OPEN);
@@ -148,11 +148,11 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     const second = await rotateKey(page, 'an hour');
     expect([await statusOf(first), await statusOf(second)]).toEqual([200, 200]);
     expect(onFirst.closed).toBeNull();
-    await until('the state of both', async () => (await rows.textContent())?.includes('the old one until'));
+    await until('the state of both keys', async () => (await rows.textContent())?.includes('the old one until'));
 
     const onSecond = await follow(second);
     const third = await rotateKey(page, 'no time: it ends at once');
-    await until('the old sockets to close', () => onFirst.closed !== null && onSecond.closed !== null, 1_000);
+    await until('both old sockets to close', () => onFirst.closed !== null && onSecond.closed !== null, 1_000);
     expect([onFirst.closed?.code, onSecond.closed?.code]).toEqual([4501, 4501]);
     expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 401, 200]);
 
@@ -177,7 +177,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it.each(['signMessage', 'injected'] as const)('a wallet that cannot sign in by itself signs the message: %s', async (kind) => {
+  it.each(['signMessage', 'injected'] as const)('a wallet without its own sign-in signs the message: %s', async (kind) => {
     const keypair = generateKeypair();
     const page = await openSignedIn({ kind, keypair, name: '<b>Old</b> Wallet' });
     expect(await page.locator('#api-keys b').count()).toBe(0);
@@ -185,7 +185,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('the operator signs in by a link, once, and makes a key of any plan', async () => {
+  it('the operator signs in by a link, once, and creates a key of any plan', async () => {
     const link = `/#sign-in=${await linkToken(store, operatorAccountId)}`;
     const page = await openPage(link);
     await page.getByText('Signed in by the link').waitFor();
@@ -209,11 +209,11 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
 
     const again = await openPage(link);
     await again.getByText('The sign-in was refused.').waitFor();
-    // The browser itself writes a line for every answer that is no 2xx.
+    // The browser itself writes a line for every answer that is not 2xx.
     expect(complaints).toEqual([expect.stringContaining('401')]);
   });
 
-  it('a holder without a wallet signs in by a link, and is told by the account', async () => {
+  it('a holder without a wallet signs in by a link, and is identified by the account', async () => {
     await store.accounts.create({ id: 'walletless', wallet: null, plan: 'premium', createdAtMs: Date.now() });
     const page = await openPage(`/#sign-in=${await linkToken(store, 'walletless')}`);
     await page.getByText('Signed in by the link').waitFor();
@@ -221,7 +221,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('a fault is said in the dialog, which stays open', async () => {
+  it('a fault is shown in the dialog, which stays open', async () => {
     const page = await openSignedIn();
     await page.getByRole('button', { name: 'Generate New Key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Generate New Key' });
@@ -232,11 +232,11 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     expect(complaints).toEqual([expect.stringContaining('400')]);
   });
 
-  it('is used by keyboard alone', async () => {
+  it('can be used with the keyboard alone', async () => {
     const page = await openSignedIn();
     const generate = page.getByRole('button', { name: 'Generate New Key' });
     const focused = (): Promise<string> => page.evaluate<string>('document.activeElement.textContent');
-    await until('the focus on what comes next', async () => (await focused()) === 'Generate New Key');
+    await until('the focus to move on', async () => (await focused()) === 'Generate New Key');
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Generate New Key' });
     await dialog.waitFor();
@@ -248,7 +248,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
     await page.keyboard.press('Escape');
-    await until('the key in the list', async () => (await page.locator('#keys td.label').allTextContents()).join() === 'typed');
+    await until('the key to be in the list', async () => (await page.locator('#keys td.label').allTextContents()).join() === 'typed');
     expect(complaints).toEqual([]);
   });
 
@@ -270,11 +270,11 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     expect(complaints).toEqual([]);
   });
 
-  it('pages of other origins reach nothing, though the browser sends them our cookie', async () => {
+  it('pages of other origins have no access, although the browser sends them our cookie', async () => {
     const page = await openSignedIn();
     await generateKey(page, 'mine');
     const [{ id } = { id: '' }] = await store.keys.all();
-    // Another port of the same host is another origin, but the same site: SameSite alone does not keep it out.
+    // Another port of the same host is another origin, but the same site: SameSite alone does not exclude it.
     const evil = createServer((_request, response) =>
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>evil</title>'),
     );
@@ -307,7 +307,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
         },
         [gateway.url, id] as const,
       );
-      // An opaque answer is one that the page cannot read: what it did is seen in the store.
+      // A page cannot read an opaque answer. The store shows what the request did.
       expect(tried).toEqual(['opaque', 'refused', 'opaque', 'refused', 'opaque', 'refused', 'refused']);
       expect((await store.keys.all()).map((key) => key.id)).toEqual([id]);
       await page.reload();

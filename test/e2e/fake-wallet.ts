@@ -3,7 +3,7 @@ import type { BrowserContext } from 'playwright-core';
 
 export interface FakeWallet {
   readonly name: string;
-  /** What it can do: sign in by itself, only sign messages, or stand at `window.solana` as wallets before the standard did. */
+  /** What it can do: sign in by itself, only sign messages, or be at `window.solana`, like wallets before the standard. */
   readonly kind: 'signIn' | 'signMessage' | 'injected';
   readonly keypair: Keypair;
 }
@@ -17,14 +17,14 @@ interface Installed {
   readonly privateKey: readonly number[];
 }
 
-/** Puts a wallet into every page of the browser, as an extension does; it signs in the page, by WebCrypto. */
+/** Adds a wallet to every page of the browser, as an extension does. It signs in the page, with WebCrypto. */
 export async function installWallet(context: BrowserContext, { name, kind, keypair }: FakeWallet): Promise<void> {
   const privateKey = [...Buffer.from('302e020100300506032b657004220420', 'hex'), ...keypair.seed];
   const { publicKey: address, publicKeyBytes } = keypair;
   await context.addInitScript(inPage, { name, kind, address, publicKey: [...publicKeyBytes], privateKey });
 }
 
-/** Runs in the page: it may use nothing of this file. */
+/** Runs in the page, so it may use nothing else of this file. */
 function inPage({ name, kind, address, publicKey, privateKey }: Installed): void {
   type Fields = Readonly<Record<string, string | undefined>>;
   const labels = [

@@ -18,10 +18,10 @@ import { eventsOfEntry } from '../support/entry-events.ts';
 /** From SIGKILL of the leader to its successor. */
 const takeoverMs = 2_000;
 const pausedMs = 3_000;
-/** Trades that are waited for before and after each change. */
+/** The number of trades that the test waits for before and after each change. */
 const someTrades = 120;
 const waitMs = 30_000;
-/** For a process to begin or some trades to come, on a machine that does much else. */
+/** Time for a process to start or some trades to arrive, on a busy machine. */
 const startMs = 120_000;
 const topics = { trade: 'trades', newToken: 'newTokens', migration: 'migrations' } as const;
 
@@ -30,8 +30,8 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** Ids of the events of a kind up to a slot that were told and not taken back; what is told twice stands twice. */
-function standingIn(frames: readonly Message[], kind: string, upTo: number): string[] {
+/** Ids of the events of a kind up to a slot that were published and not retracted. An event that was published twice appears twice. */
+function validIn(frames: readonly Message[], kind: string, upTo: number): string[] {
   const ids: string[] = [];
   for (const { data } of frames) {
     if (data?.type === kind && Number(data['slot']) <= upTo) ids.push(data.id);
@@ -40,7 +40,7 @@ function standingIn(frames: readonly Message[], kind: string, upTo: number): str
   return ids;
 }
 
-/** Ids that are in one list more often than in the other. */
+/** Ids that one list has more often than the other. */
 function differences(one: readonly string[], other: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const id of one) counts.set(id, (counts.get(id) ?? 0) + 1);
@@ -48,7 +48,7 @@ function differences(one: readonly string[], other: readonly string[]): string[]
   return [...counts].flatMap(([id, count]) => (count === 0 ? [] : [id]));
 }
 
-const told = ({ log }: RunningProgram, name: string): number => log.filter(({ msg }) => msg === name).length;
+const logged = ({ log }: RunningProgram, name: string): number => log.filter(({ msg }) => msg === name).length;
 
 describe('two ingest processes on one Redis', () => {
   let simnet: Simnet;
@@ -84,7 +84,7 @@ describe('two ingest processes on one Redis', () => {
     return ingest;
   }
 
-  /** A leader and a process that stands by, at work. */
+  /** A leader and a standby process, both working. */
   async function startTwo(): Promise<readonly [RunningProgram, RunningProgram]> {
     const leader = startIngest();
     await leader.logged('ingest_leads', startMs);
@@ -100,16 +100,16 @@ describe('two ingest processes on one Redis', () => {
     return client.framesTo('trades', client.frames('trades').length + someTrades, startMs);
   }
 
-  /** Stops the chain; then the client must have every event that happened on it, once and without a gap. */
+  /** Stops the chain. Then the client must have every event that happened on it, once and without a gap. */
   async function expectWhole(): Promise<void> {
     simnet.chain.stop();
     const all = happened(simnet);
     expect(all.length).toBeGreaterThan(2 * someTrades);
     for (const kind of happenedKinds) {
-      const wanted = all.filter((event) => event.kind === kind).map(({ id }) => id);
+      const expected = all.filter((event) => event.kind === kind).map(({ id }) => id);
       const events = (): readonly string[] => client.frames(topics[kind]).flatMap(({ data }) => (data?.type === kind ? [data.id] : []));
-      await until(`all of ${kind}`, () => events().length >= wanted.length);
-      expect(events().toSorted()).toEqual(wanted.toSorted());
+      await until(`all of ${kind}`, () => events().length >= expected.length);
+      expect(events().toSorted()).toEqual(expected.toSorted());
       const frames = client.frames(topics[kind]);
       expect(seqs(frames)).toEqual(run(1, frames.length));
     }
@@ -118,10 +118,10 @@ describe('two ingest processes on one Redis', () => {
     expect([recorder.faults, recorder.lost]).toEqual([[], []]);
   }
 
-  it('publish each event once, one of them all', { timeout: 60_000 }, async () => {
+  it('publish each event once, by one of them', { timeout: 60_000 }, async () => {
     const [leader, standby] = await startTwo();
     await moreTrades();
-    expect([told(leader, 'ingest_leads'), told(standby, 'ingest_leads')]).toEqual([1, 0]);
+    expect([logged(leader, 'ingest_leads'), logged(standby, 'ingest_leads')]).toEqual([1, 0]);
     const bus = await createBus({ redisUrls: [redis.url], log: silentLog });
     cleanups.push(() => bus.close());
     await until('their statuses', async () => {
@@ -132,7 +132,7 @@ describe('two ingest processes on one Redis', () => {
     await expectWhole();
   });
 
-  it('lose and repeat nothing when the leader is killed, and go on within two seconds', { timeout: 60_000 }, async () => {
+  it('lose and repeat nothing when the leader is killed, and continue within two seconds', { timeout: 60_000 }, async () => {
     const [leader, standby] = await startTwo();
     const killedAtMs = performance.now();
     leader.child.kill('SIGKILL');
@@ -166,7 +166,7 @@ describe('two ingest processes on one Redis', () => {
     await until('the last fork is decided', () => simnet.chain.confirmedSlot > upTo, startMs);
     const bus = await createBus({ redisUrls: [redis.url], log: silentLog });
     cleanups.push(() => bus.close());
-    // Until then a dead trade may not be retracted yet, and a dropped one not filled in: on a busy machine that takes a while.
+    // Until then a dead trade may not be retracted yet, and a dropped one not filled. On a busy machine that takes a while.
     await until(
       'the log is complete up to there',
       async () => ((await readWatermark(bus, simnet.chain.genesisHash)) ?? 0) >= upTo,
@@ -175,19 +175,19 @@ describe('two ingest processes on one Redis', () => {
     const events = happened(simnet);
     expect(events.length).toBeGreaterThan(someTrades);
     for (const kind of happenedKinds) {
-      const wanted = events.filter((event) => event.kind === kind && event.slot <= upTo).map(({ id }) => id);
+      const expected = events.filter((event) => event.kind === kind && event.slot <= upTo).map(({ id }) => id);
       for (const [reader, of] of [
         [client, 'processed'],
         [sure, 'confirmed'],
       ] as const) {
-        const differing = (): string[] => differences(standingIn(reader.frames(topics[kind]), kind, upTo), wanted);
+        const differing = (): string[] => differences(validIn(reader.frames(topics[kind]), kind, upTo), expected);
         await until(`all of ${kind} at ${of}`, () => differing().length === 0, waitMs).catch(() => undefined);
         const gaps = reader.messages.filter(({ op }) => op === 'gap');
         expect({ kind, of, gaps, differing: differing() }).toEqual({ kind, of, gaps: [], differing: [] });
       }
       const frames = client.frames(topics[kind]);
       expect(seqs(frames)).toEqual(run(1, frames.length));
-      // Each frame names the one before it: nothing is missing between.
+      // Each frame names the previous one, so nothing is missing between them.
       const prevs = sure.frames(topics[kind]).map(({ prev }) => prev);
       expect(prevs.slice(1)).toEqual(seqs(sure.frames(topics[kind])).slice(0, -1));
     }
@@ -197,7 +197,7 @@ describe('two ingest processes on one Redis', () => {
     expect([recorder.faults, recorder.lost]).toEqual([[], []]);
   });
 
-  it('lose and repeat nothing when the leader ends, and go on at once', { timeout: 60_000 }, async () => {
+  it('lose and repeat nothing when the leader ends, and continue at once', { timeout: 60_000 }, async () => {
     const [leader, standby] = await startTwo();
     const ended = leader.stop();
     await standby.logged('ingest_leads');
@@ -206,7 +206,7 @@ describe('two ingest processes on one Redis', () => {
     await expectWhole();
   });
 
-  it('lose and repeat nothing when the leader stands still, comes back, and leads again', { timeout: 90_000 }, async () => {
+  it('lose and repeat nothing when the leader is suspended, resumes, and leads again', { timeout: 90_000 }, async () => {
     const [first, second] = await startTwo();
     const pausedAtMs = performance.now();
     first.child.kill('SIGSTOP');
@@ -217,11 +217,11 @@ describe('two ingest processes on one Redis', () => {
     await first.logged('ingest_lost_lead');
     await first.logged('ingest_standby');
     await moreTrades();
-    // Its connection may have been given up during the pause.
+    // Its connection may have been dropped during the pause.
     await until('both see the chain', () => simnet.subscriptions('logs') === 2 * venues.length, waitMs);
     await moreTrades();
     second.child.kill('SIGKILL');
-    await until('the first leads again', () => told(first, 'ingest_leads') === 2);
+    await until('the first leads again', () => logged(first, 'ingest_leads') === 2);
     await moreTrades();
     await expectWhole();
   });

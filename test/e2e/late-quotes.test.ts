@@ -6,7 +6,7 @@ import { startTestGateway, until, type TestGateway } from '../support/gateway.ts
 import { launchCoin, tradedChain } from '../support/quoted-trades.ts';
 import { cut, silent, startTamperedNode, type TamperedNode, type Tampering } from '../orders/send/tampered-node.ts';
 
-/** `POST /quote` of a gateway with two endpoints, of which one answers at once, and the other one late or never. */
+/** `POST /quote` of a gateway with two endpoints. One answers at once, the other one late or never. */
 const key = 'sluice_late_read';
 const { mint, chain } = ((): { mint: string; chain: ReturnType<typeof tradedChain> } => {
   const traded = tradedChain();
@@ -37,7 +37,7 @@ async function ask(): Promise<{ readonly status: number; readonly code: unknown;
   return { status: answer.status, code: error?.code, outAmount: quote?.outAmount };
 }
 
-/** What accounts are, changed or kept back; all else is the truth. */
+/** Accounts to be changed or withheld; all others are unchanged. */
 const about =
   (change: (answer: () => Promise<unknown>) => Promise<unknown>): Tampering =>
   ({ method }, answer) =>
@@ -51,15 +51,15 @@ const after = (ms: number): Tampering =>
 
 /** The curve with a tenth of its tokens. */
 const dear = about(async (answer) => {
-  const told = (await answer()) as { readonly value: readonly ({ owner: string; data: [string, string] } | null)[] };
-  for (const account of told.value) {
+  const answered = (await answer()) as { readonly value: readonly ({ owner: string; data: [string, string] } | null)[] };
+  for (const account of answered.value) {
     if (account?.owner !== pumpProgram) continue;
     const data = Buffer.from(account.data[0], 'base64');
     if (data.length < 81 || data.length > 256) continue;
     data.writeBigUInt64LE(data.readBigUInt64LE(8) / 10n, 8);
     account.data[0] = data.toString('base64');
   }
-  return { ...told };
+  return { ...answered };
 });
 
 async function quoted(what: string): Promise<unknown> {
@@ -70,11 +70,11 @@ async function quoted(what: string): Promise<unknown> {
   return outAmount;
 }
 
-it('repeats no lie of one while the other has not answered; a late answer that agrees counts', { timeout: 60_000 }, async () => {
+it('returns no lie of one endpoint while the other has not answered; a late answer that agrees counts', { timeout: 60_000 }, async () => {
   const outAmount = await quoted('a quote');
   for (const lateMs of [700, 2_000]) {
     [fast!.tampering, late!.tampering] = [dear, after(lateMs)];
-    // What was read before is good for a slot.
+    // What was read before is valid for one slot.
     await pause(1_000);
     for (let asked = 0; asked < 2; asked++) expect(await ask()).toEqual({ status: 503, code: 'UPSTREAM_UNAVAILABLE' });
   }
@@ -83,7 +83,7 @@ it('repeats no lie of one while the other has not answered; a late answer that a
   expect(await quoted('the late answer')).toBe(outAmount);
 });
 
-it('quotes by the word of one while the other cannot answer', { timeout: 60_000 }, async () => {
+it('quotes what one endpoint reports while the other cannot answer', { timeout: 60_000 }, async () => {
   [fast!.tampering, late!.tampering] = [null, null];
   const outAmount = await quoted('a quote');
   late!.tampering = about(async () => cut);
@@ -92,9 +92,9 @@ it('quotes by the word of one while the other cannot answer', { timeout: 60_000 
   late!.tampering = null;
   await pause(1_000);
   expect(await ask()).toMatchObject({ status: 200, outAmount });
-  // Nobody knows at first that it will not answer.
+  // At first it is not known that it will not answer.
   late!.tampering = about(async () => silent);
   await pause(1_000);
   expect(await ask()).toMatchObject({ status: 503 });
-  expect(await quoted('the other is given up')).toBe(outAmount);
+  expect(await quoted('the other one is dropped')).toBe(outAmount);
 });

@@ -56,14 +56,14 @@ describe('a gateway that is away while Redis loses the end of its log, which the
     await ended;
   }
 
-  /** By a publisher that knows nothing of what was before. */
+  /** By a publisher that knows nothing of the earlier entries. */
   async function publish(count: number): Promise<void> {
     const bus = await connectRedisBus([redis.url], silentLog);
     await (await bus.publisher()).publish(Array.from({ length: count }, () => entryOf(tradeEvent(addressOf(1)))));
     await bus.close();
   }
 
-  /** A client sees ten events, and its gateway ends. */
+  /** A client receives ten events, and its gateway ends. */
   async function seeTen(signal: NodeJS.Signals): Promise<{ readonly since: { epoch: string; seq: number }; readonly sizeAtFive: number }> {
     const { child, client } = await startGateway();
     const { positions } = await client.ask({ op: 'subscribe', channel: topic });
@@ -89,17 +89,17 @@ describe('a gateway that is away while Redis loses the end of its log, which the
     return client;
   }
 
-  it.each(['SIGTERM', 'SIGKILL'] as const)('tells its clients: after %s', { timeout: 60_000 }, async (signal) => {
+  it.each(['SIGTERM', 'SIGKILL'] as const)('reports the loss to its clients after %s', { timeout: 60_000 }, async (signal) => {
     const { since, sizeAtFive } = await seeTen(signal);
     await restartRedis(sizeAtFive);
     await publish(20);
     const client = await comeBack(since, false);
     expect(await client.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 11, to: null, reason: 'epoch' });
-    // Those before it had already.
+    // Earlier subscribers had them already.
     expect(seqs(await client.framesTo(topic, 20))).toEqual(run(6, 25));
   });
 
-  it('goes on where the log has all that it has shown', { timeout: 60_000 }, async () => {
+  it('continues if the log has everything that the gateway has sent', { timeout: 60_000 }, async () => {
     const { since } = await seeTen('SIGTERM');
     await restartRedis(null);
     await publish(3);
@@ -107,7 +107,7 @@ describe('a gateway that is away while Redis loses the end of its log, which the
     expect(seqs(await first.framesTo(topic, 3))).toEqual(run(11, 13));
   });
 
-  it('goes on after it was killed, where Redis lived', { timeout: 60_000 }, async () => {
+  it('continues after it was killed, if Redis was running', { timeout: 60_000 }, async () => {
     const { since } = await seeTen('SIGKILL');
     await publish(3);
     const client = await comeBack(since, true);

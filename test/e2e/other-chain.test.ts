@@ -9,10 +9,10 @@ import { newOrder } from '../support/orders.ts';
 import { launchCoin } from '../support/quoted-trades.ts';
 import { signatureIn, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
-/** A store that has orders of another chain than the one that the nodes are of. */
+/** A store with orders of another chain than that of the nodes. */
 const outsider = wallet('trading', 'self-custody');
 const elsewhere = genesisHashOf('another chain');
-/** So many blocks after its last one an order that nodes have nothing of is found to have expired. */
+/** An order that nodes do not know is found to have expired this many blocks after its last one. */
 const graceBlocks = 40;
 let world: TradingWorld;
 let mint: string;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-/** An open order of a gateway that is gone, whose message would land if anybody sent it. */
+/** An open order of a gateway that is gone, whose message would land if it were sent. */
 async function leftBehind(gateway: TradingGateway, genesisHash: string | null): Promise<StoredOrder> {
   const body = { publicKey: outsider.publicKey, mint, amount: genesisHash === null ? 0.01 : 0.02 };
   const { body: unsigned } = await gateway.ask('/transaction/buy', body);
@@ -46,7 +46,7 @@ async function leftBehind(gateway: TradingGateway, genesisHash: string | null): 
   return stored.order;
 }
 
-it('leaves them alone, tells them as they were, and trades on its own chain', async () => {
+it('does not change them, returns them as they were, and trades on its own chain', async () => {
   const first = await world.gateway();
   const publicKey = await world.wallet();
   await first.ready(publicKey, mint);
@@ -55,21 +55,21 @@ it('leaves them alone, tells them as they were, and trades on its own chain', as
   const second = await world.gateway();
   const bought = await second.ask('/trade/buy', { publicKey, mint, amount: 0.01 });
   expect(bought.status, JSON.stringify(bought.body)).toBe(200);
-  const told = async (id: unknown): Promise<Record<string, unknown>> => (await second.get(`/trade/orders/${String(id)}`)).body;
+  const readOrder = async (id: unknown): Promise<Record<string, unknown>> => (await second.get(`/trade/orders/${String(id)}`)).body;
   await until('the orders of the chain to end', async () => {
-    const statuses = [await told(own.id), await told(bought.body['orderId'])].map(({ status }) => status);
+    const statuses = [await readOrder(own.id), await readOrder(bought.body['orderId'])].map(({ status }) => status);
     return statuses.every((status) => status === 'finalized');
   });
-  expect(await told(bought.body['orderId'])).toMatchObject({ genesisHash: world.chain.genesisHash });
+  expect(await readOrder(bought.body['orderId'])).toMatchObject({ genesisHash: world.chain.genesisHash });
   const last = Math.max(...left.map(({ lastValidBlockHeight }) => lastValidBlockHeight!));
-  await until('them to be too old', () => world.chain.blockHeight > last + graceBlocks, 30_000);
+  await until('them to expire', () => world.chain.blockHeight > last + graceBlocks, 30_000);
   for (const { id, signature, genesisHash } of left) {
-    expect(await told(id)).toMatchObject({ status: 'submitted', version: 1, genesisHash });
+    expect(await readOrder(id)).toMatchObject({ status: 'submitted', version: 1, genesisHash });
     expect(world.sent()).not.toContain(signature);
   }
 }, 60_000);
 
-it('takes no order while no node tells its chain, or nodes are of two; builds and quotes all the same', async () => {
+it('accepts no order while no node reports its chain, or nodes report two; it still builds and quotes', async () => {
   const publicKey = await world.wallet();
   world.node.tampering = async ({ method }, answer) => (method === 'getGenesisHash' ? null : await answer());
   const gateway = await world.gateway();

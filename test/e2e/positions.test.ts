@@ -36,7 +36,7 @@ async function openRedis(): Promise<TestRedis> {
   return redis;
 }
 
-/** Trades, in calls of a thousand, by a publisher that is new each time. */
+/** Trades, in calls of a thousand, each by a new publisher. */
 async function publishTrades(redis: TestRedis, count: number, maxEntries?: number): Promise<void> {
   const bus = await openBus(redis, maxEntries);
   const publisher = await bus.publisher();
@@ -79,10 +79,10 @@ describe('positions', () => {
     }
   });
 
-  it('beyond what is kept are told of as such: not recovered, a gap, a snapshot, and the rest', async () => {
+  it('older than the history are reported as such: not recovered, a gap, a snapshot, and the rest', async () => {
     const redis = await openRedis();
-    const kept = 2_000;
-    await publishTrades(redis, 12_000, kept);
+    const retained = 2_000;
+    await publishTrades(redis, 12_000, retained);
     const gateway = await openGateway(redis);
     const client = await openClient(gateway);
     const { positions } = await client.ask({ op: 'subscribe', channel: topic });
@@ -98,11 +98,11 @@ describe('positions', () => {
     expect(gap).toMatchObject({ topic, from: 11, to: after.seq, reason: 'trimmed', epoch });
     await late.framesTo(topic, 12_000 - after.seq);
     expect(seqs(late.frames(topic))).toEqual(run(after.seq + 1, 12_000));
-    expect(late.frames(topic).length).toBeGreaterThanOrEqual(kept);
+    expect(late.frames(topic).length).toBeGreaterThanOrEqual(retained);
     await redis.command('FLUSHALL');
     await until('the new epoch', () => client.messages.some(({ op, reason }) => op === 'gap' && reason === 'epoch'));
-    const anew = await openClient(gateway);
-    const lost = await anew.ask({ op: 'subscribe', channel: topic, since: { epoch, seq: 12_000 } });
+    const again = await openClient(gateway);
+    const lost = await again.ask({ op: 'subscribe', channel: topic, since: { epoch, seq: 12_000 } });
     expect(lost.positions![topic]).toMatchObject({ seq: 0, recovered: false });
     expect(lost.positions![topic]!.epoch).not.toBe(epoch);
   });

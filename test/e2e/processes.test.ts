@@ -12,7 +12,7 @@ let folder: string;
 let redis: TestRedis;
 const children: ChildProcess[] = [];
 const sockets: WebSocket[] = [];
-/** What the processes of a test wrote where logs go. */
+/** What the processes of a test wrote to their logs. */
 let logged = '';
 
 beforeEach(async () => {
@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a process and resolves with the first match in what it prints. */
+/** Starts a process and resolves with the first match in its output. */
 function startUntil(program: string, args: readonly string[], env: Readonly<Record<string, string>>, pattern: RegExp): Promise<string> {
   const child = startProgram(program, args, { folder, env });
   children.push(child);
@@ -64,7 +64,7 @@ function trades(messages: readonly Message[]): readonly { readonly seq: number; 
     .map((message) => ({ seq: Number(message['seq']), id: (message['data'] as { readonly id: string }).id }));
 }
 
-describe('ingest and gateway as processes of their own', () => {
+describe('ingest and gateway as separate processes', () => {
   it('give the same stream on two gateways, from any node that speaks JSON-RPC and PubSub', { timeout: 120_000 }, async () => {
     const rpcUrl = await startUntil('cli/sluice.ts', ['simnet', '--port', '0', '--trades-per-second', '30'], {}, /SOLANA_RPC_URL=(\S+)/);
     const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: rpcUrl, PORT: '0' };
@@ -87,7 +87,7 @@ describe('ingest and gateway as processes of their own', () => {
     for (const { seq, id: eventId } of shared) expect(idsOnSecond.get(seq)).toBe(eventId);
     expect(new Set(trades(one).map((trade) => trade.id)).size).toBe(trades(one).length);
 
-    // The native server writes there by itself what it takes for a fault.
+    // The native server itself writes what it takes for a fault there.
     expect(logged).not.toContain('uWS');
 
     const doctor = await sluice(['doctor', '--json'], { folder, env: { ...env, PORT: new URL(first).port } });
@@ -95,7 +95,7 @@ describe('ingest and gateway as processes of their own', () => {
       readonly ok: boolean;
       readonly checks: readonly { readonly name: string; readonly state: string }[];
     };
-    // `warn` is for what is slow, as a busy machine is.
+    // `warn` is for slow operations, as on a busy machine.
     expect(report.checks.filter(({ state }) => state === 'fail')).toEqual([]);
     for (const name of ['rpc', 'pubsub', 'ingest', 'gateway'])
       expect(report.checks).toContainEqual(expect.objectContaining({ name, state: 'ok' }));

@@ -12,7 +12,7 @@ import { makeKey } from '../support/keys.ts';
 import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
 import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
-/** PumpPortal's clients as its documentation has them, with another host, against a chain that runs. */
+/** PumpPortal's clients as in its documentation, with another host, against a running chain. */
 const signer = wallet('pumpportal', 'self-custody');
 const keypair = Keypair.fromSeed(signer.seed);
 const lamports = 10n ** 9n;
@@ -44,12 +44,12 @@ interface Data {
   readonly status?: string;
 }
 
-/** As `fetch` is used in JavaScript. */
+/** With `fetch`, as in JavaScript. */
 function postJson(path: string, body: unknown, headers: Record<string, string> = {}, key?: string): Promise<Response> {
   return fetch(url(path, key), { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) });
 }
 
-/** As `requests.post(url, data={…})` in Python writes it: floats by `str`, which has `5e-05`. */
+/** With `requests.post(url, data={…})`, as in Python: floats by `str`, which gives `5e-05`. */
 function postForm(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(url(path), { method: 'POST', headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers }, body });
 }
@@ -80,7 +80,7 @@ async function traded(response: Response): Promise<Record<string, unknown>> {
   return order;
 }
 
-/** Deserialized, signed and sent as the documentation does it; resolves when the chain has confirmed it. */
+/** Deserialized, signed and sent as in the documentation; resolves when the chain has confirmed it. */
 async function signedAndSent(data: ArrayBuffer): Promise<string> {
   const tx = VersionedTransaction.deserialize(new Uint8Array(data));
   tx.sign([keypair]);
@@ -97,7 +97,7 @@ function confirmed(signature: string): Promise<string> {
 
 async function refusal(response: Response): Promise<{ status: number; code?: string; details?: unknown }> {
   const data = await dataOf(response);
-  // Clients read the texts; ours read the code.
+  // Clients read the texts; the test reads the code.
   expect(data.errors?.[0], JSON.stringify(data)).toMatch(new RegExp(`^${data.error?.code}: .`));
   expect(data.signature).toBeUndefined();
   return { status: response.status, ...(data.error === undefined ? {} : { code: data.error.code, details: data.error.details }) };
@@ -139,11 +139,11 @@ describe('Lightning', { timeout: timeoutMs }, () => {
     );
     expect(sold).toMatchObject({ side: 'sell', pool: 'pump' });
     expect(heldBy(custodial, coin)).toBe(0n);
-    // Nobody asked for it to be closed.
+    // No request asked to close it.
     expect(world.chain.account(deriveTokenAccount(custodial, coin.mint, coin.tokenProgram).address)).not.toBeNull();
   });
 
-  it('buys exactly so many tokens, and sells for so much SOL, as in Python', async () => {
+  it('buys an exact number of tokens, and sells for an exact amount of SOL, as in Python', async () => {
     const head = `mint=${coin.mint}&slippage=15&priorityFee=5e-05&pool=pump`;
     const before = heldBy(custodial, coin);
     await traded(await postForm('/api/trade', `action=buy&amount=1234567.891&denominatedInSol=false&${head}`));
@@ -155,17 +155,17 @@ describe('Lightning', { timeout: timeoutMs }, () => {
     expect(sold['fill']).toMatchObject({ traderQuoteAmount: outAmount });
   });
 
-  it('takes amounts, slippage and fees that are wider than those of its own bodies', async () => {
+  it('accepts larger amounts, slippage and fees than its own bodies do', async () => {
     const body = { action: 'buy', mint: coin.mint, amount: 0.0003, denominatedInSol: true, slippage: 99, priorityFee: 0 };
     const order = await traded(await postJson('/api/trade', body));
     expect(order).toMatchObject({ pool: 'pump', quote: { inAmount: '300000' } });
     expect(order['fill']).toMatchObject({ networkFee: '5000' });
-    // A float as a program reckons it: what is beyond the lamport is cut off.
+    // A float as programs compute it: digits beyond the lamport are cut off.
     const float = await traded(await postJson('/api/trade', { ...body, amount: 0.1 + 0.2, slippage: '0.5', priorityFee: '0.02' }));
     expect(float).toMatchObject({ quote: { inAmount: '300000000' } });
   });
 
-  it('follows a coin to its pool, and stays on the curve where that is asked for', async () => {
+  it('follows a coin to its pool, and stays on the curve on request', async () => {
     const moved = launchCoin(world.chain);
     tradeOnChain(world.chain, moved, 'pump', { exact: 'baseOut', amount: 793_100_000_000_000n }, 10n ** 14n);
     moveToPool(world.chain, moved, true);
@@ -184,7 +184,7 @@ describe('Lightning', { timeout: timeoutMs }, () => {
     expect(sold['fill']).toMatchObject({ traderQuoteAmount: (sold['quote'] as { outAmount: string }).outAmount });
   });
 
-  it('makes one order of an Idempotency-Key, and tells of a body that is another', async () => {
+  it('places one order for an Idempotency-Key, and reports another body', async () => {
     const headers = { 'Idempotency-Key': 'pumpportal-1' };
     const body = { action: 'buy', mint: coin.mint, amount: 0.01, denominatedInSol: 'true', slippage: 10 };
     const all = await Promise.all(Array.from({ length: 8 }, () => postJson('/api/trade', body, headers)));
@@ -205,7 +205,7 @@ describe('Lightning', { timeout: timeoutMs }, () => {
 describe('which wallet trades', { timeout: timeoutMs }, () => {
   const body = (): Record<string, unknown> => ({ action: 'buy', mint: coin.mint, amount: 0.01, denominatedInSol: 'true', slippage: 10 });
 
-  it('is the only one of the account, and has to be named among several', async () => {
+  it('is the only one of the account, and must be named if there are several', async () => {
     const account = await world.account('pumpportal-client');
     const key = await world.key(['trade'], account);
     expect(await refusal(await postJson('/api/trade', body(), {}, key))).toMatchObject(wrong('publicKey') as object);
@@ -215,7 +215,7 @@ describe('which wallet trades', { timeout: timeoutMs }, () => {
     expect(made).toMatchObject({ errors: [], orderId: expect.any(String) });
     const second = await world.wallet({ accountId: account });
     expect(await refusal(await postJson('/api/trade', body(), {}, key))).toMatchObject(wrong('publicKey') as object);
-    // What was made before is told again all the same.
+    // An earlier order is still returned.
     expect(await dataOf(await postJson('/api/trade', body(), headers, key))).toMatchObject({ signature: made.signature });
     for (const publicKey of [first, second]) {
       expect((await postJson('/api/trade', { ...body(), publicKey }, {}, key)).status).toBe(200);
@@ -230,7 +230,7 @@ describe('which wallet trades', { timeout: timeoutMs }, () => {
 });
 
 describe('self-custody', { timeout: timeoutMs }, () => {
-  it('hands out bytes that an ordinary wallet signs: JSON', async () => {
+  it('returns bytes that an ordinary wallet signs: JSON', async () => {
     const response = await postJson('/api/trade-local', {
       publicKey: signer.publicKey,
       action: 'buy',
@@ -247,7 +247,7 @@ describe('self-custody', { timeout: timeoutMs }, () => {
     expect(heldBy(signer.publicKey, coin)).toBe(1_000_000_000n);
   });
 
-  it('hands out bytes that an ordinary wallet signs: a form', async () => {
+  it('returns bytes that an ordinary wallet signs: a form', async () => {
     const before = heldBy(signer.publicKey, coin);
     const form = new URLSearchParams({
       publicKey: signer.publicKey,
@@ -272,10 +272,10 @@ describe('self-custody', { timeout: timeoutMs }, () => {
     expect(heldBy(signer.publicKey, coin)).toBe(0n);
   });
 
-  it('hands out a bundle, whose tip is the first fee', async () => {
+  it('returns a bundle, whose tip is the first fee', async () => {
     const before = heldBy(signer.publicKey, coin);
     const common = { publicKey: signer.publicKey, mint: coin.mint, denominatedInSol: 'false', slippage: 10, pool: 'pump' };
-    // The second sells what the first has bought.
+    // The second order sells what the first has bought.
     const response = await postJson('/api/trade-local', [
       { ...common, action: 'buy', amount: 2000, priorityFee: 0.0005 },
       { ...common, action: 'sell', amount: 2000, priorityFee: 0.1 },
@@ -317,36 +317,36 @@ describe('refusals', { timeout: timeoutMs }, () => {
   it.each<[string, Record<string, unknown>, readonly string[]]>([
     ['another action', create, ['action']],
     ['fees of creators', { action: 'collectCreatorFee' }, ['action']],
-    ['a pool of theirs', { pool: 'raydium' }, ['pool']],
-    ['a pool of both', { pool: 'launchlab' }, ['pool']],
+    ['a pool that only PumpPortal has', { pool: 'raydium' }, ['pool']],
+    ['a pool that both know', { pool: 'launchlab' }, ['pool']],
     ['no amount', { amount: undefined }, ['amount']],
     ['nothing', { amount: 0 }, ['amount']],
-    ['less than nothing', { amount: -1 }, ['amount']],
-    ['a part to buy', { amount: '50%' }, ['amount']],
+    ['a negative amount', { amount: -1 }, ['amount']],
+    ['a percentage to buy', { amount: '50%' }, ['amount']],
     ['more than all', { action: 'sell', amount: '101%' }, ['amount']],
     ['too much', { amount: 100.1 }, ['amount']],
-    ['no coin of the amount', { denominatedInSol: undefined }, ['denominatedInSol']],
+    ['no coin for the amount', { denominatedInSol: undefined }, ['denominatedInSol']],
     ['no flag', { denominatedInSol: 'yes' }, ['denominatedInSol']],
     ['too much slippage', { slippage: 100.5 }, ['slippage']],
     ['too much of a fee', { priorityFee: 0.11 }, ['priorityFee']],
     ['no address', { publicKey: 'me' }, ['publicKey']],
     ['no mint', { mint: undefined }, ['mint']],
     ['several at once', { mint: undefined, amount: 'x', pool: 'bonk' }, ['amount', 'mint', 'pool']],
-    ['a field that nobody knows', { slipage: 1 }, ['slipage']],
+    ['an unknown field', { slipage: 1 }, ['slipage']],
   ])('%s', async (_, more, fields) => {
     for (const path of ['/api/trade', '/api/trade-local']) {
       expect(await refusal(await postJson(path, body(more)))).toEqual(wrong(...fields));
     }
   });
 
-  it('what only one of the two does', async () => {
+  it('features that only one of the two has', async () => {
     expect(await refusal(await postJson('/api/trade', body({ jitoOnly: 'true', publicKey: custodial })))).toEqual(wrong('jitoOnly'));
     expect(await refusal(await postJson('/api/trade-local', body({ publicKey: undefined })))).toEqual(wrong('publicKey'));
     expect(await refusal(await postJson('/api/trade', [body()]))).toEqual(wrong('(body)'));
     expect((await postJson('/api/trade-local', body({ jitoOnly: 'true' }))).status).toBe(200);
   });
 
-  it('what the chain does not give', async () => {
+  it('requests that the chain cannot fulfil', async () => {
     const usdcCoin = launchCoin(world.chain, { quoteMint: usdcMint });
     const inSol = await until('the coin', async () => {
       const response = await postJson('/api/trade-local', body({ mint: usdcCoin.mint }));
@@ -367,7 +367,7 @@ describe('refusals', { timeout: timeoutMs }, () => {
     expect(much).toEqual(wrong('amount'));
   });
 
-  it('of a list, names the order that is wrong', async () => {
+  it('of a list, with the wrong order named', async () => {
     const six = Array.from({ length: 6 }, () => body());
     expect(await refusal(await postJson('/api/trade-local', six))).toEqual(wrong('(body)'));
     expect(await refusal(await postJson('/api/trade-local', []))).toEqual(wrong('(body)'));
@@ -377,14 +377,14 @@ describe('refusals', { timeout: timeoutMs }, () => {
     expect(unknown).toMatchObject({ code: 'INVALID_MINT', details: { order: 1 } });
   });
 
-  it('of forms that say two things', async () => {
+  it('of forms that contradict themselves', async () => {
     expect(await refusal(await postForm('/api/trade', 'action=buy&action=sell'))).toEqual(wrong('action'));
     expect(await refusal(await postForm('/api/trade', 'action=%ff'))).toEqual(wrong('action'));
     expect(await refusal(await postForm('/api/trade', ''))).toEqual(wrong('(body)'));
     expect((await fetch(url('/trade/buy'), { method: 'POST', body: new URLSearchParams({ mint: 'x' }) })).status).toBe(415);
   });
 
-  it('of keys that may not', async () => {
+  it('of keys without the right', async () => {
     const reader = await world.key(['read']);
     expect(await refusal(await postJson('/api/trade', body(), {}, reader))).toMatchObject({ status: 403, details: { scope: 'trade' } });
     expect((await postJson('/api/trade-local', body(), {}, reader)).status).toBe(200);

@@ -31,7 +31,7 @@ class Bot {
     });
   }
 
-  /** What the bots do: subscribe in the open handler, several frames in a burst. */
+  /** As bots do: subscribes in the open handler, several frames in a burst. */
   onOpen(...payloads: unknown[]): this {
     this.socket.on('open', () => this.send(...payloads));
     return this;

@@ -23,7 +23,7 @@ import {
   type QuotedCoin,
 } from '../support/quoted-trades.ts';
 
-/** `POST /quote` through a real gateway and a simulated node; then the trade, which does what was said. */
+/** `POST /quote` through a real gateway and a simulated node; then the trade, which does exactly what was quoted. */
 const timeoutMs = 60_000;
 const key = 'sluice_quotes_read';
 
@@ -54,7 +54,7 @@ async function ask(body: unknown, path = '/quote', authorization = `Bearer ${key
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
 }
 
-/** An answer of what the chain is now, not of a moment ago. */
+/** An answer about the current chain, not about an earlier moment. */
 async function fresh(body: Record<string, unknown>): Promise<QuoteAnswer> {
   return until('a quote of the newest slot', async () => {
     const { status, body: quoted } = await ask(body);
@@ -97,8 +97,8 @@ const kinds: readonly (readonly [string, Partial<NewCoin>])[] = [
   ['a coin against USDC', { quoteMint: usdcMint }],
 ];
 
-describe('a quote is what the trade then does', { timeout: timeoutMs }, () => {
-  it.each(kinds)('%s: on its curve, and by itself on the pool that it moved to', async (_, parts) => {
+describe('a trade does exactly what was quoted', { timeout: timeoutMs }, () => {
+  it.each(kinds)('%s: on its curve, and automatically on the pool that it migrated to', async (_, parts) => {
     const coin = launchCoin(chain, parts);
     const { mint, quoteMint } = coin;
     const unit = quoteMint === usdcMint ? 10n ** 6n : 10n ** 9n;
@@ -142,7 +142,7 @@ describe('a quote is what the trade then does', { timeout: timeoutMs }, () => {
     );
   });
 
-  it('the buy that completes a curve is cut to what is left, and says so', async () => {
+  it('the buy that completes a curve is reduced to the rest, and the quote reports that', async () => {
     const coin = launchCoin(chain);
     tradeOnChain(chain, coin, 'pump', { exact: 'quoteIn', amount: 80n * 10n ** 9n }, 1n);
     const last = await fresh({ side: 'buy', mint: coin.mint, amount: 50 });
@@ -152,7 +152,7 @@ describe('a quote is what the trade then does', { timeout: timeoutMs }, () => {
     expectTraded(last, coin, 50n * 10n ** 9n);
   });
 
-  it('numbers for reading stand beside the raw ones, and bounds follow the slippage', async () => {
+  it('UI numbers appear beside the raw ones, and bounds follow the slippage', async () => {
     const { mint } = launchCoin(chain);
     const { quote, slot, ageMs, feesSlot, feesAgeMs } = await fresh({ side: 'buy', mint, amount: 0.1, slippage: 2.5 });
     expect(quote.inUiAmount).toBe(0.1);
@@ -172,8 +172,8 @@ describe('a quote is what the trade then does', { timeout: timeoutMs }, () => {
   });
 });
 
-describe('both forms of the path, and who may', () => {
-  it('/quote and /api/quote answer alike; without a key and without the scope they do not', async () => {
+describe('both forms of the path, and permissions', () => {
+  it('/quote and /api/quote answer in the same way; without a key or the scope they refuse', async () => {
     const { mint } = launchCoin(chain);
     const body = { side: 'buy', mint, amount: 1 };
     await fresh(body);
@@ -186,8 +186,8 @@ describe('both forms of the path, and who may', () => {
   });
 });
 
-describe('what is refused', () => {
-  it('amounts: every one that is not of the documented form', async () => {
+describe('refusals', () => {
+  it('amounts: every one that does not have the documented form', async () => {
     const { mint } = launchCoin(chain);
     const buy = (amount: unknown): Promise<unknown> => refusal({ side: 'buy', mint, amount });
     const sell = (amount: unknown): Promise<unknown> => refusal({ side: 'sell', mint, amount, publicKey: trader.publicKey });
@@ -212,7 +212,7 @@ describe('what is refused', () => {
     expect((await ask({ side: 'buy', mint, amount: 1.000000001 })).status).toBe(200);
   });
 
-  it('fields: unknown ones, wrong ones, and those that do not go together, all named', async () => {
+  it('fields: unknown ones, wrong ones, and impossible combinations, all named', async () => {
     const { mint } = launchCoin(chain);
     const buy = { side: 'buy', mint, amount: 1 };
     expect(await refusal({ ...buy, minOut: '5' })).toMatchObject(wrong({ minOut: expect.any(String) }) as object);
@@ -237,7 +237,7 @@ describe('what is refused', () => {
     expect(await refusal({ ...buy, pool: 'pump-amm' })).toMatchObject({ status: 404, details: { reason: 'no_pool' } });
   });
 
-  it('mints that are none, and coins that no venue trades', async () => {
+  it('text that is not a mint, and coins that no venue trades', async () => {
     const buy = (mint: string): Promise<unknown> => refusal({ side: 'buy', mint, amount: 1 });
     for (const mint of ['', 'x', 'not base58 0OIl', '1'.repeat(44), address('nobody was ever here'), maker.publicKey]) {
       expect(await buy(mint), mint).toEqual({ status: 400, code: 'INVALID_MINT', details: {} });
@@ -246,7 +246,7 @@ describe('what is refused', () => {
     expect(await refusal({ side: 'buy', mint: 'a'.repeat(65), amount: 1 })).toMatchObject({ status: 400 });
   });
 
-  it('without a node there is no quote, and no guess', async () => {
+  it('without a node there is no quote', async () => {
     const alone = await startTestGateway();
     try {
       alone.keys.add(key, { scopes: ['read'] });
@@ -264,14 +264,14 @@ describe('what is refused', () => {
   });
 });
 
-it('five hundred callers of a cold coin cost the node one call', { timeout: timeoutMs }, async () => {
+it('five hundred callers of a coin that is not in memory cost the node one call', { timeout: timeoutMs }, async () => {
   const { mint } = launchCoin(chain);
   await ask({ side: 'buy', mint: launchCoin(chain).mint, amount: 1 });
   const [before, startedMs] = [simnet.stats().requests, performance.now()];
   const answers = await Promise.all(Array.from({ length: 500 }, () => ask({ side: 'buy', mint, amount: 1 })));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   const slots = new Set(answers.map(({ body }) => body['slot']));
-  // One read, and one more for each time that the market grew old while the five hundred were answered.
+  // One read, and one more each time that the market expired while the five hundred were answered.
   expect(simnet.stats().requests - before).toBeLessThanOrEqual(1 + Math.ceil((performance.now() - startedMs) / marketTtlMs));
   expect(slots.size).toBe(1);
 });

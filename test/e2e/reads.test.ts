@@ -38,7 +38,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
   let market: Market;
   let ingest: Ingest;
   let gateway: TestGateway;
-  /** A gateway that was there from the beginning, and one that came when all had happened. */
+  /** A gateway that was there from the beginning, and one that started after everything had happened. */
   let late: TestGateway;
   let redisUrls: string[] | null = null;
   const events: StreamEvent[] = [];
@@ -51,7 +51,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       closers.push(() => redis.stop());
       redisUrls = [redis.url];
     }
-    // A minute of the chain's time, which ends about now, passes as fast as ingest follows.
+    // A minute of the chain's time passes, as fast as ingest follows; it ends about now.
     let chainMs = Date.now() - 2 * slots * slotMs;
     const nowMs = (): number => (chainMs += slotMs);
     const chain = createChain({ seed: 21, slotMs, nowMs, market: { completeEverySeconds: 15, boostedShare: 0.5 } });
@@ -78,13 +78,13 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
     for (let slot = 0; slot < slots; slot++) {
       simnet.chain.advance();
-      // The chain does not stand still for longer: ingest gives up an endpoint that reports no slot for three seconds.
+      // The chain pauses no longer than this: ingest drops an endpoint that reports no slot for three seconds.
       const atMs = performance.now();
       await until('ingest to follow', () => simnet.chain.slot - ingest.stats().slot < 8 || performance.now() - atMs > 1_000);
-      // Some become warm while the market moves: from then on the log alone keeps them.
+      // Some tokens become warm while the market moves: from then on they are updated from the log only.
       if (slot === 100) for (const mint of tradedMints().slice(0, 20)) await info(mint);
     }
-    await allTold();
+    await allPublished();
     const stop = await freezeChain(bus, ingest);
     closers.push(async () => stop());
     late = await startTestGateway({ config, bus, market });
@@ -96,13 +96,13 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     for (const close of closers.splice(0).toReversed()) await close();
   });
 
-  /** All that happened was told, and the record of the market has it. */
-  async function allTold(): Promise<void> {
-    const wanted = happened(simnet).map(({ id }) => id);
-    await until('all that happened to be told and recorded', async () => {
+  /** Waits until everything that happened was published, and the record of the market has it. */
+  async function allPublished(): Promise<void> {
+    const expectedIds = happened(simnet).map(({ id }) => id);
+    await until('everything to be published and recorded', async () => {
       const ids = new Set(events.map((event) => event.id));
       const checkpoint = await market.checkpoint();
-      return wanted.every((id) => ids.has(id)) && (checkpoint?.offset ?? 0) >= events.length;
+      return expectedIds.every((id) => ids.has(id)) && (checkpoint?.offset ?? 0) >= events.length;
     });
   }
 
@@ -141,7 +141,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     return [...new Set(ofType('trade').map(({ mint }) => mint))].filter((mint) => simnet.chain.account(mint) !== null);
   }
 
-  /** The pool that a token trades in by the chain itself: its curve, or the pool that it moved to. */
+  /** The pool in which a token trades according to the chain: its curve, or the pool that it migrated to. */
   function truePool(
     mint: string,
   ): { address: string; complete: boolean; quoteMint: string; virtualBase: bigint; virtualQuote: bigint } | null {
@@ -175,7 +175,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
   const volumeOf = (trades: readonly TradeEvent[]): number => trades.reduce((sum, { solAmount }) => sum + (solAmount ?? 0), 0);
 
   describe('GET /token/info/{mint}', () => {
-    it('tells of every token what the chain holds and the stream told, warm for long or read just now', async () => {
+    it('returns for every token what the chain holds and the stream published, whether it was warm or was read just now', async () => {
       const mints = tradedMints().filter((mint) => mint !== wrappedSolMint);
       expect(mints.length).toBeGreaterThan(15);
       const created = new Map(ofType('newToken').map((event): [string, NewTokenEvent] => [event.mint, event]));
@@ -188,40 +188,40 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         );
         const trades = ofType('trade').filter((event) => event.mint === mint);
         for (const from of [gateway, late]) {
-          const told = await infoWithWindows(mint, from);
-          expect(told).toMatchObject({ mint, simulated: true, decimals: chainMint.decimals, tokenProgram: chainMint.tokenProgram });
-          expect(told.mintAuthority).toBe(chainMint.mintAuthority);
-          expect(told.freezeAuthority).toBe(chainMint.freezeAuthority);
+          const result = await infoWithWindows(mint, from);
+          expect(result).toMatchObject({ mint, simulated: true, decimals: chainMint.decimals, tokenProgram: chainMint.tokenProgram });
+          expect(result.mintAuthority).toBe(chainMint.mintAuthority);
+          expect(result.freezeAuthority).toBe(chainMint.freezeAuthority);
           const creation = created.get(mint);
           if (creation !== undefined) {
             const { name, symbol, uri, creator, traits, creatorFeeBps } = creation;
-            expect(told).toMatchObject({ name, symbol, uri, creator, traits, creatorFeeBps });
+            expect(result).toMatchObject({ name, symbol, uri, creator, traits, creatorFeeBps });
           }
-          expect(told).toMatchObject({ poolAddress: pool.address, quoteMint: pool.quoteMint });
-          expect(told.curve).not.toBeNull();
-          if (told.venue === 'pump') seen.curve++;
+          expect(result).toMatchObject({ poolAddress: pool.address, quoteMint: pool.quoteMint });
+          expect(result.curve).not.toBeNull();
+          if (result.venue === 'pump') seen.curve++;
           else seen.pool++;
-          expect(told.windows?.['24h']).toMatchObject({
+          expect(result.windows?.['24h']).toMatchObject({
             buys: trades.filter(({ side }) => side === 'buy').length,
             sells: trades.filter(({ side }) => side === 'sell').length,
           });
-          if (pool.quoteMint === wrappedSolMint) expect(told.windows?.['24h'].volumeSol).toBeCloseTo(volumeOf(trades), 6);
+          if (pool.quoteMint === wrappedSolMint) expect(result.windows?.['24h'].volumeSol).toBeCloseTo(volumeOf(trades), 6);
           if (pool.complete) {
-            expect(told).toMatchObject({ priceSol: null, priceNullReason: 'no_liquidity', marketCapSol: null });
+            expect(result).toMatchObject({ priceSol: null, priceNullReason: 'no_liquidity', marketCapSol: null });
             continue;
           }
-          expect(told.reserves).toMatchObject({ virtualBase: `${pool.virtualBase}`, virtualQuote: `${pool.virtualQuote}` });
+          expect(result.reserves).toMatchObject({ virtualBase: `${pool.virtualBase}`, virtualQuote: `${pool.virtualQuote}` });
           if (pool.quoteMint !== wrappedSolMint) {
             seen.otherCoin++;
             continue;
           }
           const price = Number(pool.virtualQuote) / 1e9 / (Number(pool.virtualBase) / 10 ** chainMint.decimals);
-          expect(told.priceSol! / price).toBeCloseTo(1, 12);
-          if (lastPrice !== undefined) expect(told.priceSol! / lastPrice.priceSol!).toBeCloseTo(1, 12);
-          expect(told.priceUsd! / (told.priceSol! * told.solUsd!.price)).toBeCloseTo(1, 12);
-          expect(told.marketCapSol! / (told.priceSol! * told.supplyUi)).toBeCloseTo(1, 12);
-          expect(told.priceSlot).toBeLessThanOrEqual(simnet.chain.slot);
-          expect(told.liquiditySol).toBeGreaterThanOrEqual(0);
+          expect(result.priceSol! / price).toBeCloseTo(1, 12);
+          if (lastPrice !== undefined) expect(result.priceSol! / lastPrice.priceSol!).toBeCloseTo(1, 12);
+          expect(result.priceUsd! / (result.priceSol! * result.solUsd!.price)).toBeCloseTo(1, 12);
+          expect(result.marketCapSol! / (result.priceSol! * result.supplyUi)).toBeCloseTo(1, 12);
+          expect(result.priceSlot).toBeLessThanOrEqual(simnet.chain.slot);
+          expect(result.liquiditySol).toBeGreaterThanOrEqual(0);
           seen.priced++;
         }
       }
@@ -230,10 +230,10 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       expect(seen.priced).toBeGreaterThan(20);
     });
 
-    it('finds a pool whose address does not follow from the mint, and its price by the square root', async () => {
-      const told = await infoWithWindows(wrappedSolMint, gateway);
+    it('finds a pool whose address does not follow from the mint, and reads its price from the square root', async () => {
+      const result = await infoWithWindows(wrappedSolMint, gateway);
       const pool = decodeWhirlpool(simnet.chain.account(solUsdcWhirlpool)!.data)!;
-      expect(told).toMatchObject({
+      expect(result).toMatchObject({
         venue: 'orca-whirlpool',
         poolAddress: solUsdcWhirlpool,
         quoteMint: usdcMint,
@@ -241,10 +241,10 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         reserves: null,
       });
       const last = ofType('price').findLast(({ mint }) => mint === wrappedSolMint)!;
-      expect([told.priceUsd, told.priceSlot]).toEqual([last.priceUsd, last.slot]);
-      // The newest swaps are read whole once they are confirmed, so the account is ahead of the events.
-      expect(told.priceUsd! / usdcPerSol(pool)!).toBeCloseTo(1, 2);
-      expect(told.windows?.['24h'].sells).toBeGreaterThan(0);
+      expect([result.priceUsd, result.priceSlot]).toEqual([last.priceUsd, last.slot]);
+      // The newest swaps are read completely once they are confirmed, so the account is ahead of the events.
+      expect(result.priceUsd! / usdcPerSol(pool)!).toBeCloseTo(1, 2);
+      expect(result.windows?.['24h'].sells).toBeGreaterThan(0);
     });
 
     it('quotes on that pool what the chain would give', async () => {
@@ -276,9 +276,9 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       expect((body as TokenInfo).mint).toBe(mint);
     });
 
-    it('answers a mint that no venue trades without a market', async () => {
-      const told = await info(usdcMint);
-      expect(told).toMatchObject({
+    it('answers for a mint that no venue trades, without a market', async () => {
+      const result = await info(usdcMint);
+      expect(result).toMatchObject({
         venue: null,
         poolAddress: null,
         priceSol: null,
@@ -286,10 +286,10 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         priceNullReason: 'no_market',
         curve: null,
       });
-      expect(told.decimals).toBe(6);
+      expect(result.decimals).toBe(6);
     });
 
-    it('refuses whatever is no mint', async () => {
+    it('refuses text that is not a mint', async () => {
       const mint = tradedMints()[0]!;
       const trader = ofType('trade')[0]!.trader;
       const [tokenAccount] = [...simnet.chain.tokenAccountsOf(trader)][0]!;
@@ -318,11 +318,11 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       }
     });
 
-    it('reads a cold mint once for a thousand callers, and garbage not again and again', async () => {
+    it('reads a cold mint once for a thousand callers, and does not read garbage again and again', async () => {
       const cold = ofType('newToken')
         .map(({ mint }) => mint)
         .find((mint) => !tradedMints().includes(mint));
-      // A node of its own, so that nobody else's calls are counted.
+      // It has its own node, so that only its calls are counted.
       const node = await startSimnet({ chain: simnet.chain, autoStart: false });
       const other = await startTestGateway({ config: { rpc: { httpUrls: [node.rpcUrl], wsUrls: [node.wsUrl] } }, bus, market });
       try {
@@ -345,7 +345,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     it('pages through all trades, newest first, each once', async () => {
       for (const from of [gateway, late]) {
         const mint = busiest();
-        const wanted = ofType('trade').filter((event) => event.mint === mint);
+        const expectedIds = ofType('trade').filter((event) => event.mint === mint);
         const found: TradeEvent[] = [];
         let before: string | null = null;
         do {
@@ -359,11 +359,11 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
           found.push(...page.trades);
           before = page.next;
         } while (before !== null);
-        expect(found.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id).toReversed());
+        expect(found.map(({ id }) => id)).toEqual(expectedIds.map(({ id }) => id).toReversed());
       }
     });
 
-    it('gives nothing behind a trade that is not kept, and refuses a limit beyond the bound', async () => {
+    it('returns nothing after a trade that is not stored, and refuses a limit above the bound', async () => {
       const mint = busiest();
       const { body } = await get(`/token/trades/${mint}?before=nothing:1`);
       expect(body).toEqual({ mint, trades: [], next: null });
@@ -372,7 +372,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
   });
 
   describe('GET /token/candles/{mint}', () => {
-    it('adds up to the trades in every interval', async () => {
+    it('equals the sum of the trades in every interval', async () => {
       const mint = busiest();
       const trades = ofType('trade').filter((event) => event.mint === mint);
       for (const interval of Object.keys(candleIntervals) as CandleInterval[]) {
@@ -390,7 +390,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       }
     });
 
-    it('keeps to from, to and limit', async () => {
+    it('respects from, to and limit', async () => {
       const mint = busiest();
       const all = ((await get(`/token/candles/${mint}?interval=1s&limit=1000`)).body as { candles: Candle[] }).candles;
       expect(all.length).toBeGreaterThan(4);
@@ -409,7 +409,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
   });
 
   describe('without a node', () => {
-    it('says so, and goes on refusing what is no mint', async () => {
+    it('reports that, and still refuses text that is not a mint', async () => {
       const alone = await startTestGateway({ config: { rpc: null }, bus, market });
       try {
         alone.keys.add(key, { scopes: ['read'] });
@@ -423,7 +423,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
           ]);
         }
         expect((await get('/token/info/nothing', alone)).status).toBe(400);
-        // What is on record needs no node.
+        // Recorded data needs no node.
         expect((await get(`/token/trades/${busiest()}`, alone)).status).toBe(200);
         expect((await get(`/token/candles/${busiest()}`, alone)).status).toBe(200);
       } finally {
@@ -433,7 +433,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
   });
 
   describe('GET /portfolio/{publicKey}', () => {
-    it('holds what the chain holds, valued by the prices of the tokens', async () => {
+    it('has what the chain holds, valued by the prices of the tokens', async () => {
       const traders = [...new Set(ofType('trade').map(({ trader }) => trader))].slice(0, 12);
       let priced = 0;
       let otherProgram = 0;
@@ -477,7 +477,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       expect(otherProgram).toBeGreaterThan(0);
     });
 
-    it('is empty for a wallet that never existed, and refuses what is no address', async () => {
+    it('is empty for a wallet that never existed, and refuses text that is not an address', async () => {
       const { status, body } = await get(`/portfolio/${address('never was')}`);
       expect(status).toBe(200);
       expect(body).toMatchObject({

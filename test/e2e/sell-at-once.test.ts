@@ -5,7 +5,7 @@ import { startTradingWorld, type TradingGateway, type TradingWorld } from '../su
 import { until } from '../support/gateway.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** What the node's PubSub tells the gateway comes so late, two to four slots, while the stream tells an order's block at once. */
+/** The gateway receives the node's PubSub messages this late, two to four slots. The stream reports an order's block at once. */
 const lagsMs = [300, 600, 900];
 let world: TradingWorld;
 let late: Simnet;
@@ -26,13 +26,13 @@ afterEach(async () => {
 
 async function landed(orderId: string): Promise<void> {
   await until(`${orderId} to land`, () => {
-    const told = stream.messages.findLast(({ data }) => data?.['orderId'] === orderId)?.data;
-    if (told?.['status'] === 'failed') throw new Error(JSON.stringify(told));
-    return ['processed', 'confirmed', 'finalized'].includes(String(told?.['status']));
+    const reply = stream.messages.findLast(({ data }) => data?.['orderId'] === orderId)?.data;
+    if (reply?.['status'] === 'failed') throw new Error(JSON.stringify(reply));
+    return ['processed', 'confirmed', 'finalized'].includes(String(reply?.['status']));
   });
 }
 
-it('all that a buy has just brought is sold at once: the sale waits for the state that has it', { timeout: 120_000 }, async () => {
+it('everything that was just bought can be sold at once: the sale waits for the state that has it', { timeout: 120_000 }, async () => {
   const publicKey = await world.wallet();
   await gateway.ready(publicKey, launchCoin(world.chain).mint);
   const answers: unknown[] = [];

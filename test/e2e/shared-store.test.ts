@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A machine: a data folder of its own. */
+/** A machine with its own data folder. */
 function machine(name: string): Readonly<Record<string, string>> {
   return { ...env, DATA_DIR: join(folder, name) };
 }
@@ -46,7 +46,7 @@ async function json<T>(name: string, ...args: readonly string[]): Promise<T> {
 
 interface Held {
   readonly socket: WebSocket;
-  /** Code, and when it came. */
+  /** The close code, and when it arrived. */
   readonly closed: Promise<{ readonly code: number; readonly atMs: number }>;
 }
 
@@ -63,10 +63,10 @@ function hold(url: string, key: string): Promise<Held> {
 }
 
 describe('gateways on two machines, with one PostgreSQL', () => {
-  it('take the same keys, and close the sockets of a revoked one within a second', { timeout: testTimeoutMs }, async () => {
+  it('accept the same keys, and close the sockets of a revoked key within a second', { timeout: testTimeoutMs }, async () => {
     const { id, key } = await json<{ readonly id: string; readonly key: string }>('first', 'keys', 'create', '--plan', 'standard');
 
-    // The second machine has not the pepper: it does not start, and says what to do.
+    // The second machine does not have the pepper: it does not start, and says what to do.
     const refused = await runToEnd('gateway/src/main.ts', [], { folder, env: { ...machine('second'), LOG_LEVEL: 'silent' } });
     expect(refused).toEqual({
       code: 1,
@@ -80,22 +80,22 @@ describe('gateways on two machines, with one PostgreSQL', () => {
     const urls = await Promise.all([startGateway('first'), startGateway('second')]);
     const held = await Promise.all(urls.map((url) => hold(url, key)));
 
-    // A key made on one machine is taken on the other at once.
+    // A key that was created on one machine is accepted on the other at once.
     const fresh = await json<{ readonly id: string; readonly key: string }>('second', 'keys', 'create', '--plan', 'standard');
     const others = await Promise.all(urls.map((url) => hold(url, fresh.key)));
 
     const closed = Promise.all(held.map((one) => one.closed));
     expect(await json('second', 'keys', 'revoke', id)).toEqual({ id, revoked: true });
-    // The command has ended after it wrote: what is measured from here is less than the whole, by the end of one process.
-    const toldAtMs = performance.now();
+    // The command ended after it wrote, so the measured time is shorter than the whole, by the end of one process.
+    const commandEndedAtMs = performance.now();
     for (const { code, atMs } of await closed) {
       expect(code).toBe(4501);
-      expect(atMs - toldAtMs).toBeLessThan(1000);
+      expect(atMs - commandEndedAtMs).toBeLessThan(1000);
     }
     for (const url of urls) await expect(hold(url, key)).rejects.toThrow('401');
     expect(others.map(({ socket }) => socket.readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
 
-    // Both machines noted when the keys were used, at the latest when their gateways end.
+    // Both machines recorded when the keys were used, at the latest when their gateways ended.
     for (const child of children.splice(0)) {
       const ended = new Promise((resolve) => child.once('close', resolve));
       child.kill('SIGTERM');

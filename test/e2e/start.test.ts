@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs it with nothing logged: what it says then, it says plainly. */
+/** Runs the program without logs, so that its output is only its plain messages. */
 function run(program: string, env: Readonly<Record<string, string>>): Promise<CommandResult> {
   return runProgram(program, [], { folder, env: { LOG_LEVEL: 'silent', ...env } });
 }
@@ -26,8 +26,8 @@ function namesIn(stderr: string): readonly string[] {
   return [...stderr.matchAll(/^ {2}(\S+): /gm)].map(([, name = '']) => name);
 }
 
-describe('a process of its own', { timeout: testTimeoutMs }, () => {
-  it('names every fault at once, what it alone needs included', async () => {
+describe('a separate process', { timeout: testTimeoutMs }, () => {
+  it('names every fault at once, including those of its own settings', async () => {
     const wrong = { PORT: 'abc', TRADING: 'x' };
     const [ofGateway, ofIngest, quiet] = await Promise.all([run(gateway, wrong), run(ingest, wrong), run(gateway, {})]);
     expect(ofGateway).toMatchObject({ code: 1, stdout: '' });
@@ -37,7 +37,7 @@ describe('a process of its own', { timeout: testTimeoutMs }, () => {
     expect(namesIn(quiet.stderr)).toEqual(['REDIS_URL']);
   });
 
-  it('says in a line that Redis cannot be reached, and not with what password', async () => {
+  it('reports in one line that Redis cannot be reached, without the password', async () => {
     const env = { REDIS_URL: 'redis://user:hunter2@127.0.0.1:1', SOLANA_RPC_URL: 'http://127.0.0.1:1', PORT: '0' };
     for (const outcome of await Promise.all([run(gateway, env), run(ingest, env)])) {
       expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^REDIS_URL: .+\n$/) });
@@ -45,14 +45,14 @@ describe('a process of its own', { timeout: testTimeoutMs }, () => {
     }
   });
 
-  it('says in a line that PostgreSQL cannot be reached, and not with what password', async () => {
+  it('reports in one line that PostgreSQL cannot be reached, without the password', async () => {
     const env = { REDIS_URL: 'redis://127.0.0.1:1', DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/sluice', PORT: '0' };
     const outcome = await run(gateway, env);
     expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATABASE_URL: .+\n$/) });
     expect(outcome.stderr).not.toContain('hunter2');
   });
 
-  it('ends at once where Redis cannot be reached, though PostgreSQL can', async () => {
+  it('ends at once if Redis cannot be reached, although PostgreSQL can', async () => {
     const postgres = await startPostgres();
     try {
       const env = { REDIS_URL: 'redis://127.0.0.1:1', DATABASE_URL: await postgres.newDatabase(), PORT: '0' };
@@ -63,7 +63,7 @@ describe('a process of its own', { timeout: testTimeoutMs }, () => {
     }
   });
 
-  it('says in a line that it cannot listen there', async () => {
+  it('reports in one line that it cannot listen on the address', async () => {
     const redis = await startRedis();
     try {
       const outcome = await run(gateway, { REDIS_URL: redis.url, HOST: '203.0.113.7' });
@@ -75,8 +75,8 @@ describe('a process of its own', { timeout: testTimeoutMs }, () => {
 });
 
 describe('pnpm start', { timeout: testTimeoutMs }, () => {
-  it('ends whole when the group of its processes is told to', async () => {
-    // Empty counts as not set, and keeps a developer's own `.env` out.
+  it('ends completely when its process group gets the signal', async () => {
+    // An empty value counts as not set, and excludes a developer's own `.env`.
     const settings = { DATA_DIR: folder, HOST: '', PORT: '0', REDIS_URL: '', SOLANA_RPC_URL: '', SOLANA_WS_URL: '', LOG_LEVEL: 'info' };
     const child = spawn('npx', ['-y', 'pnpm@12', 'start'], { cwd: root, env: { ...process.env, ...settings }, detached: true });
     const group = -Number(child.pid);

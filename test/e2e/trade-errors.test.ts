@@ -11,14 +11,14 @@ import { until } from '../support/gateway.ts';
 import { launchCoin, maker, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
 import { signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
-/** What orders are refused with over HTTP; nothing of them is ever sent. */
+/** Refusals of orders over HTTP; no refused order is ever sent. */
 const outsider: Keypair = wallet('trading', 'nobody’s');
-/** Far beyond what it takes: the machine may be busy with other things. */
+/** Far longer than necessary, because the machine may be busy. */
 vi.setConfig({ testTimeout: 90_000 });
 let world: TradingWorld;
 let gateway: TradingGateway;
 let coin: QuotedCoin;
-/** Custodial wallets of the operator's. */
+/** Custodial wallets of the operator. */
 let publicKey: string;
 let empty: string;
 let mint: string;
@@ -37,7 +37,7 @@ const trades = ['/trade', '/api/trade'] as const;
 const unsigned = ['/transaction', '/api/transaction'] as const;
 const both = [...trades, ...unsigned] as const;
 
-/** Not while trading is to be stopped: then that is the answer. */
+/** Not while trading is to be halted: then the halt is the answer. */
 let isPatient = true;
 
 interface Refused {
@@ -51,7 +51,7 @@ async function ordersOf(asked: Asked, at: TradingGateway): Promise<unknown> {
   return status === 200 ? (body['orders'] as readonly { orderId: string }[]).map(({ orderId }) => orderId) : null;
 }
 
-/** The refusal, of which neither the node nor the list of orders heard anything. */
+/** The refusal. Neither the node nor the list of orders received anything of it. */
 async function refusal(path: string, body: unknown, asked: Asked = {}, at = gateway): Promise<Refused> {
   const [sent, orders] = [world.sent(), await ordersOf(asked, at)];
   const { status, headers, body: answer } = await (isPatient ? at.ask(path, body, asked) : at.post(path, body, asked));
@@ -72,7 +72,7 @@ const wrong = (...fields: readonly string[]): Refused => ({
 });
 const buy = (more: Record<string, unknown> = {}): Record<string, unknown> => ({ publicKey, mint, amount: 1, ...more });
 
-/** The same refusal in all these forms of the path. */
+/** The same refusal at all these forms of the path. */
 async function everywhere(forms: readonly string[], side: 'buy' | 'sell', body: unknown, expected: unknown): Promise<void> {
   for (const form of forms) expect(await refusal(`${form}/${side}`, body), `${form}/${side} ${JSON.stringify(body)}`).toEqual(expected);
 }
@@ -140,7 +140,7 @@ describe('bodies', () => {
     await everywhere(both, 'buy', body, wrong('amount', 'slippage', 'priorityFee', 'surprise', 'more', 'dryRun'));
   });
 
-  it('what is no JSON object, and what is not said to be JSON', async () => {
+  it('text that is not a JSON object, and a body that is not declared as JSON', async () => {
     for (const form of both) {
       for (const text of ['', '{', 'null', '[]', '"buy"', '{"mint":}', '\ufeff'])
         expect(await refusal(`${form}/buy`, text), text).toMatchObject({ status: 400, code: 'INVALID_REQUEST' });
@@ -153,7 +153,7 @@ describe('bodies', () => {
 describe('wallets and keys', () => {
   const forbidden = (key: string): Refused => ({ status: 403, code: 'FORBIDDEN', details: { publicKey: key } });
 
-  it('a wallet of another account, and one that is no custodial wallet', async () => {
+  it('a wallet of another account, and an address that is not a custodial wallet', async () => {
     const [a, b] = [await world.account('acc_a'), await world.account('acc_b')];
     const walletOfA = await world.wallet({ accountId: a });
     const keys = { a: await world.key(['trade', 'read'], a), b: await world.key(['trade', 'read'], b) };
@@ -168,7 +168,7 @@ describe('wallets and keys', () => {
     }
   });
 
-  it('more than the signing process lets out, by an order or on a day: a dry run tells it, too, and uses nothing up', async () => {
+  it('more than the signing process allows, for an order or in a day: a dry run reports it too, and uses up nothing', async () => {
     const spender = await world.wallet();
     const signerLimits = { maxOrderLamports: sol, maxDayLamports: sol + sol / 10n };
     const limited = await (await world.gateway({ config: { signerLimits } })).ready(spender, mint);
@@ -182,15 +182,15 @@ describe('wallets and keys', () => {
     }
     for (let i = 0; i < 5; i++) expect((await limited.ask('/trade/buy', { ...body, dryRun: true })).status).toBe(200);
     for (let i = 0; i < 2; i++) {
-      const { status, body: told } = await limited.ask('/trade/buy', body);
-      expect(status, JSON.stringify(told)).toBe(200);
-      await finalized(String(told['orderId']));
+      const { status, body: reply } = await limited.ask('/trade/buy', body);
+      expect(status, JSON.stringify(reply)).toBe(200);
+      await finalized(String(reply['orderId']));
     }
     for (const dryRun of [true, false]) expect(await refusal('/trade/buy', { ...body, dryRun }, {}, limited)).toEqual(beyond('day_limit'));
-    // Signed by the process of another gateway, whose audit log this one's reads.
+    // Signed by the process of another gateway, whose audit log this gateway's process reads.
     const other = await (await world.gateway({ config: { signerLimits } })).ready(publicKey, mint);
     for (const dryRun of [true, false]) expect(await refusal('/trade/buy', { ...body, dryRun }, {}, other)).toEqual(beyond('day_limit'));
-    // Of orders that were signed on another machine the store alone has the sum.
+    // For orders that were signed on another machine, only the store has the sum.
     const elsewhere = await world.wallet();
     await limited.ready(elsewhere, mint);
     const db = await openSqlite(join(world.store.dataDir, 'sluice.db'));
@@ -207,7 +207,7 @@ describe('wallets and keys', () => {
     }
   });
 
-  it('keys without the scope, and no key at all', async () => {
+  it('keys without the scope, and no key', async () => {
     const [reads, sells] = [await world.key(['read', 'stream']), await world.key(['trade'])];
     for (const form of trades)
       expect(await refusal(`${form}/buy`, buy(), { key: reads })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
@@ -221,7 +221,7 @@ describe('wallets and keys', () => {
 });
 
 describe('mints', () => {
-  it('no address, nobody’s, a wallet’s, and coins that no venue trades', async () => {
+  it('addresses that are not mints, and coins that no venue trades', async () => {
     for (const none of ['', 'x', 'not base58 0OIl', '1'.repeat(44), address('nobody was ever here'), maker.publicKey]) {
       await everywhere(both, 'buy', buy({ mint: none }), { status: 400, code: 'INVALID_MINT', details: {} });
       await everywhere(both, 'sell', buy({ mint: none, amount: '50%' }), { status: 400, code: 'INVALID_MINT', details: {} });
@@ -234,12 +234,12 @@ describe('mints', () => {
 describe('balances', () => {
   const short = { status: 400, code: 'INSUFFICIENT_BALANCE' };
 
-  it('an empty wallet, and one that has less than the order takes', async () => {
+  it('an empty wallet, and one that has less than the order needs', async () => {
     for (const form of both) {
       for (const skipSimulation of [false, true]) {
         const { details, ...said } = await refusal(`${form}/buy`, buy({ publicKey: empty, skipSimulation }));
         expect({ ...said, details }, form).toMatchObject({ ...short, details: { unit: 'lamports', have: '0' } });
-        // The sum, its fees, and rent of what it makes.
+        // The amount, its fees, and rent of the accounts that it creates.
         const { need } = details as { need: string };
         expect(BigInt(need)).toBeGreaterThan(sol);
         expect(BigInt(need)).toBeLessThan(sol + sol / 50n);
@@ -268,7 +268,7 @@ describe('balances', () => {
     }
   });
 
-  it('a sell by a wallet that has none of the coin, and of more than there is', async () => {
+  it('a sell by a wallet that has none of the coin, and a sell of more than it has', async () => {
     const none = { ...short, details: { unit: 'tokens', have: '0', need: '1', decimals: 6 } };
     await everywhere(both, 'sell', buy({ amount: '50%' }), none);
     await everywhere(both, 'sell', { publicKey, mint, sellAll: true }, none);
@@ -292,7 +292,7 @@ describe('balances', () => {
 });
 
 describe('bounds and moving markets', () => {
-  it('SLIPPAGE_EXCEEDED: a minOut beyond what the trade gives, and a market that moves between quote and simulation', async () => {
+  it('SLIPPAGE_EXCEEDED: a minOut above what the trade gives, and a market that moves between quote and simulation', async () => {
     for (const form of both) {
       for (const skipSimulation of [false, true]) {
         const { details, ...said } = await refusal(`${form}/buy`, buy({ minOut: '900000000000000', skipSimulation }));
@@ -313,7 +313,7 @@ describe('bounds and moving markets', () => {
     }
   });
 
-  it('a curve that completed a moment ago: nothing while it moves, then its pool', async () => {
+  it('a curve that has just completed: no quote while it migrates, then its pool', async () => {
     const ending = launchCoin(world.chain);
     const body = buy({ mint: ending.mint });
     expect((await gateway.ask('/trade/buy', { ...body, dryRun: true })).body).toMatchObject({ pool: 'pump' });
@@ -323,7 +323,7 @@ describe('bounds and moving markets', () => {
     whileSimulating(complete);
     const migrating = { status: 404, code: 'NOT_FOUND', details: { reason: 'migrating' } };
     const first = await refusal('/trade/buy', body);
-    // The state at hand has some time to see it, too; then the program's own error is told.
+    // The state in memory also has some time to notice it; then the program's own error is returned.
     if (first.code === 'SIMULATION_FAILED') expect(first.details).toMatchObject({ programError: 6_005 });
     else expect(first).toEqual(migrating);
     await until('the end of the curve', async () => (await refusal('/trade/buy', body)).code === 'NOT_FOUND');
@@ -356,8 +356,8 @@ describe('bounds and moving markets', () => {
   });
 });
 
-describe('transactions that come back', () => {
-  it('unsigned, signed by another, cut, or no base64', async () => {
+describe('transactions that a client sends back', () => {
+  it('unsigned, signed by another wallet, cut, or not base64', async () => {
     const { body } = await gateway.ask('/transaction/buy', buy({ publicKey: outsider.publicKey }));
     const wire = Buffer.from(String(body['transaction']), 'base64');
     const forged = Buffer.from(wire);
@@ -376,12 +376,12 @@ describe('the kill switch', () => {
   beforeAll(() => void (isPatient = false));
   afterAll(() => void (isPatient = true));
 
-  it('TRADING_HALTED: within a second, for everything that sends; quotes and unsigned transactions go on', async () => {
+  it('TRADING_HALTED: within a second, for everything that sends; quotes and unsigned transactions continue', async () => {
     const signed = await signedBuy();
     const body = buy();
     await world.store.halt.set(true, 'a test', Date.now());
     try {
-      // A sale of nothing: the gateway itself has seen the halt, and not the signing process alone.
+      // A sale of nothing: the gateway itself has noticed the halt, and not only the signing process.
       await until('the halt', async () => (await gateway.post('/trade/sell', { ...body, amount: '50%', dryRun: true })).status === 503);
       await everywhere(trades, 'buy', body, stopped);
       await everywhere(trades, 'sell', { ...body, amount: '50%' }, stopped);
@@ -405,9 +405,9 @@ describe('the kill switch', () => {
     }
   });
 
-  it('what is out is not sent again during a halt, but followed; it goes on afterwards, and ends as the chain has it', async () => {
+  it('a sent order is not sent again during a halt, but followed; sending continues afterwards, and the order ends as on the chain', async () => {
     const order = async (id: unknown): Promise<Record<string, unknown>> => (await gateway.get(`/trade/orders/${String(id)}`)).body;
-    // Takes messages, says so, and does nothing with them.
+    // Accepts messages, confirms them, and does nothing with them.
     const swallow = async (): Promise<void> => {
       world.node.tampering = async ({ method, params }, answer) =>
         method === 'sendTransaction' ? signatureIn(String(params[0])) : await answer();
@@ -436,11 +436,11 @@ describe('the kill switch', () => {
 
       const second = await buyUnheard();
       await halt();
-      const told = calls();
-      // A gateway that is started meanwhile takes up what is open, and sends nothing either.
+      const callsBefore = calls();
+      // A gateway that starts during the halt claims what is open, and sends nothing either.
       const other = await world.gateway();
       await until('it to expire', async () => (await order(second['orderId']))['status'] === 'expired', 30_000);
-      expect(calls()).toBe(told);
+      expect(calls()).toBe(callsBefore);
       await other.gateway.close();
       expect(world.landed(publicKey)).not.toContain(second['signature']);
     } finally {
@@ -449,7 +449,7 @@ describe('the kill switch', () => {
     }
   });
 
-  it('TRADING=off: nothing is traded, signed or sent; quotes and unsigned transactions are there', async () => {
+  it('TRADING=off: nothing is traded, signed or sent; quotes and unsigned transactions are available', async () => {
     const off = await world.gateway({ config: { trading: 'off' } });
     await until('its chain', async () => (await off.post('/transaction/buy', buy())).status === 200);
     for (const form of trades) {
@@ -462,7 +462,7 @@ describe('the kill switch', () => {
 });
 
 describe('Idempotency-Key', () => {
-  it('IDEMPOTENCY_IN_PROGRESS while the first request is under way, IDEMPOTENCY_MISMATCH for another body', async () => {
+  it('IDEMPOTENCY_IN_PROGRESS while the first request is running, IDEMPOTENCY_MISMATCH for another body', async () => {
     const asked = { idempotencyKey: 'under-way' };
     let during: readonly Refused[] = [];
     whileSimulating(async () => {
@@ -477,7 +477,7 @@ describe('Idempotency-Key', () => {
     expect(await refusal('/trade/buy', buy({ amount: 0.02 }), asked)).toMatchObject({ status: 422, code: 'IDEMPOTENCY_MISMATCH' });
   });
 
-  it('the same order again, in either form of the path, after its end, and from a gateway that was started anew', async () => {
+  it('the same order again, at either form of the path, after its end, and from a gateway that has restarted', async () => {
     const asked = { idempotencyKey: '"again-1"' };
     const body = buy({ amount: 0.01, slippage: 20 });
     const first = await gateway.ask('/trade/buy', body, asked);
@@ -486,10 +486,10 @@ describe('Idempotency-Key', () => {
     const { orderId, signature } = first.body;
     const sent = world.sent();
     const again = async (at: TradingGateway, path: string, idempotencyKey: string): Promise<unknown> => {
-      const { status, headers, body: told } = await at.ask(path, { slippage: 20, ...body }, { idempotencyKey });
+      const { status, headers, body: reply } = await at.ask(path, { slippage: 20, ...body }, { idempotencyKey });
       expect([status, headers.get('idempotency-replayed')]).toEqual([200, 'true']);
-      expect(told).toMatchObject({ orderId, signature, quote: first.body['quote'] });
-      return told['status'];
+      expect(reply).toMatchObject({ orderId, signature, quote: first.body['quote'] });
+      return reply['status'];
     };
     await again(gateway, '/api/trade/buy', 'again-1');
     await finalized(String(orderId));
@@ -504,7 +504,7 @@ describe('Idempotency-Key', () => {
     expect(world.sent()).toEqual(sent);
   });
 
-  it('belongs to its owner and its endpoint, and is kept for no refusal', async () => {
+  it('belongs to its owner and its endpoint, and is not stored for a refusal', async () => {
     const asked = { idempotencyKey: 'refused-first' };
     expect(await refusal('/trade/buy', buy({ minOut: '900000000000000' }), asked)).toMatchObject({ code: 'SLIPPAGE_EXCEEDED' });
     expect((await gateway.ask('/trade/buy', buy({ amount: 0.01 }), asked)).status).toBe(200);
@@ -527,7 +527,7 @@ function signedBy(by: Keypair, recentBlockhash: string, instruction: Instruction
   return Buffer.from(wire).toString('base64');
 }
 
-/** A purchase of the outsider's that only has to be sent. */
+/** A purchase of the outsider that only has to be sent. */
 async function signedBuy(): Promise<string> {
   const { body } = await gateway.ask('/transaction/buy', buy({ publicKey: outsider.publicKey }));
   const decoded = decodeTransaction(Buffer.from(String(body['transaction']), 'base64'));
@@ -536,7 +536,7 @@ async function signedBuy(): Promise<string> {
   return Buffer.from(assembleTransaction(messageBytes, [signMessage(outsider, messageBytes)])).toString('base64');
 }
 
-/** Does something after the next order was quoted and before it is simulated. */
+/** Runs a function after the next order was quoted and before it is simulated. */
 function whileSimulating(act: () => unknown): void {
   world.node.tampering = async ({ method }, answer) => {
     if (method === 'simulateTransaction') {

@@ -4,7 +4,7 @@ import { until } from '../support/gateway.ts';
 import { launchCoin } from '../support/quoted-trades.ts';
 import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
-/** What a gateway tells of its own orders. */
+/** What a gateway reports about its own orders. */
 let world: TradingWorld;
 let gateway: TradingGateway;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.close());
 
-interface Told {
+interface StatusBody {
   readonly orders: {
     readonly stored: number;
     readonly finalized: number;
@@ -28,11 +28,11 @@ async function metrics(): Promise<ReadonlyMap<string, number>> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
 }
 
-it('tells what its orders took and what became of them, at /status and /metrics', async () => {
+it('reports how long its orders took and how they ended, at /status and /metrics', async () => {
   const { mint } = launchCoin(world.chain);
   const publicKey = await world.wallet();
   await gateway.ready(publicKey, mint);
-  const status = async (): Promise<Told['orders']> => (await gateway.get('/status')).body['orders'] as Told['orders'];
+  const status = async (): Promise<StatusBody['orders']> => (await gateway.get('/status')).body['orders'] as StatusBody['orders'];
   expect((await status()).executionUs['total']).toEqual({ count: 0, p50: null, p90: null, p99: null, max: 0 });
   const before = await metrics();
 
@@ -42,11 +42,11 @@ it('tells what its orders took and what became of them, at /status and /metrics'
   expect((await gateway.post('/trade/buy', { publicKey, mint, amount: 0.02, skipSimulation: true })).status).toBe(200);
   await until('the orders to end', async () => (await status()).finalized === 2, 20_000);
 
-  const told = await status();
-  expect(told).toMatchObject({ stored: 2, finalized: 2, failed: 0, expired: 0 });
-  const counts = orderSteps.map((step) => told.executionUs[step]!.count);
+  const report = await status();
+  expect(report).toMatchObject({ stored: 2, finalized: 2, failed: 0, expired: 0 });
+  const counts = orderSteps.map((step) => report.executionUs[step]!.count);
   expect(counts).toEqual(orderSteps.map((step) => (step === 'simulate' ? 1 : 2)));
-  expect(told.executionUs['total']!.max).toBeGreaterThan((timing.totalMs - 0.01) * 1_000);
+  expect(report.executionUs['total']!.max).toBeGreaterThan((timing.totalMs - 0.01) * 1_000);
   const after = await metrics();
   const more = (name: string): number => after.get(`sluice_gateway_${name}`)! - before.get(`sluice_gateway_${name}`)!;
   expect(more('orders_stored_total')).toBe(2);
@@ -58,10 +58,10 @@ it('tells what its orders took and what became of them, at /status and /metrics'
   expect(after.get('sluice_gateway_orders_signer_ready')).toBe(1);
   expect(after.get('sluice_gateway_orders_step_seconds_count{step="total"}')).toBe(2);
   expect(after.get('sluice_gateway_orders_step_seconds_bucket{step="total",le="+Inf"}')).toBe(2);
-  expect(after.get('sluice_gateway_orders_step_seconds_sum{step="total"}')).toBeGreaterThan(told.executionUs['total']!.max / 1e6);
+  expect(after.get('sluice_gateway_orders_step_seconds_sum{step="total"}')).toBeGreaterThan(report.executionUs['total']!.max / 1e6);
 });
 
-it('has each name described once, above all that bear it', async () => {
+it('describes each name once, above all its values', async () => {
   const lines = (await (await fetch(`http://${gateway.host}/metrics`)).text()).trimEnd().split('\n');
   const described = lines.flatMap((line) => (line.startsWith('# TYPE ') ? [line.split(' ')[2]!] : []));
   expect(new Set(described).size).toBe(described.length);

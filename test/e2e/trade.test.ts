@@ -30,9 +30,9 @@ import {
 } from '../support/trading-world.ts';
 
 /** Orders of every kind through gateway, signing process, simulated chain and ingest, followed to their ends. */
-/** Has a wallet of its own. */
+/** Has its own wallet. */
 const outsider = wallet('trading', 'self-custody');
-/** Far beyond what it takes: the machine may be busy with other things. */
+/** Far longer than necessary, because the machine may be busy. */
 const timeoutMs = 90_000;
 let world: TradingWorld;
 let gateway: TradingGateway;
@@ -59,13 +59,13 @@ async function order(orderId: string, asked: Asked = {}, at = gateway): Promise<
   return body as unknown as OrderObject;
 }
 
-/** The order as it reads once the stream has told that it is in one of these states, and its fill. */
+/** The order once the stream has published it in one of these states with its fill. */
 async function settled(orderId: string, states: readonly string[], asked: Asked = {}, at = gateway): Promise<OrderObject> {
   await until(`${orderId} to be ${states.join(' or ')}`, () => {
-    const told = stream.messages.findLast(({ data }) => data?.['orderId'] === orderId)?.data;
-    const status = String(told?.['status']);
-    if (status === 'failed' || status === 'expired') throw new Error(JSON.stringify(told));
-    return states.includes(status) && told?.['fill'] !== null;
+    const reply = stream.messages.findLast(({ data }) => data?.['orderId'] === orderId)?.data;
+    const status = String(reply?.['status']);
+    if (status === 'failed' || status === 'expired') throw new Error(JSON.stringify(reply));
+    return states.includes(status) && reply?.['fill'] !== null;
   });
   return order(orderId, asked, at);
 }
@@ -75,11 +75,11 @@ const finalized = (orderId: string, asked?: Asked, at?: TradingGateway): Promise
 
 const steps = ['totalMs', 'quoteMs', 'buildMs', 'simulateMs', 'signMs', 'storeMs', 'sendMs'] as const;
 
-/** An order that is taken; its answer is of the documented form, and its steps take no longer than all of it. */
+/** An order that is accepted. Its answer has the documented form, and its steps take no longer than the whole. */
 async function taken(side: 'buy' | 'sell', body: Body, asked: Asked = {}, at = gateway): Promise<TradeAnswer> {
-  const told = await at.ask(`/trade/${side}`, body, asked);
-  expect(told.status, JSON.stringify(told.body)).toBe(200);
-  const answer = told.body as unknown as TradeAnswer;
+  const reply = await at.ask(`/trade/${side}`, body, asked);
+  expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+  const answer = reply.body as unknown as TradeAnswer;
   expect(Value.Errors(TradeAnswer, answer)).toEqual([]);
   const { mint, publicKey } = body;
   expect(answer).toMatchObject({ status: 'submitted', side, mint, publicKey, error: null });
@@ -96,7 +96,7 @@ interface Traded {
   readonly order: OrderObject;
 }
 
-/** An order from the request to its confirmed fill, which is the quote's, and what the chain's balances say. */
+/** An order from the request to its confirmed fill, which equals the quote and the chain's balances. */
 async function traded(side: 'buy' | 'sell', body: Body, asked: Asked = {}, at = gateway): Promise<Traded> {
   const answer = await taken(side, body, asked, at);
   const done = await confirmed(answer.orderId!, asked, at);
@@ -147,7 +147,7 @@ const kinds: readonly (readonly [string, Partial<NewCoin> | 'older'])[] = [
   ['a coin with its own creator fee', { creatorFeeBps: 150n }],
 ];
 
-describe('orders on curves, and on the pools that coins move to', () => {
+describe('orders on curves, and on the pools that coins migrate to', () => {
   it.concurrent.each(kinds)('%s', { timeout: timeoutMs }, async (_, parts) => {
     const coin = parts === 'older' ? await launchOlderCoin(world.chain) : launchCoin(world.chain, parts);
     const publicKey = await world.wallet({ usdc: true });
@@ -162,7 +162,7 @@ describe('orders on curves, and on the pools that coins move to', () => {
     const poolAddress = canonicalPoolAddress(coin.mint, coin.quoteMint);
     const onPool = await tradeThrough(coin, publicKey, { pool: 'pump-amm', poolAddress });
     for (const { order: once } of [...onCurve, ...onPool]) expect((await finalized(once.orderId)).fill).toEqual(once.fill);
-    // Every lamport that the wallet lost or got is in its orders.
+    // Every lamport that the wallet lost or gained is in its orders.
     const spent = [...onCurve, ...onPool].reduce((sum, { order: { side, fill } }) => {
       const trade =
         coin.quoteMint !== wrappedSolMint ? 0n : side === 'buy' ? BigInt(fill!.traderQuoteAmount) : -BigInt(fill!.traderQuoteAmount);
@@ -171,7 +171,7 @@ describe('orders on curves, and on the pools that coins move to', () => {
     expect(before - world.chain.account(publicKey)!.lamports).toBe(spent);
   });
 
-  /** Buys, sells half, buys within named bounds for a named fee, and sells the rest. */
+  /** Buys, sells half, buys within given bounds for a given fee, and sells the rest. */
   async function tradeThrough(coin: QuotedCoin, publicKey: string, at: { pool: string; poolAddress: string }): Promise<Traded[]> {
     const { mint, quoteMint } = coin;
     const named = at.pool === 'pump' ? {} : { pool: at.pool };
@@ -205,7 +205,7 @@ describe('orders on curves, and on the pools that coins move to', () => {
     const rest = tokensOf(world.chain, coin, publicKey);
     const all = await traded('sell', { publicKey, mint, sellAll: true });
     expect(all.answer.quote.inAmount).toBe(String(rest));
-    // The token account is closed, and its rent is back.
+    // The token account is closed, and its rent was returned.
     expect(world.chain.account(deriveTokenAccount(publicKey, mint, coin.tokenProgram).address)).toBeNull();
     expect(BigInt(all.order.fill!.otherLamports)).toBeLessThan(0n);
     expect(world.chain.account(deriveTokenAccount(publicKey, wrappedSolMint, tokenProgram).address)).toBeNull();
@@ -213,9 +213,9 @@ describe('orders on curves, and on the pools that coins move to', () => {
   }
 });
 
-describe('what is asked for once', () => {
+describe('requests that are sent once', () => {
   it(
-    'a curve that ends between quote and simulation: the order goes to its pool, on the same request',
+    'a curve that ends between quote and simulation: the order goes to its pool, within the same request',
     { timeout: timeoutMs },
     async () => {
       const coin = launchCoin(world.chain);
@@ -235,7 +235,7 @@ describe('what is asked for once', () => {
     },
   );
 
-  it('the purchase that completes a curve is cut to what is left', { timeout: timeoutMs }, async () => {
+  it('the purchase that completes a curve is reduced to the rest', { timeout: timeoutMs }, async () => {
     const coin = launchCoin(world.chain);
     tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 80n * 10n ** 9n }, 1n);
     const publicKey = await world.wallet();
@@ -244,7 +244,7 @@ describe('what is asked for once', () => {
     expect(answer.quote.maxIn).toBe('50000000000');
   });
 
-  it('the automatic priority fee is what others pay who write to the same accounts', { timeout: timeoutMs }, async () => {
+  it('the automatic priority fee is what others pay for writing to the same accounts', { timeout: timeoutMs }, async () => {
     const { mint } = launchCoin(world.chain);
     const publicKey = await world.wallet();
     await gateway.post('/trade/buy', { publicKey, mint, amount: 0.1, dryRun: true });
@@ -257,10 +257,10 @@ describe('what is asked for once', () => {
       const priorityFee = BigInt(String(body['priorityFee']));
       return priorityFee > 0n && [priorityFee, BigInt(Number(body['computeUnitLimit']))];
     });
-    const [told, units] = fee as [bigint, bigint];
-    expect(told).toBe((price * units + 999_999n) / 1_000_000n);
+    const [reply, units] = fee as [bigint, bigint];
+    expect(reply).toBe((price * units + 999_999n) / 1_000_000n);
     const paid = await traded('buy', { publicKey, mint, amount: 0.1 });
-    expect(BigInt(paid.order.fill!.networkFee)).toBe(5_000n + told);
+    expect(BigInt(paid.order.fill!.networkFee)).toBe(5_000n + reply);
   });
 
   it('dryRun: quoted, built and simulated; no order, no signature, nothing sent', async () => {
@@ -271,14 +271,14 @@ describe('what is asked for once', () => {
       ['buy', { amount: 0.5 }],
       ['buy', { amount: 0.5, skipSimulation: true }],
     ] as const) {
-      const { status, body: told } = await gateway.ask(
+      const { status, body: reply } = await gateway.ask(
         `/api/trade/${side}`,
         { publicKey, mint, dryRun: true, ...body },
         { idempotencyKey: 'dry' },
       );
       expect(status).toBe(200);
-      expect(Value.Errors(TradeAnswer, told)).toEqual([]);
-      expect(told).toMatchObject({ orderId: null, status: 'simulated', signature: null, lastValidBlockHeight: null, dryRun: true });
+      expect(Value.Errors(TradeAnswer, reply)).toEqual([]);
+      expect(reply).toMatchObject({ orderId: null, status: 'simulated', signature: null, lastValidBlockHeight: null, dryRun: true });
     }
     expect(world.sent()).toEqual(sent);
     expect(((await gateway.get('/trade/orders')).body['orders'] as OrderObject[]).map(({ orderId }) => orderId)).toEqual(
@@ -287,7 +287,7 @@ describe('what is asked for once', () => {
   });
 
   it(
-    'a hundred requests at once with one Idempotency-Key, at one gateway and over two: one message leaves, one order answers all',
+    'a hundred requests at once with one Idempotency-Key, at one gateway and over two: one message is sent, and all get the same order',
     { timeout: timeoutMs },
     async () => {
       const { mint } = launchCoin(world.chain);
@@ -306,28 +306,28 @@ describe('what is asked for once', () => {
         expect([...world.sent()].filter((one) => !sent.has(one))).toEqual([signature]);
       }
       expect(world.landed(publicKey)).toHaveLength(2);
-      // And the other transport carries what this one does.
+      // The other transport does the same.
       await traded('buy', { publicKey, mint, amount: 0.3 }, {}, second);
       await traded('sell', { publicKey, mint, sellAll: true }, {}, second);
       await second.gateway.close();
     },
   );
 
-  /** Asks again while the first request is under way, as a client would, only sooner. */
+  /** Asks again while the first request is running, as a client would do, only sooner. */
   async function persisted(at: TradingGateway, body: Body, asked: Asked): Promise<TradeAnswer> {
     for (;;) {
-      const told = await at.post('/trade/buy', body, asked);
-      if (told.status === 200) return told.body as unknown as TradeAnswer;
-      if (!isForTheMoment(told))
-        expect(told).toMatchObject({ status: 409, body: { error: { code: 'IDEMPOTENCY_IN_PROGRESS', retryable: true } } });
-      expect(told.headers.get('retry-after')).toBe('1');
+      const reply = await at.post('/trade/buy', body, asked);
+      if (reply.status === 200) return reply.body as unknown as TradeAnswer;
+      if (!isForTheMoment(reply))
+        expect(reply).toMatchObject({ status: 409, body: { error: { code: 'IDEMPOTENCY_IN_PROGRESS', retryable: true } } });
+      expect(reply.headers.get('retry-after')).toBe('1');
       await pause(againAfterMs);
     }
   }
 });
 
-describe('orders that come to nothing', () => {
-  /** Does something when the next message is handed to a node, and lets it through or not. */
+describe('orders that fail or expire', () => {
+  /** Runs a function when the next message is sent to a node, which decides whether it passes. */
   function whenSent(act: () => boolean): void {
     world.node.tampering = async ({ method, params }, answer) => {
       if (method !== 'sendTransaction') return answer();
@@ -346,7 +346,7 @@ describe('orders that come to nothing', () => {
     return done;
   }
 
-  it('one that lands and fails is told why, and has cost its fee alone', { timeout: timeoutMs }, async () => {
+  it('an order that lands and fails has the reason, and has cost only its fee', { timeout: timeoutMs }, async () => {
     const coin = launchCoin(world.chain);
     const publicKey = await world.wallet();
     const before = world.chain.account(publicKey)!.lamports;
@@ -363,7 +363,7 @@ describe('orders that come to nothing', () => {
     expect(before - world.chain.account(publicKey)!.lamports).toBe(world.chain.transaction(signature!)!.fee);
   });
 
-  it('one that no node passes on expires once it can land no more', { timeout: timeoutMs }, async () => {
+  it('an order that no node forwards expires once it can no longer land', { timeout: timeoutMs }, async () => {
     const coin = launchCoin(world.chain);
     const publicKey = await world.wallet();
     whenSent(() => false);
@@ -371,7 +371,7 @@ describe('orders that come to nothing', () => {
     while (world.chain.blockHeight <= lastValidBlockHeight! + 40) world.chain.advance();
     expect(await ended(orderId!, 'expired')).toMatchObject({ error: null });
     expect(world.landed(publicKey)).toEqual([]);
-    // The chain has hurried past the blockhash that the gateway holds.
+    // The chain has passed the blockhash that the gateway holds.
     await until(
       'a newer blockhash',
       async () => (await gateway.post('/trade/buy', { publicKey, mint: coin.mint, amount: 1, dryRun: true })).status === 200,
@@ -384,11 +384,11 @@ describe('self-custody', () => {
   const publicKey = outsider.publicKey;
 
   async function unsigned(side: 'buy' | 'sell', body: Body): Promise<Record<string, unknown>> {
-    const { status, body: told } = await gateway.ask(`/transaction/${side}`, { publicKey, ...body });
-    expect(status, JSON.stringify(told)).toBe(200);
-    expect(Value.Errors(transactionBuyEndpoint.answer, told)).toEqual([]);
-    expect(told).toMatchObject({ side, publicKey, mint: body['mint'] });
-    return told;
+    const { status, body: reply } = await gateway.ask(`/transaction/${side}`, { publicKey, ...body });
+    expect(status, JSON.stringify(reply)).toBe(200);
+    expect(Value.Errors(transactionBuyEndpoint.answer, reply)).toEqual([]);
+    expect(reply).toMatchObject({ side, publicKey, mint: body['mint'] });
+    return reply;
   }
 
   /** As an ordinary wallet signs. */
@@ -411,15 +411,15 @@ describe('self-custody', () => {
       ['buy', { amount: 0.75 }],
       ['sell', { sellAll: true, skipSimulation: true }],
     ] as const) {
-      const told = await unsigned(side, { mint, ...more });
-      const { quote, lastValidBlockHeight, blockhash } = told as {
+      const reply = await unsigned(side, { mint, ...more });
+      const { quote, lastValidBlockHeight, blockhash } = reply as {
         quote: TradeAnswer['quote'];
         lastValidBlockHeight: number;
         blockhash: string;
       };
       expect(world.chain.isBlockhashValid(blockhash)).toBe(true);
       expect(lastValidBlockHeight).toBeGreaterThan(world.chain.blockHeight);
-      const transaction = signed(told['transaction']);
+      const transaction = signed(reply['transaction']);
       // Twice at once: it is one order.
       const [sent, again] = await Promise.all([send(transaction), send(transaction)]);
       expect(again.orderId).toBe(sent.orderId);
@@ -451,7 +451,7 @@ describe('self-custody', () => {
     return body as unknown as SendAnswer;
   }
 
-  it('a transaction that is no trade is followed, too', { timeout: timeoutMs }, async () => {
+  it('a transaction that is not a trade is followed, too', { timeout: timeoutMs }, async () => {
     const { blockhash: recentBlockhash } = world.chain.latestBlockhash();
     const transfer = SystemProgram.transfer({
       fromPubkey: web3Wallet.publicKey,
@@ -471,17 +471,17 @@ describe('self-custody', () => {
 });
 
 describe('TRADING=paper', () => {
-  it('fills against live state by the same quotes, and sends nothing', { timeout: timeoutMs }, async () => {
+  it('fills against the current state with the same quotes, and sends nothing', { timeout: timeoutMs }, async () => {
     const coin = launchCoin(world.chain);
     const publicKey = await world.wallet();
     const paper = await (await world.gateway({ config: { trading: 'paper' } })).ready(publicKey, coin.mint);
     const sent = world.sent();
     const asked = { idempotencyKey: 'paper' };
     const body = { publicKey, mint: coin.mint, amount: 0.4 };
-    const { status, body: told } = await paper.ask('/trade/buy', body, asked);
-    expect(status, JSON.stringify(told)).toBe(200);
-    expect(Value.Errors(TradeAnswer, told)).toEqual([]);
-    const answer = told as unknown as TradeAnswer;
+    const { status, body: reply } = await paper.ask('/trade/buy', body, asked);
+    expect(status, JSON.stringify(reply)).toBe(200);
+    expect(Value.Errors(TradeAnswer, reply)).toEqual([]);
+    const answer = reply as unknown as TradeAnswer;
     expect(answer).toMatchObject({
       status: 'finalized',
       paper: true,
@@ -501,7 +501,7 @@ describe('TRADING=paper', () => {
     });
     const again = await paper.ask('/trade/buy', body, asked);
     expect(again).toMatchObject({ status: 200, body: { orderId: answer.orderId, status: 'finalized', paper: true, quote } });
-    // Live state: what was bought on paper is not there to be sold.
+    // The state is that of the chain, so what was bought on paper cannot be sold.
     expect(await paper.ask('/trade/sell', { publicKey, mint: coin.mint, amount: '50%' })).toMatchObject({
       status: 400,
       body: { error: { code: 'INSUFFICIENT_BALANCE' } },
@@ -524,20 +524,20 @@ describe('TRADING=paper', () => {
 });
 
 describe('afterwards', () => {
-  it('on the channel `orders` every order told every state in order, as it is stored', async () => {
+  it('on the channel `orders` every order has every state in order, as stored', async () => {
     const orders = await allOrders();
     expect(orders.length).toBeGreaterThan(60);
     for (const { orderId, status, version, fill } of orders) {
       const stored = await world.store.orders.events(orderId);
-      const told = await until(`all of ${orderId} on the stream`, () => {
+      const reply = await until(`all of ${orderId} on the stream`, () => {
         const events = stream.messages.flatMap(({ data }) => (data?.['orderId'] === orderId ? [data] : []));
         return events.length >= stored.length && events;
       });
-      expect(told.map((event) => [event['version'], event['status']])).toEqual(stored.map((event) => [event.version, event.state]));
-      expect(told.map((event) => event.id)).toEqual(stored.map((event) => `${orderId}:${event.version}`));
-      expect(told.at(-1)).toMatchObject({ type: 'order', status, version, fill, simulated: true });
-      // Where no node answered for a moment it was unknown in between.
-      const ranks = told.flatMap((event) => (event['status'] === 'unknown' ? [] : [ranking.indexOf(String(event['status']))]));
+      expect(reply.map((event) => [event['version'], event['status']])).toEqual(stored.map((event) => [event.version, event.state]));
+      expect(reply.map((event) => event.id)).toEqual(stored.map((event) => `${orderId}:${event.version}`));
+      expect(reply.at(-1)).toMatchObject({ type: 'order', status, version, fill, simulated: true });
+      // If no node answered for a moment, it was unknown in between.
+      const ranks = reply.flatMap((event) => (event['status'] === 'unknown' ? [] : [ranking.indexOf(String(event['status']))]));
       expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
       expect(ranks[0]).toBeGreaterThanOrEqual(0);
     }
@@ -547,7 +547,7 @@ describe('afterwards', () => {
 
   const ranking = ['accepted', 'simulated', 'submitted', 'processed', 'confirmed', 'finalized', 'failed', 'expired'];
 
-  /** All of the key's orders, page by page. */
+  /** All orders of the key, page by page. */
   async function allOrders(query = '', asked: Asked = {}): Promise<OrderObject[]> {
     const all: OrderObject[] = [];
     let before = '';
@@ -563,7 +563,7 @@ describe('afterwards', () => {
     }
   }
 
-  it('pages: each order once, newest first, by state; to nobody but their owner', async () => {
+  it('pages: each order once, newest first, by state; only for their owner', async () => {
     const orders = await allOrders();
     const ids = orders.map(({ orderId }) => orderId);
     expect(new Set(ids).size).toBe(ids.length);

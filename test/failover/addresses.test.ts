@@ -12,18 +12,23 @@ const replica = (history: string, ...epochs: string[]): Server => ({ isPrimary: 
 
 describe('which of several servers is the primary', () => {
   it.each<[name: string, servers: readonly (Server | null)[], present: number | null, elected: number | null]>([
-    ['the only one that says so', [replica('h'), primary('h'), null], 0, 1],
-    ['nobody where none says so', [replica('h'), null, replica('h')], 0, null],
-    ['the one that has gone on where the log of another ends', [primary('h', 'e1'), primary('i', 'e1', 'e2'), replica('h')], 0, 1],
-    ['the one that most follow, where both logs went on', [primary('h', 'e1', 'e3'), primary('i', 'e1', 'e2'), replica('i')], 0, 1],
+    ['the only server that reports itself as primary', [replica('h'), primary('h'), null], 0, 1],
+    ['none if no server reports itself as primary', [replica('h'), null, replica('h')], 0, null],
+    ['the server that continued where the log of another ends', [primary('h', 'e1'), primary('i', 'e1', 'e2'), replica('h')], 0, 1],
     [
-      'the one whose log began later, where they have nothing in common',
+      'the server that most replicas follow, if both logs continued',
+      [primary('h', 'e1', 'e3'), primary('i', 'e1', 'e2'), replica('i')],
+      0,
+      1,
+    ],
+    [
+      'the server whose log began later, if they have nothing in common',
       [primary('h', '01aaaaaaaabc'), primary('i', '01aaaabbbabc')],
       0,
       1,
     ],
-    ['the present one, where nothing tells them apart', [primary('h', 'e1'), primary('i', 'e1')], 1, 1],
-    ['the first one, where there is no present one', [primary('h'), primary('i')], null, 0],
+    ['the current one, if nothing distinguishes them', [primary('h', 'e1'), primary('i', 'e1')], 1, 1],
+    ['the first one, if there is no current one', [primary('h'), primary('i')], null, 0],
   ])('%s', (_, servers, present, elected) => {
     expect(electPrimary(servers, present)).toBe(elected);
   });
@@ -46,8 +51,8 @@ describe('which of several servers is the primary', () => {
 describe('the owner of a slot', () => {
   const view = (owner: SlotView['owner']): SlotView => ({ owner, nodes: [a, b, c] });
 
-  it('is the one that most nodes name, in any order of answers', async () => {
-    // Cut off from the others, a still takes itself for the owner.
+  it('is the node that most nodes name, in any order of answers', async () => {
+    // Node a, cut off from the others, still takes itself for the owner.
     const book = new OwnerBook(urls, async ({ host }) => view(host === 'a' ? a : b));
     expect(await book.next()).toEqual(b);
   });

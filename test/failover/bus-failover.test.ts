@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** One process on a bus: it follows, and publishes until it pauses. */
+/** One process on a bus: it follows the log, and publishes until it pauses. */
 interface Party {
   readonly recorder: Recorder;
   pause(): Promise<void>;
@@ -29,7 +29,7 @@ async function join(fleet: RedisFleet, user: string): Promise<Party> {
   const publisher = await bus.publisher();
   let publishing = publishOn(publisher, user);
   cleanups.push(async () => {
-    // Where a test fails it still publishes.
+    // If a test fails, it is still publishing.
     publishing.stop().catch(() => undefined);
     await bus.close();
   });
@@ -40,10 +40,10 @@ async function join(fleet: RedisFleet, user: string): Promise<Party> {
   };
 }
 
-/** Nobody publishes, and a replica has all that its primary has: what is published from here on is what a cut between them loses. */
+/** Publishing pauses until a replica has all data of its primary. From here on, a cut between them loses what is published. */
 async function pauseLevel(parties: readonly Party[], primary: FleetNode, replica: FleetNode): Promise<void> {
   await Promise.all(parties.map((party) => party.pause()));
-  await until('the replica to have it all', () => isLevel(primary.redis, replica.redis), 20_000);
+  await until('the replica to have everything', () => isLevel(primary.redis, replica.redis), 20_000);
 }
 
 async function open(start: typeof startCluster): Promise<RedisFleet> {
@@ -52,7 +52,7 @@ async function open(start: typeof startCluster): Promise<RedisFleet> {
   return fleet;
 }
 
-/** Resolves when an entry came that was announced, and not read from the log. */
+/** Resolves when an entry arrived that was announced, and not read from the log. */
 async function heard({ recorder }: Party): Promise<void> {
   const from = recorder.seen.length;
   await recorder.until(() => recorder.seen.slice(from).some((one) => one.kind === 'entry' && !one.replayed));
@@ -63,7 +63,7 @@ async function primaryOf(fleet: RedisFleet): Promise<FleetNode> {
   return (await fleet.primaries())[0]!;
 }
 
-/** A replica that takes what its primary is told. */
+/** A replica that receives the writes of its primary. */
 async function replicaOf(fleet: RedisFleet, primary: FleetNode): Promise<FleetNode> {
   const isFollowed = async (): Promise<FleetNode | undefined> => {
     const replicas = await fleet.replicasOf(primary);
@@ -74,7 +74,7 @@ async function replicaOf(fleet: RedisFleet, primary: FleetNode): Promise<FleetNo
 
 const namesBut = (fleet: RedisFleet, node: FleetNode): string[] => fleet.nodes.filter((other) => other !== node).map(({ name }) => name);
 
-/** What both were handed in the epoch that is written now is the same, without a fault. */
+/** Both have received the same in the current epoch, without a fault. */
 async function agree(one: Party, other: Party): Promise<void> {
   await Promise.all([one.pause(), other.pause()]);
   const ends = (): number[] => [one, other].map(({ recorder }) => recorder.entries.at(-1)?.offset ?? 0);
@@ -84,7 +84,7 @@ async function agree(one: Party, other: Party): Promise<void> {
     const own = recorder.seen.flatMap((seen) => (seen.kind === 'entry' && seen.epoch === epoch ? [seen.entry] : []));
     return new Map(own.map(({ offset, json }) => [offset, Buffer.from(json).toString()]));
   };
-  // One may have entered it further back than the other.
+  // One of them may have joined the epoch earlier than the other.
   const others = newest(other);
   const both = [...newest(one)].filter(([offset]) => others.has(offset));
   expect(both.length).toBeGreaterThan(0);
@@ -94,7 +94,7 @@ async function agree(one: Party, other: Party): Promise<void> {
 
 describe('a cluster of six nodes', () => {
   it(
-    'is heard again at the replica when the node of the first address is gone, and tells of a split brain',
+    'receives from the replica again when the node of the first address is gone, and reports a split brain',
     { timeout: 90_000 },
     async () => {
       const fleet = await open(startCluster);
@@ -113,22 +113,22 @@ describe('a cluster of six nodes', () => {
       const { epoch } = other.recorder.subscriber;
       const replica = await replicaOf(fleet, heir);
       await pauseLevel([one, other], heir, replica);
-      // First the replica alone is cut off, so that the primary goes on for as long as it takes to have more than the replica.
+      // First only the replica is cut off, so that the primary gets far enough ahead of it.
       const heals = [fleet.network.separate([heir.name], [replica.name, 'b'])];
       fleet.network.cut('b', heir.name);
       one.resume();
       await heard(one);
-      // On one side of the cut the primary with one process, on the other all else.
+      // On one side of the cut are the primary and one process, on the other side everything else.
       heals.push(fleet.network.separate([heir.name, 'a'], [...namesBut(fleet, heir), 'b']));
       await until('both sides to have a primary', async () => (await fleet.primaries()).some((node) => node !== heir), 30_000);
       other.resume();
       await heard(other);
-      // The side with fewer primaries takes nothing more; what it took before is lost.
+      // The side with fewer primaries accepts no more writes; what it accepted before is lost.
       await until('it to refuse', async () => (await heir.redis.command('SET', '{sluice}:x', '1')).startsWith('-CLUSTERDOWN'), 30_000);
       expect([one.recorder.lost, other.recorder.lost]).toEqual([[], []]);
       for (const heal of heals) heal();
       await Promise.all([one, other].map(({ recorder }) => recorder.until(() => recorder.lost.length > 0)));
-      // Told once for the log that was left, and once more where what a publisher had stored there is gone.
+      // Reported once for the previous log, and once more if what a publisher had stored there is lost.
       expect([one, other].map(({ recorder }) => [...new Set(recorder.lost.map(({ reason }) => reason))])).toEqual([['epoch'], ['epoch']]);
       expect(other.recorder.subscriber.epoch).not.toBe(epoch);
       await agree(one, other);
@@ -137,7 +137,7 @@ describe('a cluster of six nodes', () => {
 });
 
 describe('a primary and two replicas', () => {
-  it('are left for the promoted one when the primary hangs, and a split brain is reported', { timeout: 60_000 }, async () => {
+  it('are replaced by the promoted one when the primary hangs, and a split brain is reported', { timeout: 60_000 }, async () => {
     const fleet = await open(startReplicas);
     const [one, other] = [await join(fleet, 'a'), await join(fleet, 'b')];
     await heard(other);
@@ -148,14 +148,14 @@ describe('a primary and two replicas', () => {
     await second.redis.command('REPLICAOF', 'NO', 'ONE');
     for (const party of [one, other]) party.resume();
     await heard(other);
-    // Without `min-replicas-to-write` both sides go on; each is whole for itself.
+    // Without `min-replicas-to-write` both sides continue; each is complete by itself.
     await heard(one);
     expect([one.recorder.faults, other.recorder.faults, one.recorder.lost, other.recorder.lost]).toEqual([[], [], [], []]);
     heal();
     await first.redis.command('REPLICAOF', '127.0.0.1', String(second.port));
     await third.redis.command('REPLICAOF', '127.0.0.1', String(second.port));
     await Promise.all([one, other].map(({ recorder }) => recorder.until(() => recorder.lost.length > 0)));
-    // Told once for the log that was left, and once more where what a publisher had stored there is gone.
+    // Reported once for the previous log, and once more if what a publisher had stored there is lost.
     expect([one, other].map(({ recorder }) => [...new Set(recorder.lost.map(({ reason }) => reason))])).toEqual([['epoch'], ['epoch']]);
     await Promise.all([heard(one), heard(other)]);
     await agree(one, other);
@@ -171,7 +171,7 @@ describe('a primary and two replicas', () => {
     await until('it to refuse', async () => (await first.redis.command('SET', 'x', '1')).startsWith('-NOREPLICAS'), 30_000);
     const { length } = one.recorder.entries;
     heal();
-    // What waited meanwhile is stored then: nothing was lost, as nobody took its place.
+    // The waiting entries are stored then. Nothing was lost, because no other server took its place.
     await one.recorder.until(() => one.recorder.entries.length > length + 10);
     expect([one.recorder.lost, one.recorder.faults]).toEqual([[], []]);
     await one.pause();
@@ -184,7 +184,7 @@ describe('a primary and two replicas', () => {
     const [first, second, third] = fleet.nodes as [FleetNode, FleetNode, FleetNode];
     await first.redis.command('FAILOVER', 'TO', '127.0.0.1', String(second.port));
     await until('the change of places', async () => (await fleet.primaries())[0] === second, 20_000);
-    // Announcements reach the replica that it is now through the primary, until nothing does.
+    // The former primary is now a replica, and gets announcements through the new primary until it is cut off.
     await heard(one);
     fleet.network.separate([first.name], [second.name, third.name]);
     await heard(one);
@@ -196,7 +196,7 @@ describe('a primary and two replicas', () => {
 });
 
 describe('a connection', () => {
-  /** From here on time passes as the test says; sockets go on by themselves. */
+  /** From here on the test controls time; sockets continue by themselves. */
   const stopTime = (): unknown => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
   it('is not ended by the time limit of the previous one', { timeout: 60_000 }, async () => {
@@ -213,7 +213,7 @@ describe('a connection', () => {
     await redis.restart();
     let ready = 0;
     connection.onReady(() => (ready += 1));
-    // Less time than the limit passes, and Redis has seconds to answer in.
+    // Less than the time limit passes, and Redis has seconds to answer in.
     for (let ms = 0; !connection.ready && ms < 4_000; ms += 10) {
       await vi.advanceTimersByTimeAsync(10);
       await realPause(20);

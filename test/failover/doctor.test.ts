@@ -41,7 +41,7 @@ it('reports each setting that makes an outage of Redis costly, and none that fol
   const careful = await open(advised);
   const addresses = careful.nodes.map(({ redis }) => redis.url);
   expect(await judged(addresses)).toEqual(['ok 3 servers, as OPERATING.md says']);
-  // Who may not read the settings is told so, not that they are right.
+  // A user that may not read the settings gets a warning that says so, and no confirmation.
   expect((await judged(careful.urlsOf('doctor'))).every((line) => line.startsWith('warn this user may not read them'))).toBe(true);
   await careful.nodes[2]!.redis.command('REPLICAOF', 'NO', 'ONE');
   const split = await judged(addresses);

@@ -9,10 +9,10 @@ import { isFollowing, type FleetNode, type RedisFleet } from './redis-fleet.ts';
 const healthyWithinMs = 60_000;
 const between = (random: Random, from: number, to: number): number => from + random.below(to - from + 1);
 
-/** The user by which a part logs in to Redis. */
+/** The user name with which a part logs in to Redis. */
 export const userOf = (part: string): string => part.replace(' ', '-');
 
-/** What an operator of Redis does: nobody promotes a replica of a plain primary by itself. */
+/** What an operator of Redis does: nothing promotes a replica of a plain primary automatically. */
 class Operator {
   readonly #fleet: RedisFleet;
 
@@ -31,7 +31,7 @@ class Operator {
     return random.pick(replicas);
   }
 
-  /** After the primary is gone: the replica that has most of it takes its place. A cluster does that by itself. */
+  /** After the primary is gone, the replica with most of its data takes its place. A cluster does that by itself. */
   async promote(gone: FleetNode): Promise<FleetNode> {
     const others = async (): Promise<readonly FleetNode[]> => (await this.#fleet.primaries()).filter((node) => node !== gone);
     if (this.#fleet.kind === 'replicas') {
@@ -46,7 +46,7 @@ class Operator {
     return (await others())[0]!;
   }
 
-  /** Everybody follows this primary, and nobody else is one. */
+  /** All replicas follow this primary, and there is no other primary. */
   async settle(primary: FleetNode): Promise<void> {
     if (this.#fleet.kind === 'replicas') {
       for (const node of this.#fleet.nodes) if (node !== primary) await pointAt(node, primary);
@@ -61,7 +61,7 @@ class Operator {
       if (primaries.length !== 1 || (await this.#fleet.replicasOf(primaries[0]!)).length === 0) return false;
       return (await Promise.all(others.map(follows))).every(Boolean);
     };
-    await until('Redis to be whole', isWell, healthyWithinMs);
+    await until('Redis to be complete', isWell, healthyWithinMs);
   }
 }
 
@@ -73,10 +73,10 @@ async function pointAt(node: FleetNode, primary: FleetNode): Promise<void> {
   await node.redis.command('REPLICAOF', '127.0.0.1', String(primary.port));
 }
 
-/** What a replica may lack that takes the place of a primary: far more than it does by the clock of a busy machine. */
+/** How much a replica may lack that takes the place of a primary: far more than on a busy machine. */
 const declaredBeforeMs = 3_000;
 
-/** What happens to the Redis of a world: first what may lose nothing, then what may lose the end of the log. */
+/** Faults of the Redis of a world: first those that may lose nothing, then those that may lose the end of the log. */
 export function failoverPlagues(fleet: RedisFleet): Plagues {
   const { 'gateway killed': gatewayKilled } = processFaults;
   const later = (forget: () => void): Plagues['first'] => ({ ...harmful(fleet, forget), 'gateway killed': gatewayKilled! });
@@ -141,7 +141,7 @@ function harmless(fleet: RedisFleet): Plagues['first'] {
 
 function harmful(fleet: RedisFleet, forget: () => void): ReturnType<Plagues['later']> {
   const operator = new Operator(fleet);
-  /** Does something to the primary until a replica has taken its place, then undoes it. */
+  /** Applies a fault to the primary until a replica has taken its place, then ends the fault. */
   const lose = (name: string, harm: (primary: FleetNode, world: ChaosWorld) => Promise<() => Promise<void>>): Plagues['first'][string] => {
     return (world, random) => {
       const ms = between(random, 0, 3_000);
@@ -172,7 +172,7 @@ function harmful(fleet: RedisFleet, forget: () => void): ReturnType<Plagues['lat
       const heal = fleet.network.separate([primary.name], everybodyBut(fleet, world, [primary]));
       return async () => heal();
     }),
-    // It goes on storing what that process publishes, and nobody else sees it.
+    // It continues to store what that process publishes, and no other process sees it.
     'Redis primary isolated with ingest': lose('healed', async (primary, world) => {
       const [publishing] = world.ingests as [Part, ...Part[]];
       const heal = fleet.network.separate([primary.name, userOf(publishing.name)], everybodyBut(fleet, world, [primary], publishing));
@@ -191,9 +191,10 @@ function harmful(fleet: RedisFleet, forget: () => void): ReturnType<Plagues['lat
   };
 }
 
-/** What goes wrong with the other parts meanwhile. */
+/** Faults of the other parts at the same time. */
 function besides(fleet: RedisFleet): Plagues['beside'] {
-  // A gateway that is killed while Redis changes makes a new epoch, though nothing is lost: nobody knows what it had shown.
+  // If a gateway is killed while Redis changes, a new epoch begins although nothing is lost, because nobody knows what that gateway had
+  // sent.
   const { 'ingest killed': ingestKilled, 'gateway stopped': gatewayStopped } = processFaults;
   const { fork, 'client to gateway': clientLink, 'node drops': nodeDrops, 'all nodes': allNodes } = linkFaults;
   const cut = (of: (world: ChaosWorld) => readonly Part[]): Plagues['beside'][string] => {

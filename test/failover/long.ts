@@ -4,18 +4,21 @@ import { installMissing } from '../support/install.ts';
 import { failoverPlagues, userOf } from './failover-faults.ts';
 import { startCluster, startReplicas } from './redis-fleet.ts';
 
-/** `pnpm test:failover [minutes] [seed]`: Redis fails over for as long as asked for, half of the time a cluster, then a primary with two replicas. */
+/**
+ * `pnpm test:failover [minutes] [seed]`: Redis fails over for the requested time, half of it with a cluster, then with a primary and two
+ * replicas.
+ */
 const [minutesText = '10', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2).filter((arg) => arg !== '--');
 const minutes = Number(minutesText);
 const maxMinutes = 240;
-/** Of the time asked for: nothing may be lost in it. */
+/** This share of the requested time comes first; nothing may be lost in it. */
 const keepingShare = 0.4;
 const tradesPerSecond = 100;
 const clients = 12;
 const readers = { processes: 1, each: 40 };
-/** Beyond the time asked for: two starts, rests and judgements. Then it ends whatever is the matter. */
+/** Additional time for two starts, rests and judgements. After it the run ends in any case. */
 const graceMs = 8 * 60_000;
-const tell = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function run(start: typeof startCluster): Promise<boolean> {
   const fleet = await start({ users: partNames.map(userOf) });
@@ -28,15 +31,15 @@ async function run(start: typeof startCluster): Promise<boolean> {
         seed,
         clients,
         readers,
-        tell,
+        print,
         plagues: failoverPlagues(fleet),
         durationMs: eachMs * keepingShare,
         forgetfulMs: eachMs * (1 - keepingShare),
       });
-      tell(JSON.stringify({ seed, kind: fleet.kind, ...report }));
-      for (const fault of faults) tell(`  ${fault}`);
+      print(JSON.stringify({ seed, kind: fleet.kind, ...report }));
+      for (const fault of faults) print(`  ${fault}`);
       const { silentGaps, duplicates, deliveries } = report;
-      tell(
+      print(
         `${fleet.kind}: ${deliveries} deliveries, ${silentGaps} silent gaps, ${duplicates} duplicates, ${faults.length} findings, seed ${seed}`,
       );
       return faults.length === 0;
@@ -50,17 +53,17 @@ async function run(start: typeof startCluster): Promise<boolean> {
 
 async function main(): Promise<boolean> {
   if (!(minutes > 0 && minutes <= maxMinutes)) {
-    tell(`test:failover [minutes, at most ${maxMinutes}] [seed]`);
+    print(`test:failover [minutes, at most ${maxMinutes}] [seed]`);
     return false;
   }
-  const missing = await installMissing(new URL('..', import.meta.url).pathname, tell);
-  for (const fault of missing) tell(fault);
+  const missing = await installMissing(new URL('..', import.meta.url).pathname, print);
+  for (const fault of missing) print(fault);
   if (missing.length > 0) return false;
-  tell(`failover for ${minutes} minutes, seed ${seed}`);
-  // What it started ends with it: every Redis has a watcher that outlives this process.
+  print(`failover for ${minutes} minutes, seed ${seed}`);
+  // Everything that it started ends with it: every Redis has a watcher that outlives this process.
   const late = setTimeout(
     () => {
-      tell('1 failed: it did not come to its end in time');
+      print('1 failed: it did not end in time');
       process.exit(1);
     },
     minutes * 60_000 + graceMs,

@@ -1,15 +1,15 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /**
- * A network whose parts can be separated. Every way to a Redis node leads through a port of this network; who comes is known by its
- * address (nodes connect from one of their own) or by the user that it logs in as (all others).
+ * A network whose parts can be separated. Every link to a Redis node goes through a port of this network. A client is recognised by its
+ * address (nodes connect from their own) or by the user that it logs in as (all others).
  */
 export interface Partitions {
-  /** Opens a way to a node, on a port of its own; `target` says later where it leads. */
+  /** Opens a link to a node, on its own port; `target` later sets its target. */
   open(node: string): Promise<Way>;
   /**
-   * No byte passes between these two groups any more, in either direction, until the function that it returns is called; then what waited
-   * arrives. Connections stay open, and new ones seem to be made.
+   * No byte passes between these two groups in either direction until the returned function is called; then the waiting bytes arrive.
+   * Connections stay open, and new ones seem to be established.
    */
   separate(one: readonly string[], other: readonly string[]): () => void;
   /** Resets all connections of one to a node. */
@@ -22,12 +22,12 @@ export interface Way {
   target(port: number): void;
 }
 
-/** Loopback addresses of their own from which nodes connect, by the order in which their ways were opened. */
+/** Loopback addresses from which nodes connect, in the order in which their links were opened. */
 export const sourceAddressOf = (index: number): string => `127.0.1.${index + 1}`;
 
 /** The user of a first command: `AUTH <user> <password>`, or `HELLO <version> AUTH <user> <password>`. */
 const userPattern = /\r\nAUTH\r\n\$\d+\r\n([a-z0-9-]+)\r\n/i;
-/** Bytes in which it stands. */
+/** The bytes that may contain it. */
 const loginBytes = 256;
 
 interface Link {
@@ -120,9 +120,9 @@ function openLink({ client, server, from, to, isCut, onOver }: Ends): Link {
   };
   for (const socket of [client, server]) {
     socket.setNoDelay(true);
-    // What an error means shows in the close that follows it.
+    // The close that follows shows what an error means.
     socket.on('error', () => undefined);
-    // Neither side hears of the other's end while they are separated.
+    // While they are separated, neither side sees the other's end.
     socket.on('close', () => {
       if (!isCut(link)) link.destroy();
     });
@@ -132,7 +132,9 @@ function openLink({ client, server, from, to, isCut, onOver }: Ends): Link {
   return link;
 }
 
-/** Reads who comes before anything is passed on. Who does not log in, as a test that asks a node, is nobody's. */
+/**
+ * Identifies the client before anything is forwarded. A client that does not log in, such as a test that asks a node, belongs to no group.
+ */
 function identify(client: Socket, link: Link): void {
   client.once('data', (bytes: Buffer) => {
     link.from = userPattern.exec(bytes.subarray(0, loginBytes).toString('latin1'))?.[1] ?? '';

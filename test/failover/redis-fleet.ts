@@ -8,36 +8,36 @@ import { createPartitions, sourceAddressOf, type Partitions, type Way } from './
 export interface FleetNode {
   readonly name: string;
   readonly redis: TestRedis;
-  /** Where everybody but the tests reaches it. */
+  /** The port that everything except the tests uses. */
   readonly port: number;
 }
 
-/** Redis servers that take each other's place, and the network between them and those who use them. */
+/** Redis servers that can take each other's place, and the network between them and their clients. */
 export interface RedisFleet {
   readonly kind: 'cluster' | 'replicas';
   readonly nodes: readonly FleetNode[];
   readonly network: Partitions;
-  /** The addresses for one user, by whose name it is separated from nodes. */
+  /** The addresses for one user, under whose name it can be separated from nodes. */
   urlsOf(user: string): string[];
-  /** The servers that say that they are the primary of the log; more than one in a split brain. */
+  /** The servers that report themselves as the primary of the log; more than one in a split brain. */
   primaries(): Promise<readonly FleetNode[]>;
-  /** Those that can take its place. */
+  /** The servers that can take its place. */
   replicasOf(primary: FleetNode): Promise<readonly FleetNode[]>;
   close(): Promise<void>;
 }
 
 export interface RedisFleetOptions {
-  /** Who may log in. */
+  /** The users that may log in. */
   readonly users: readonly string[];
-  /** Further settings of every server, as on its command line. */
+  /** Further settings of every server, in the form of its command line. */
   readonly args?: readonly string[];
 }
 
 const password = 'failover';
-/** As OPERATING.md says; a user of its own also tells who comes. */
+/** As in OPERATING.md. Users also identify clients. */
 const rights = ['on', `>${password}`, '~*', '&*', '+@all', '-@dangerous', '-@admin', '+info'];
 const key = '{sluice}:offset';
-/** Enough for a busy machine not to take a node for gone that is only slow. */
+/** Long enough that a slow node on a busy machine does not count as gone. */
 const nodeTimeoutMs = 2_500;
 const clusterNodes = 6;
 const replicaNodes = 3;
@@ -95,7 +95,7 @@ export async function startReplicas(options: RedisFleetOptions): Promise<RedisFl
   }
 }
 
-/** Makes a server the replica of another; resolves when it follows. */
+/** Makes a server the replica of another; resolves when it follows it. */
 async function follow(node: FleetNode, primary: FleetNode): Promise<void> {
   await node.redis.command('REPLICAOF', '127.0.0.1', String(primary.port));
   await until(`${node.name} to follow ${primary.name}`, () => isFollowing(node), followWithinMs);
@@ -107,7 +107,7 @@ export async function isFollowing({ redis }: FleetNode): Promise<boolean> {
 
 type Nodes = Pick<RedisFleet, 'kind' | 'nodes' | 'network' | 'urlsOf' | 'close'> & { readonly ports: readonly Ports[] };
 
-/** How the nodes of a cluster find each other. */
+/** The addresses at which the nodes of a cluster find each other. */
 interface Ports {
   readonly port: number;
   readonly busPort: number;
@@ -159,7 +159,7 @@ function announced(way: Way, busWay: Way | null, busPort: number | null): string
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
-/** It is a primary and has the slot of the log: every other node says that it has moved. */
+/** Whether it is a primary and has the slot of the log: every other node replies that the slot moved. */
 async function ownsLog(redis: TestRedis): Promise<boolean> {
   const role = await redis.command('INFO', 'replication').catch(() => '');
   return role.includes('role:master') && !/^-(?:MOVED|ASK)/.test(await redis.command('GET', key).catch(() => '-MOVED'));

@@ -26,9 +26,9 @@ async function open(): Promise<{ readonly fleet: RedisFleet; readonly nodes: Tri
   return { fleet, nodes: fleet.nodes as unknown as Trio };
 }
 
-/** The primary dies, and a replica that has all takes its place. */
+/** The primary dies, and a replica with all data takes its place. */
 async function loseFirst([first, second, third]: Trio): Promise<void> {
-  await until('the replica to have it all', () => isLevel(first.redis, second.redis), 20_000);
+  await until('the replica to have everything', () => isLevel(first.redis, second.redis), 20_000);
   await first.redis.kill();
   await second.redis.command('REPLICAOF', 'NO', 'ONE');
   await third.redis.command('REPLICAOF', '127.0.0.1', String(second.port));
@@ -64,7 +64,7 @@ it('every trade counts once in the market, and every request of a key once, over
   expect(await limiter.take('k', quota, 1)).toMatchObject({ admitted: false, counted: 'shared' });
 });
 
-it('both sides of a split brain lead on their own, and only one afterwards', { timeout: 60_000 }, async () => {
+it('both sides of a split brain lead independently, and only one leads afterwards', { timeout: 60_000 }, async () => {
   const { fleet, nodes } = await open();
   const [first, second, third] = nodes;
   const join = async (user: string) => {
@@ -78,7 +78,7 @@ it('both sides of a split brain lead on their own, and only one afterwards', { t
   await until('the other to see it', () => other.lease.holder === 'other');
   const publisher = await one.bus.publisher({ lease: one.lease });
   await publisher.publish(entries(3, 'a'));
-  await until('the replica to have it all', () => isLevel(first.redis, second.redis), 20_000);
+  await until('the replica to have everything', () => isLevel(first.redis, second.redis), 20_000);
 
   const heal = fleet.network.separate([first.name, 'a'], [second.name, third.name, 'b']);
   fleet.network.cut('b', first.name);
@@ -91,7 +91,7 @@ it('both sides of a split brain lead on their own, and only one afterwards', { t
 
   heal();
   for (const node of [first, third]) await node.redis.command('REPLICAOF', '127.0.0.1', String(second.port));
-  // What it led by is not known to the new primary.
+  // The new primary does not know the lease that it led with.
   await expect(publisher.publish(entries(1, 'never'))).rejects.toMatchObject({ code: 'FENCED' });
   await until('one to follow', () => one.lease.holder === 'other' && !one.lease.held, 20_000);
   expect(other.lease.held).toBe(true);

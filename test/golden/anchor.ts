@@ -18,7 +18,7 @@ export const pumpAmmAccounts = new BorshAccountsCoder(pumpAmmIdl);
 /** A field as anchor decodes it: BN, PublicKey, or a plain value. */
 export type AnchorRecord = Readonly<Record<string, { toString(radix?: number): string }>>;
 
-/** Anchor needs every field of its IDL, so older layouts are filled up with the zeros that stand for what they lack. */
+/** Anchor needs every field of its IDL, so older layouts are extended with zeros for the fields that they lack. */
 export function anchorEvent(coder: BorshEventCoder, data: Uint8Array, missing = 0): AnchorRecord {
   const event = coder.decode(Buffer.concat([data, Buffer.alloc(missing)]).toString('base64'));
   if (event === null) throw new Error('anchor does not know this event');

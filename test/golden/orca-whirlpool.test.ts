@@ -46,7 +46,7 @@ function tradesIn(file: string): VenueTrade[] {
   return found;
 }
 
-/** What left the trader and what was sent to him, from an event that counts the fees apart. */
+/** What the trader gave and received, from an event that counts the fees separately. */
 function moved({ side, baseAmount, quoteAmount, fees }: VenueTrade): readonly [bigint, bigint] {
   const charged = fees.reduce((sum, { amount }) => sum + amount, 0n);
   return side === 'sell' ? [baseAmount + charged, quoteAmount] : [quoteAmount + charged, baseAmount];

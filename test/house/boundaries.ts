@@ -23,7 +23,7 @@ const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
   test: 160,
 };
 
-/** Each outside library is used in one place. `test` may use all of them. */
+/** Each outside library is used in one place. Tests may use all of them. */
 const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['gateway/src/transport/'],
   ioredis: ['shared/src/bus/'],
@@ -61,7 +61,7 @@ const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/codec
 const pureMayUse = [...pureFolders, 'shared/src/solana/'];
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
 
-/** Only these may import custody. */
+/** Only these folders may import custody. */
 const custodyUsers = ['gateway/src/custody/', 'gateway/src/signer/', 'gateway/src/orders/', 'cli/', 'test/'];
 
 export const boundaries: HouseCheck = {
@@ -101,15 +101,16 @@ export function boundaryFaults(imports: readonly Import[], paths: ReadonlySet<st
 }
 
 function fileFault({ from }: Import, to: string, paths: ReadonlySet<string>): string | null {
-  if (!paths.has(to) && !to.endsWith('.json')) return 'there is no such file';
+  if (!paths.has(to) && !to.endsWith('.json')) return 'the file does not exist';
   const layer = layerOf(from);
   if (layer === null) return null;
-  // Its version.
+  // The project's version.
   if (to === posix.join(posix.dirname(layer), 'package.json')) return null;
   const allowed = [layer, ...(layers[layer] ?? [])];
   if (!allowed.some((folder) => to.startsWith(`${folder}/`))) return `${layer} may import from ${allowed.join(', ')} only`;
-  if (isPure(from) && !pureMayUse.some((folder) => to.startsWith(folder))) return 'the pure core may not';
-  if (to.startsWith('gateway/src/custody/') && !custodyUsers.some((folder) => from.startsWith(folder))) return 'only trade reaches custody';
+  if (isPure(from) && !pureMayUse.some((folder) => to.startsWith(folder))) return 'the pure core may not import it';
+  if (to.startsWith('gateway/src/custody/') && !custodyUsers.some((folder) => from.startsWith(folder)))
+    return 'only orders, the signer and the command line may import custody';
   const [venue, otherVenue] = [venueOf(from), venueOf(to)];
   if (venue !== null && otherVenue !== null && venue !== otherVenue) return 'a venue never imports a venue';
   return roomFault(from, to);
@@ -117,7 +118,7 @@ function fileFault({ from }: Import, to: string, paths: ReadonlySet<string>): st
 
 function packageFault({ from, package: name }: Import): string | null {
   if (name === null || from.startsWith('test/')) return null;
-  if (isPure(from) && !purePackages.has(name)) return 'the pure core may not';
+  if (isPure(from) && !purePackages.has(name)) return 'the pure core may not import it';
   const homes = packageHomes[name];
   if (homes !== undefined && !homes.some((home) => from.startsWith(home))) return `only ${homes.join(', ') || 'test/'} may`;
   return homes === undefined && !name.startsWith('node:') ? 'no folder is named as the home of this package' : null;

@@ -9,7 +9,7 @@ export const documentedErrors: HouseCheck = {
   name: 'errors against REFERENCE.md',
   async run(root) {
     const file = join(root, 'REFERENCE.md');
-    if (!existsSync(file)) return ['REFERENCE.md: there is no such file'];
+    if (!existsSync(file)) return ['REFERENCE.md: the file does not exist'];
     const text = readFileSync(file, 'utf8');
     const rows = text.split('\n').filter((line) => line.startsWith('|'));
     return Object.entries(errorTable).flatMap(([code, { status, closeCode }]) => {

@@ -15,7 +15,7 @@ const forms = [
   /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*(['"])([^'"\n]+)\1/gm,
   /^\s*import\s*(['"])([^'"\n]+)\1/gm,
   /\b(?:import|require)\s*\(\s*(['"])([^'"\n]+)\1/g,
-  // Where a thread begins.
+  // The first module of a thread.
   /\bnew URL\(\s*(['"])(\.[^'"\n]+\.ts)\1\s*,\s*import\.meta\.url\)/g,
 ];
 const folderOfPackage: Readonly<Record<string, string>> = {

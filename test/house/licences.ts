@@ -21,7 +21,7 @@ const fewestPackages = 30;
 
 /** Among the packages that run, at every depth, none has a copyleft or unknown licence. */
 export const licences: HouseCheck = {
-  name: 'licences of what runs',
+  name: 'licences of the packages that run',
   async run(root) {
     const packages = runtimePackages(root);
     const tooFew = packages.size < fewestPackages ? [`only ${packages.size} packages seen, expected ${fewestPackages} or more`] : [];

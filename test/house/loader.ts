@@ -33,6 +33,6 @@ function manifestFaults(root: string, folder: string): readonly string[] {
 }
 
 function scriptFaults(name: string, script: string | undefined): readonly string[] {
-  if (script === undefined) return [`there is no script ${name}`];
+  if (script === undefined) return [`the script ${name} is missing`];
   return / run\.mjs \w+$/.test(script) && !loader.test(script) ? [] : [`${name} runs ${script}`];
 }

@@ -13,15 +13,15 @@ interface Evidence {
 /** `nothing yet`: no code returns this error. As soon as some code does, a test must be listed here. */
 const evidence: Readonly<Record<ErrorCode, Evidence | 'nothing yet'>> = {
   INVALID_REQUEST: { file: 'test/conformance/http-endpoints.test.ts', title: 'names each wrong part of %s' },
-  INVALID_MINT: { file: 'test/e2e/quote.test.ts', title: 'mints that are none, and coins that no venue trades' },
-  INSUFFICIENT_BALANCE: { file: 'test/e2e/quote.test.ts', title: '%s: on its curve, and by itself on the pool that it moved to' },
-  SLIPPAGE_EXCEEDED: { file: 'test/e2e/trade-errors.test.ts', title: 'SLIPPAGE_EXCEEDED: a minOut beyond what the trade gives' },
+  INVALID_MINT: { file: 'test/e2e/quote.test.ts', title: 'text that is not a mint, and coins that no venue trades' },
+  INSUFFICIENT_BALANCE: { file: 'test/e2e/quote.test.ts', title: '%s: on its curve, and automatically on the pool that it migrated to' },
+  SLIPPAGE_EXCEEDED: { file: 'test/e2e/trade-errors.test.ts', title: 'SLIPPAGE_EXCEEDED: a minOut above what the trade gives' },
   SIMULATION_FAILED: { file: 'test/e2e/trade-errors.test.ts', title: 'SIMULATION_FAILED: with program, its error and the last lines' },
   UNAUTHENTICATED: { file: 'test/conformance/http-endpoints.test.ts', title: 'refuses a missing or invalid key' },
   FORBIDDEN: { file: 'test/conformance/http-endpoints.test.ts', title: 'reports which scope or plan is missing' },
   NOT_FOUND: { file: 'test/conformance/http-endpoints.test.ts', title: 'has nothing at %s' },
   METHOD_NOT_ALLOWED: { file: 'test/conformance/http-endpoints.test.ts', title: 'allows no %s at %s' },
-  IDEMPOTENCY_IN_PROGRESS: { file: 'test/e2e/trade-errors.test.ts', title: 'IDEMPOTENCY_IN_PROGRESS while the first request is under way' },
+  IDEMPOTENCY_IN_PROGRESS: { file: 'test/e2e/trade-errors.test.ts', title: 'IDEMPOTENCY_IN_PROGRESS while the first request is running' },
   IDEMPOTENCY_MISMATCH: { file: 'test/e2e/trade-errors.test.ts', title: 'IDEMPOTENCY_MISMATCH for another body' },
   PAYLOAD_TOO_LARGE: { file: 'test/conformance/http-endpoints.test.ts', title: 'counts a body while it arrives' },
   UNSUPPORTED_MEDIA_TYPE: { file: 'test/conformance/http-endpoints.test.ts', title: 'refuses a body with %s as its type' },
@@ -47,15 +47,15 @@ export const producedErrors: HouseCheck = {
 function unproduced(code: string, product: readonly SourceFile[]): readonly string[] {
   return product
     .filter(({ text }) => new RegExp(`\\b(?:error|code): '${code}'|Answer\\(\\w+, '${code}'`).test(text))
-    .map(({ path }) => `${path}: gives ${code}, which test/house/produced-errors.ts has no test for`);
+    .map(({ path }) => `${path}: returns ${code}, but test/house/produced-errors.ts lists no test for it`);
 }
 
 function faultsOf(root: string, code: ErrorCode, { file, title }: Evidence): readonly string[] {
   const path = join(root, file);
-  if (!existsSync(path)) return [`${file}: is to produce ${code} and is not there`];
+  if (!existsSync(path)) return [`${file}: this file must produce ${code}, but does not exist`];
   const text = readFileSync(path, 'utf8');
-  if (!text.includes(title)) return [`${file}: has no test "${title}", which is to produce ${code}`];
+  if (!text.includes(title)) return [`${file}: has no test "${title}", which must produce ${code}`];
   const { closeCode } = errorTable[code];
-  // Of some errors a client sees the close code alone.
+  // For some errors a client sees only the close code.
   return text.includes(code) || (closeCode !== undefined && text.includes(String(closeCode))) ? [] : [`${file}: does not name ${code}`];
 }

@@ -19,7 +19,7 @@ export const reach: HouseCheck = {
         .filter(isTypeScript)
         .map((file) => [file.path, file]),
     );
-    const missing = entries.filter((entry) => !files.has(entry)).map((entry) => `${entry}: there is no such file`);
+    const missing = entries.filter((entry) => !files.has(entry)).map((entry) => `${entry}: the file does not exist`);
     const reached = reachedFrom(entries, files);
     const unreached = [...files.keys()].filter((path) => productFolders.some((folder) => path.startsWith(folder)) && !reached.has(path));
     return [...missing, ...unreached.map((path) => `${path}: no command reaches it`)];
@@ -53,7 +53,7 @@ export const productDependencies: HouseCheck = {
 export function dependencyFaults(files: readonly SourceFile[], declared: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
   return files.flatMap((file) => {
     if (file.path.startsWith('test/') && !file.path.startsWith('test/simnet/'))
-      return [`${file.path}: a command reaches it, and it is a test`];
+      return [`${file.path}: a command imports it, but it is a test`];
     const folder = packageOf(file.path);
     return importsOf(file).flatMap((one) => {
       const name = one.package ?? /^@sluice\/\w+/.exec(one.specifier)?.[0] ?? null;

@@ -1,6 +1,6 @@
 /**
- * Folders that are divided into rooms. A room may import only from the rooms named for it, which must stand below it in the list, so there
- * can be no circle. Files that lie directly in the folder connect the rooms: they may import from all, and no room may import them.
+ * Folders that are divided into rooms. A room may import only from the rooms that are listed for it. These must be below it in the list, so
+ * that there is no circle. Files directly in the folder connect the rooms: they may import from all rooms, and no room may import them.
  */
 export const dividedFolders: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'gateway/src/orders': {

@@ -10,7 +10,7 @@ export interface SourceFile {
 const skippedFolders: ReadonlySet<string> = new Set(['node_modules', '.git', '.data', '.build', 'results']);
 const textFile = /\.(ts|mts|js|mjs|json|jsonc|md|yaml|yml|html|css|txt|sh|lua)$|(^|\/)(Procfile|LICENSE|run|\.gitignore|\.env\.example)$/;
 
-/** Every text file of the project that people wrote, by path; without the lock file. */
+/** Every text file of the project that people wrote, by path, without the lock file. */
 export function sourceFiles(root: string): readonly SourceFile[] {
   return readdirSync(root, { recursive: false, withFileTypes: true })
     .flatMap((entry) => walk(join(root, entry.name), entry.isDirectory()))

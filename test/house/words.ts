@@ -22,22 +22,22 @@ const rules: readonly Rule[] = [
   { what: "a package registry's host", pattern: /registry\.npm|\bdeb\.debian\.org|\barchive\.ubuntu\.com/i },
   { what: 'a test that does not run', pattern: /\b(it|test|describe)\.(only|skip|todo)\(/, applies: isTest },
   {
-    what: 'an error swallowed',
+    what: 'an error that is ignored',
     pattern: /\bcatch\s*(\([^)]*\))?\s*\{\s*\}|\.catch\(\s*\(\w*\)\s*=>\s*\{\s*\}\s*\)/,
     applies: isCode,
   },
   {
-    what: 'a timeout that a collection of garbage takes away (`startDeadline` is none)',
+    what: 'a timeout that garbage collection can remove; use `startDeadline`',
     pattern: /\bAbortSignal\.timeout\(/,
     applies: (path) => isCode(path) && /^(shared|ingest|gateway)\//.test(path),
   },
   {
-    what: 'the environment, read outside the edge',
+    what: 'the environment, read outside a main.ts or the command line',
     pattern: /\bprocess\.env\b/,
     applies: (path) => isCode(path) && !readsEnvironment(path),
   },
   {
-    what: 'a clock, chance or the process in the pure core',
+    what: 'a clock, a random number or the process in the pure core',
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bprocess\.|\bconsole\./,
     applies: (path) => isCode(path) && isPure(path),
   },

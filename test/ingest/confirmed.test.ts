@@ -127,29 +127,29 @@ describe('an endpoint that confirms a fork of its own', () => {
       return leads && endpoints.every(({ state, slot }) => state === 'up' && slot > 1_000);
     });
     // From here on the test reports the slots.
-    for (const node of nodes) node.tellsSlots = false;
+    for (const node of nodes) node.reportsSlots = false;
     const at = Math.max(...nodes.map(({ slot }) => slot)) + 1;
-    const tell = (slot: number, parent: number, ...tellers: readonly ScriptedNode[]): void => {
-      for (const node of tellers) node.notify('slotNotification', 'slotSubscribe', { slot, parent, root: 1 });
+    const report = (slot: number, parent: number, ...reporters: readonly ScriptedNode[]): void => {
+      for (const node of reporters) node.notify('slotNotification', 'slotSubscribe', { slot, parent, root: 1 });
     };
     const confirmedBy = (slot: number) => until(`slot ${slot} is confirmed`, () => ingest.stats().continuity!.confirmed === slot);
-    for (const slot of [at - 1, at]) tell(slot, slot - 1, ...nodes);
+    for (const slot of [at - 1, at]) report(slot, slot - 1, ...nodes);
     confirm(at - 1, ...nodes);
     await confirmedBy(at - 1);
     nodes.at(-1)!.logs(head.signature, readLogsLines(frame, head)!, { slot: at });
     await until('it is published', () => ingest.stats().events.trades === 1);
     const [liar, ...honest] = nodes as [ScriptedNode, ...ScriptedNode[]];
-    tell(at + 1, at - 1, liar);
+    report(at + 1, at - 1, liar);
     confirm(at + 1, liar);
     liar.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(151));
-    await until('the lie was heard', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
+    await until('the lie was received', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
     const said = async (): Promise<LogRecord[]> => {
       await until('all is in the log', () => ingest.stats().publisher.buffered === 0);
       await new Promise(setImmediate);
       return (await bus.tail(1_000)).flatMap((entry) => readRecord(entry) ?? []);
     };
     const kinds = async (): Promise<string[]> => (await said()).flatMap(({ kind }) => (kind === 'slots' ? [] : [kind]));
-    return { at, honest, tell, confirmedBy, said, kinds };
+    return { at, honest, report, confirmedBy, said, kinds };
   }
 
   it('is believed if it is alone', async () => {
@@ -159,8 +159,8 @@ describe('an endpoint that confirms a fork of its own', () => {
   });
 
   it('is outvoted by two others, which confirm the living fork', async () => {
-    const { at, honest, tell, kinds, said, confirmedBy } = await lie(3);
-    tell(at + 1, at, ...honest);
+    const { at, honest, report, kinds, said, confirmedBy } = await lie(3);
+    report(at + 1, at, ...honest);
     confirm(at, ...honest);
     await confirmedBy(at);
     confirm(at + 1, ...honest);
@@ -172,9 +172,9 @@ describe('an endpoint that confirms a fork of its own', () => {
   });
 
   it('causes no retraction if the other one contradicts it, and is followed as far as that one agrees', async () => {
-    const { at, honest, tell, kinds, confirmedBy } = await lie(2);
+    const { at, honest, report, kinds, confirmedBy } = await lie(2);
     confirm(at, ...honest);
-    tell(at + 1, at, ...honest);
+    report(at + 1, at, ...honest);
     confirm(at + 1, ...honest);
     await confirmedBy(at + 1);
     expect(await kinds()).toEqual(['published', 'published']);

@@ -21,7 +21,7 @@ import { eventsOfEntry } from '../support/entry-events.ts';
 /** As on the network. */
 const slotMs = 400;
 const waitMs = 30_000;
-/** Rounds of the gap filler come this many times faster than on the network. */
+/** Rounds of the gap filler are this many times more frequent than on the network. */
 const clock = fastClock(10);
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -31,12 +31,12 @@ afterEach(async () => {
 
 interface World {
   readonly chain: Chain;
-  /** Nodes of one chain, each with misbehaviour of its own. */
+  /** Nodes of one chain, each with its own faults. */
   readonly nodes: readonly Simnet[];
   readonly bus: Bus;
   readonly events: StreamEvent[];
   readonly lines: LogLine[];
-  /** Another bus than the world's, or without waiting for the lead. */
+  /** Another bus than the world's, or a start without waiting for the lead. */
   start(options?: { readonly bus?: Bus; readonly leads?: boolean }): Promise<Ingest>;
 }
 
@@ -47,7 +47,7 @@ async function until(what: string, met: () => boolean, withinMs = waitMs): Promi
 async function createWorld(nodeCount = 1, history?: HistoryBounds, market: MarketOptions = {}): Promise<World> {
   const lines: LogLine[] = [];
   const log = recordingLog(lines);
-  // A clock that goes by the slots, however fast the test makes them.
+  // A clock that follows the slots, however fast the test freezes them.
   let slots = 0;
   const chain = createChain({
     seed: 23,
@@ -84,7 +84,7 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds, market: Marke
   return { chain, nodes, bus, events, lines, start };
 }
 
-/** The same bus, whose memory of the watermark ends when it is told so. */
+/** The same bus, but without its memory of the watermark after a call. */
 function forgettingWatermark(bus: Bus): { readonly bus: Bus; readonly forget: () => void } {
   let forgot = false;
   return {
@@ -101,7 +101,7 @@ function forgettingWatermark(bus: Bus): { readonly bus: Bus; readonly forget: ()
   };
 }
 
-/** Lets slots pass as fast as the reader follows; without a reader as fast as they are made. */
+/** Freezes slots as fast as the reader follows; without a reader, as fast as possible. */
 async function pass({ chain }: World, slots: number, reader: Ingest | null): Promise<void> {
   for (let slot = 0; slot < slots; slot++) {
     chain.advance();
@@ -110,13 +110,13 @@ async function pass({ chain }: World, slots: number, reader: Ingest | null): Pro
   }
 }
 
-/** A first stretch of the chain, seen live, and a watermark on it. */
+/** A first part of the chain, seen live, with a watermark on it. */
 async function warm(world: World, ingest: Ingest): Promise<void> {
   await running(world, 'a watermark', () => (ingest.stats().continuity?.watermark ?? 0) > 0);
   await pass(world, 60, ingest);
 }
 
-/** Waits while the chain runs: one that stands still tells no slots, and an endpoint that tells none is given up. */
+/** Waits while the chain runs: a frozen chain reports no slots, and an endpoint that reports none is dropped. */
 async function running({ chain }: World, what: string, met: () => boolean): Promise<void> {
   chain.start();
   await until(what, met);
@@ -128,30 +128,30 @@ const seeAgain = (world: World, ingest: Ingest): Promise<void> =>
 
 const eventsOf = ({ events }: World, type: StreamEvent['type']): StreamEvent[] => events.filter((event) => event.type === type);
 
-/** Every event of the living chain was told, once, in the form of the contract; `confirmed` slots only. */
+/** Every event of the living chain was published once, in the form of the contract; `confirmed` slots only. */
 async function expectWhole(world: World, ingest: Ingest): Promise<void> {
-  // What is not confirmed is not written down for sure.
+  // Events that are not confirmed may be missing.
   await pass(world, 4, ingest);
   const all = happened(world.nodes[0]!);
   for (const kind of happenedKinds) {
-    const wanted = all.filter((event) => event.kind === kind).map(({ id }) => id);
-    await until(`all of ${kind}`, () => new Set(standing(world, kind)).size >= new Set(wanted).size).catch(() => undefined);
-    const told = standing(world, kind);
-    const [toldOnce, wantedOnce] = [new Set(told), new Set(wanted)];
-    // Few of them, as there are thousands.
+    const expected = all.filter((event) => event.kind === kind).map(({ id }) => id);
+    await until(`all of ${kind}`, () => new Set(validIds(world, kind)).size >= new Set(expected).size).catch(() => undefined);
+    const published = validIds(world, kind);
+    const [publishedOnce, expectedOnce] = [new Set(published), new Set(expected)];
+    // Only a few of them, because there are thousands.
     expect({
       kind,
-      missing: wanted.filter((id) => !toldOnce.has(id)).slice(0, 5),
-      wrong: told.filter((id) => !wantedOnce.has(id)).slice(0, 5),
-      told: told.length,
-    }).toEqual({ kind, missing: [], wrong: [], told: wanted.length });
+      missing: expected.filter((id) => !publishedOnce.has(id)).slice(0, 5),
+      wrong: published.filter((id) => !expectedOnce.has(id)).slice(0, 5),
+      published: published.length,
+    }).toEqual({ kind, missing: [], wrong: [], published: expected.length });
   }
   for (const event of world.events) expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
   expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, waiting: 0 });
 }
 
-/** Ids of the events of a kind that were not taken back, in the order in which they came; what is told twice stands twice. */
-function standing({ events }: World, type: StreamEvent['type']): string[] {
+/** Ids of the events of a kind that were not retracted, in the order of arrival. An event that was published twice appears twice. */
+function validIds({ events }: World, type: StreamEvent['type']): string[] {
   const ids: string[] = [];
   for (const event of events) {
     if (event.type === type) ids.push(event.id);
@@ -160,7 +160,7 @@ function standing({ events }: World, type: StreamEvent['type']): string[] {
   return ids;
 }
 
-/** Late events of each pool come in the order of the chain. */
+/** Late events of each pool arrive in the order of the chain. */
 function expectLateInOrder(world: World): void {
   const order = new Map(happened(world.nodes[0]!).map(({ id }, index) => [id, index]));
   const places = new Map<string, number[]>();
@@ -173,7 +173,7 @@ function expectLateInOrder(world: World): void {
   for (const ofPool of places.values()) expect(ofPool).toEqual(ofPool.toSorted((x, y) => x - y));
 }
 
-describe('what was not seen live', () => {
+describe('what no process saw live', () => {
   it('is filled after ten minutes without any endpoint, in order, faster than five times', { timeout: 90_000 }, async () => {
     const world = await createWorld();
     const [node] = world.nodes;
@@ -185,7 +185,7 @@ describe('what was not seen live', () => {
     await pass(world, outageSlots, null);
     node!.control.clear();
     const startedAtMs = performance.now();
-    await until('it is caught up', () => (ingest.stats().continuity?.watermark ?? 0) >= world.chain.confirmedSlot, 60_000);
+    await until('it has caught up', () => (ingest.stats().continuity?.watermark ?? 0) >= world.chain.confirmedSlot, 60_000);
     const tookMs = performance.now() - startedAtMs;
     await seeAgain(world, ingest);
     await expectWhole(world, ingest);
@@ -197,7 +197,7 @@ describe('what was not seen live', () => {
     expect(tookMs).toBeLessThan((10 * 60_000) / 5);
   });
 
-  it('is filled from whole blocks where few slots lack many transactions', { timeout: 60_000 }, async () => {
+  it('is filled from whole blocks if a few slots lack many transactions', { timeout: 60_000 }, async () => {
     const world = await createWorld(1, undefined, { tradesPerSecond: 60 });
     const ingest = await world.start();
     await warm(world, ingest);
@@ -215,7 +215,7 @@ describe('what was not seen live', () => {
     expect(blocks).toMatchObject({ short: 0, skipped: 0, pruned: 0, refused: 0 });
   });
 
-  it('is filled where an endpoint drops logs without a word', { timeout: 60_000 }, async () => {
+  it('is filled if an endpoint drops logs without notice', { timeout: 60_000 }, async () => {
     const world = await createWorld();
     const ingest = await world.start();
     await warm(world, ingest);
@@ -227,7 +227,7 @@ describe('what was not seen live', () => {
     expectLateInOrder(world);
   });
 
-  it('is filled where one endpoint leaves signatures out and another lists them', { timeout: 60_000 }, async () => {
+  it('is filled if one endpoint omits signatures and another lists them', { timeout: 60_000 }, async () => {
     const world = await createWorld(2);
     const ingest = await world.start();
     await warm(world, ingest);
@@ -238,7 +238,7 @@ describe('what was not seen live', () => {
     await expectWhole(world, ingest);
   });
 
-  it('is told as such where no node shows it any more', { timeout: 60_000 }, async () => {
+  it('is reported as lost if no node has it any more', { timeout: 60_000 }, async () => {
     const world = await createWorld(1, { transactions: 4_000, blocks: 20_000 });
     const first = await world.start();
     await warm(world, first);
@@ -248,15 +248,15 @@ describe('what was not seen live', () => {
     await pass(world, 2_600, null);
     const next = await world.start();
     await running(world, 'it is counted', () => (next.stats().continuity?.gaps.lostSlots ?? 0) > 300);
-    await until('clients are told', () => next.stats().publisher.buffered === 0);
+    await until('clients are notified', () => next.stats().publisher.buffered === 0);
     await next.close();
-    const told = (await world.bus.tail(32_768)).flatMap((entry) => readVerdict(entry)?.lost ?? []);
-    expect(told).toHaveLength(1);
-    expect(told[0]!.from).toBeLessThanOrEqual(before);
-    expect(told[0]!.to).toBeGreaterThan(before + 300);
+    const published = (await world.bus.tail(32_768)).flatMap((entry) => readVerdict(entry)?.lost ?? []);
+    expect(published).toHaveLength(1);
+    expect(published[0]!.from).toBeLessThanOrEqual(before);
+    expect(published[0]!.to).toBeGreaterThan(before + 300);
   });
 
-  it('while no process ran is filled by the next, from the watermark on the bus', { timeout: 60_000 }, async () => {
+  it('while no process ran is filled by the next one, from the watermark on the bus', { timeout: 60_000 }, async () => {
     const world = await createWorld();
     const first = await world.start();
     await warm(world, first);
@@ -264,7 +264,7 @@ describe('what was not seen live', () => {
     await first.close();
     await pass(world, 300, null);
     const second = await world.start();
-    await running(world, 'it is caught up', () => (second.stats().continuity?.watermark ?? 0) > watermark + 300);
+    await running(world, 'it has caught up', () => (second.stats().continuity?.watermark ?? 0) > watermark + 300);
     await expectWhole(world, second);
     expectLateInOrder(world);
     expect(eventsOf(world, 'trade').filter((event) => 'late' in event).length).toBeGreaterThan(50);
@@ -273,7 +273,7 @@ describe('what was not seen live', () => {
 
 describe('what the previous leader published', () => {
   it('is not published again by a process that leads before it sees a slot', { timeout: 60_000 }, async () => {
-    // So many events that those of the slots that are checked again are not in the part of the log that a takeover reads.
+    // Enough events that those of the slots that are checked again are not in the part of the log that a takeover reads.
     const world = await createWorld(1, undefined, { tradesPerSecond: 250 });
     const first = await world.start();
     await warm(world, first);
@@ -295,7 +295,7 @@ describe('what happened before the bus lost the watermark', () => {
     const second = await world.start({ bus: forgetful.bus, leads: false });
     const { watermark } = first.stats().continuity!;
     await running(world, 'it knows the watermark', () => (second.stats().continuity?.watermark ?? 0) >= watermark);
-    // As after a flush: neither saw this live, and the bus no longer knows up to where the log has everything.
+    // As after a flush: neither process saw this live, and the bus no longer knows up to where the log is complete.
     forgetful.forget();
     for (const { control } of world.nodes) control.drop({ share: 1, kinds: ['logs'] });
     await pass(world, 60, second);
@@ -314,13 +314,13 @@ describe('what happened before the bus lost the watermark', () => {
     const forgetful = forgettingWatermark(world.bus);
     forgetful.forget();
     const second = await world.start({ bus: forgetful.bus });
-    await running(world, 'it has rounds behind it', () => (second.stats().continuity?.gaps.rounds ?? 0) > 1);
+    await running(world, 'it has finished rounds', () => (second.stats().continuity?.gaps.rounds ?? 0) > 1);
     await expectWhole(world, second);
   });
 });
 
 describe('a process that starts on a bus that lost everything', () => {
-  it('is given the newest watermark that another process remembers of the same chain', { timeout: 60_000 }, async () => {
+  it('gets the newest watermark that another process remembers of the same chain', { timeout: 60_000 }, async () => {
     const world = await createWorld();
     const first = await world.start();
     await warm(world, first);
@@ -339,7 +339,7 @@ describe('a process that starts on a bus that lost everything', () => {
 
 describe('events of a fork that died', () => {
   for (const replay of [false, true]) {
-    it(`are taken back${replay ? ', and told again where their transactions landed again' : ''}`, { timeout: 60_000 }, async () => {
+    it(`are retracted${replay ? ', and published again if their transactions landed again' : ''}`, { timeout: 60_000 }, async () => {
       const world = await createWorld();
       const ingest = await world.start();
       await warm(world, ingest);
@@ -356,7 +356,7 @@ describe('events of a fork that died', () => {
       expect(retracted.length).toBeGreaterThan(20);
       expect(forks).toMatchObject({ forgotten: 0 });
       if (replay) expect(forks.relanded).toBeGreaterThan(0);
-      // Each follows what it takes back, and no price of a dead slot stands.
+      // Each retraction follows its event, and no price of a dead slot remains.
       const seen = new Set<string>();
       for (const event of world.events) {
         if (event.type === 'retract') expect(seen.has(event.id)).toBe(true);
@@ -364,13 +364,13 @@ describe('events of a fork that died', () => {
       }
       const dead = new Set(world.nodes[0]!.oracle.slots().flatMap((slot) => (slot.dead ? [slot.slot] : [])));
       const prices = new Map(eventsOf(world, 'price').map((event) => [event.id, 'slot' in event ? event.slot : 0]));
-      for (const id of standing(world, 'price')) expect(dead.has(prices.get(id)!)).toBe(false);
+      for (const id of validIds(world, 'price')) expect(dead.has(prices.get(id)!)).toBe(false);
     });
   }
 });
 
 describe('endpoints', () => {
-  it('are given up where they are silent for three seconds, and what they did not tell is filled', { timeout: 60_000 }, async () => {
+  it('are dropped if they are silent for three seconds, and what they did not report is filled', { timeout: 60_000 }, async () => {
     const world = await createWorld();
     const [node] = world.nodes;
     const ingest = await world.start();
@@ -379,7 +379,7 @@ describe('endpoints', () => {
     node!.control.stall();
     world.chain.start();
     const stalledAtMs = performance.now();
-    await until('it is given up', () => ingest.stats().endpoints[0]!.state === 'down');
+    await until('it is dropped', () => ingest.stats().endpoints[0]!.state === 'down');
     const noticedMs = performance.now() - stalledAtMs;
     expect(noticedMs).toBeGreaterThan(2_500);
     expect(noticedMs).toBeLessThan(4_000);
@@ -391,7 +391,7 @@ describe('endpoints', () => {
     expect(ingest.stats().continuity!.gaps.filled).toBeGreaterThan(0);
   });
 
-  it('cost nothing where one of two dies', { timeout: 60_000 }, async () => {
+  it('cost nothing if one of two fails', { timeout: 60_000 }, async () => {
     const world = await createWorld(2);
     const ingest = await world.start();
     await warm(world, ingest);

@@ -35,7 +35,7 @@ function gate(): { readonly opened: Promise<void>; open: () => void } {
   return { opened, open: () => open() };
 }
 
-function tell({ pipeline }: Harness, name: string, slot: number, logs: readonly string[]): void {
+function report({ pipeline }: Harness, name: string, slot: number, logs: readonly string[]): void {
   const signature = signatureOf(name);
   pipeline.dedupe.see(signature, slot);
   pipeline.takeNew(logsSighting({ signature, slot, logs, receivedUs }));
@@ -43,8 +43,8 @@ function tell({ pipeline }: Harness, name: string, slot: number, logs: readonly 
 
 const tradesOf = ({ events }: Harness): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
 
-describe('what waits for a slot that dies', () => {
-  it('is given up if a transaction was incomplete; nothing of it is published or lost when it is answered later', async () => {
+describe('events that wait for a slot that dies', () => {
+  it('are dropped if a transaction was incomplete; nothing of it is published or lost when it is answered later', async () => {
     const { opened, open } = gate();
     const events = [curveTrade(1n), curveTrade(2n)];
     const slots = new Map([
@@ -60,7 +60,7 @@ describe('what waits for a slot that dies', () => {
       },
     });
     const cut = [...invoked(pumpProgram, 1, [dataLine(events[0]!)]), 'Log truncated'];
-    for (const [name, slot] of [['dies', dead] as const, ['lives', alive] as const]) tell(harness, name, slot, cut);
+    for (const [name, slot] of [['dies', dead] as const, ['lives', alive] as const]) report(harness, name, slot, cut);
     const before = ['dies', 'lives'].map((name) => `${signatureOf(name)}:0`);
     expect(tradesOf(harness)).toEqual(before);
     expect(harness.pipeline.oldestWaitingSlot()).toBe(dead);
@@ -70,7 +70,7 @@ describe('what waits for a slot that dies', () => {
     expect(harness.pipeline.isOpen(signatureOf('dies'))).toBe(false);
     expect(harness.pipeline.oldestWaitingSlot()).toBe(alive);
     open();
-    await until('the other to be whole', () => harness.pipeline.counts.completed === 1);
+    await until('the other to be complete', () => harness.pipeline.counts.completed === 1);
     expect(tradesOf(harness)).toEqual([...before, `${signatureOf('lives')}:1`]);
     expect(harness.losses).toEqual([]);
     expect(harness.pipeline.counts).toMatchObject({ abandoned: 1, lostTransactions: 0 });
@@ -80,7 +80,7 @@ describe('what waits for a slot that dies', () => {
   it.each([
     ['beside others', [alive, alive]],
     ['alone', []],
-  ])('is given up where its pool was not known yet, %s', async (_, others) => {
+  ])('are dropped if their pool was not known yet, %s', async (_, others) => {
     const { opened, open } = gate();
     const accounts = accountAnswers(
       new Map<string, unknown>([
@@ -95,7 +95,7 @@ describe('what waits for a slot that dies', () => {
         return answer === 'silence' || 'error' in answer ? undefined : answer.result;
       },
     });
-    const trade = (name: string, slot: number): void => tell(harness, name, slot, invoked(ammProgram, 1, [dataLine(poolTrade(7n))]));
+    const trade = (name: string, slot: number): void => report(harness, name, slot, invoked(ammProgram, 1, [dataLine(poolTrade(7n))]));
     trade('first of the dead', dead);
     for (const [index, slot] of others.entries()) trade(`other ${index}`, slot);
     trade('second of the dead', dead);
@@ -117,7 +117,7 @@ describe('what waits for a slot that dies', () => {
     expect(harness.pipeline.counts.lostEvents).toBe(0);
   });
 
-  it('is given up if the transaction was also reported for another slot, which lives', () => {
+  it('are dropped if the transaction was also reported for another slot, which lives', () => {
     const contents = new PublishedSlots([], true);
     const event = (slot: number): PublishableEvent => tradeEvent(someAddress(1), { id: 'x:0', slot });
     const verdict = (livingSlots: readonly number[], deadSlots: readonly number[]): Outgoing => ({
@@ -143,7 +143,7 @@ describe('what waits for a slot that dies', () => {
   });
 });
 
-it('a part of the log that begins with candles is complete from its first events on, and without events from nowhere on', () => {
+it('a part of the log that begins with candles is complete from its first event on, or from its start if it has no events', () => {
   const logged = (event: StreamEvent, offset: number): LogEntry => {
     const { json, msgpack } = entryOf(event);
     return { offset, topics: [{ topic: 'x', seq: offset }], json, msgpack };

@@ -95,12 +95,12 @@ describe('a queue that overflows', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 12 }), (steps) => {
         const queue = new EventQueue();
-        const told = new Set<number>();
+        const reported = new Set<number>();
         let [next, dropped] = [1, 0];
         const read = (items: readonly Outgoing[]): void => {
           for (const item of items) {
-            if (item.type !== 'slots') told.add(item.slot);
-            else for (let slot = item.lost!.from; slot <= item.lost!.to; slot++) told.add(slot);
+            if (item.type !== 'slots') reported.add(item.slot);
+            else for (let slot = item.lost!.from; slot <= item.lost!.to; slot++) reported.add(slot);
           }
         };
         for (const { do: what, count } of steps) {
@@ -111,7 +111,7 @@ describe('a queue that overflows', () => {
           else dropped += queue.putBack(queue.take(count));
         }
         read(queue.take(2 * most));
-        expect(told.size).toBe(next - 1);
+        expect(reported.size).toBe(next - 1);
         expect(queue.length).toBe(0);
         expect(dropped).toBeLessThan(next);
       }),

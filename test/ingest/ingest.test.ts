@@ -217,7 +217,7 @@ describe('endpoints', () => {
       if (index % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     }
     await until('back', () => a.connections === 2 && started.ingest.stats().endpointsUp === 2);
-    await until('all told', () => tradesOf(started).length === names.length);
+    await until('all published', () => tradesOf(started).length === names.length);
     expect(tradesOf(started).toSorted()).toEqual(names.map(tradeOf).toSorted());
     expect(started.lines.filter(({ name }) => name === 'endpoint_state').map(({ data }) => [data['endpoint'], data['state']])).toEqual(
       expect.arrayContaining([
@@ -232,9 +232,9 @@ describe('endpoints', () => {
     const started = await ingestOf(source);
     await until('subscribed', up(started));
     await until('slots', () => started.ingest.stats().slot > 0);
-    source.tellsSlots = false;
+    source.reportsSlots = false;
     await until('given up', () => source.connections === 2);
-    source.tellsSlots = true;
+    source.reportsSlots = true;
     await until('back', up(started));
     send(source, 'after');
     await until('published', () => tradesOf(started).length === 1);
@@ -343,7 +343,7 @@ describe('endpoints', () => {
     const started = await ingestOf(source);
     await until('subscribed', up(started));
     source.send(Buffer.alloc(5 * 1024 * 1024, 'x'));
-    await until('connected anew', () => source.connections === 2);
+    await until('connected again', () => source.connections === 2);
     await until('up', up(started));
     send(source, 'after');
     await until('published', () => tradesOf(started).length === 1);
@@ -353,7 +353,7 @@ describe('endpoints', () => {
     const source = await node();
     await until('subscribed', up(await ingestOf(source)));
     source.cut();
-    await until('connected anew', () => source.connections === 2);
+    await until('connected again', () => source.connections === 2);
     expect(JSON.stringify(running[0]!.lines)).not.toContain(new URL(source.httpUrl).port);
   });
 

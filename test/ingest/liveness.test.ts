@@ -44,7 +44,7 @@ async function leads(head: MortalHead): Promise<void> {
   await untilTurn('it leads, and all is in the log', () => head.publisher.leads && head.publisher.buffered === 0);
 }
 
-/** A follower at `confirmed`, for one topic, as a gateway serves it: everything that is decided, up to the first event that is not. */
+/** A follower at `confirmed` of one topic, as a gateway serves it: it gets everything up to the first event that is not decided. */
 class ConfirmedFollower {
   readonly passed: string[] = [];
   readonly #slots = new ConfirmedSlots();
@@ -223,7 +223,7 @@ describe('over any chain with forks, any drops and delays, and any kills of lead
       this.#roll = dice(seed);
     }
 
-    async tell(): Promise<void> {
+    async run(): Promise<void> {
       join();
       for (let at = 1; at <= slots + calmSlots; at++) {
         const calm = at > slots;
@@ -302,7 +302,7 @@ describe('over any chain with forks, any drops and delays, and any kills of lead
         // Another number is another sequence, not a simpler one, so shrinking does not help.
         fc
           .asyncProperty(fc.noShrink(fc.integer({ min: 0, max: 2 ** 31 })), async (story) => {
-            await new Story(story).tell();
+            await new Story(story).run();
             const expected = tradesIn(chain.upTo(chain.confirmed)).toSorted();
             const follower = await followedFrom(0);
             expect(follower.waitsFor ?? Number.POSITIVE_INFINITY).toBeGreaterThan(chain.confirmed);

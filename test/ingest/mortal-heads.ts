@@ -12,7 +12,7 @@ import { curveBuy } from './some-trades.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 import { logsSighting } from './sightings.ts';
 
-/** The most turns of the event loop that anything may take; nothing here waits for a clock. */
+/** Most turns of the event loop that any step may take; nothing here waits for a clock. */
 const maxTurns = 5_000;
 
 export async function turns(count: number): Promise<void> {

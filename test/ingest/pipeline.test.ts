@@ -356,9 +356,9 @@ describe('pools', () => {
       new Map([[poolAddress, accountJson(tokenProgram, new Uint8Array(200))]]),
       'the pool is not owned by its program',
     ],
-    ['is no pool', new Map([[poolAddress, accountJson(ammProgram, new Uint8Array(300))]]), 'the account is not a pool'],
+    ['is not a pool', new Map([[poolAddress, accountJson(ammProgram, new Uint8Array(300))]]), 'the account is not a pool'],
     [
-      'has a mint that is none',
+      'has a mint that is not one',
       new Map([...known, [coinAddress, accountJson(tokenProgram, new Uint8Array(165))]]),
       'the account is not a mint',
     ],

@@ -174,7 +174,7 @@ describe('Publisher', () => {
 });
 
 describe('a fenced publisher', () => {
-  it('gives up its holding, retains what was refused, and sends it when it leads again', async () => {
+  it('ends its holding, retains what was refused, and sends it when it leads again', async () => {
     const { bus, publisher, lines } = await start();
     const events = someEvents(6);
     const { fence } = publisher;

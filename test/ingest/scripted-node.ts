@@ -20,7 +20,7 @@ export interface ScriptedNode {
   /** Answers subscriptions; undefined: with the next id, as a node does. */
   onSubscribe: ((method: string, params: readonly unknown[], socket: WebSocket) => Answer | undefined) | null;
   /** While true, slots are reported every 50 ms. */
-  tellsSlots: boolean;
+  reportsSlots: boolean;
   slot: number;
   /** Sends bytes unchanged to every connection. */
   send(frame: string | Buffer): void;
@@ -79,7 +79,7 @@ class Node implements ScriptedNode {
   connections = 0;
   onCall: ScriptedNode['onCall'] = accountAnswers(new Map());
   onSubscribe: ScriptedNode['onSubscribe'] = null;
-  tellsSlots = true;
+  reportsSlots = true;
   slot = 1_000;
   readonly #server: Server;
   readonly #sockets: WebSocketServer;
@@ -92,7 +92,7 @@ class Node implements ScriptedNode {
     this.httpUrl = `http://127.0.0.1:${port}`;
     this.wsUrl = `ws://127.0.0.1:${port}`;
     this.#timer = setInterval(() => {
-      if (!this.tellsSlots) return;
+      if (!this.reportsSlots) return;
       this.slot++;
       this.notify('slotNotification', 'slotSubscribe', { slot: this.slot, parent: this.slot - 1, root: this.slot - 32 });
     }, 50);

@@ -113,20 +113,20 @@ describe('an impossible slot', () => {
 
   it('of the SOL/USD pool is refused, and replaced if it was the first', () => {
     const { solUsd } = createHarness();
-    const tell = (price: number, slot: number, afterMs = 0): number | undefined => {
+    const report = (price: number, slot: number, afterMs = 0): number | undefined => {
       const receivedUs = (nowMs + afterMs) * 1000;
       solUsd.take({ address: solUsdcWhirlpool, owner: whirlpoolProgram, data: whirlpoolBytes(price), slot, receivedUs });
       return solUsd.current?.slot;
     };
-    expect(tell(9_999, absurd)).toBe(absurd);
-    expect(tell(150, 460_000_000)).toBe(460_000_000);
-    expect(tell(9_999, absurd)).toBe(460_000_000);
-    expect(tell(149, 459_999_999)).toBe(460_000_000);
+    expect(report(9_999, absurd)).toBe(absurd);
+    expect(report(150, 460_000_000)).toBe(460_000_000);
+    expect(report(9_999, absurd)).toBe(460_000_000);
+    expect(report(149, 459_999_999)).toBe(460_000_000);
     expect(solUsd.refused).toBe(1);
     expect(solUsd.current?.price).toBeCloseTo(150, 6);
-    expect(tell(151, 460_000_001)).toBe(460_000_001);
+    expect(report(151, 460_000_001)).toBe(460_000_001);
     // After a silence the chain may be anywhere.
-    expect(tell(152, 470_000_000, 25_000)).toBe(470_000_000);
+    expect(report(152, 470_000_000, 25_000)).toBe(470_000_000);
   });
 });
 
@@ -150,7 +150,7 @@ describe('an endpoint that reports impossible slots', () => {
     const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => ingest.close());
-    await until('both are up and tell slots', () => {
+    await until('both are up and report slots', () => {
       const { endpoints } = ingest.stats();
       return endpoints.length === 2 && endpoints.every(({ state, slot }) => state === 'up' && slot > 1_000);
     });
@@ -162,7 +162,7 @@ describe('an endpoint that reports impossible slots', () => {
     const [liar, ...honest] = nodes;
     for (const node of nodes) closers.push(() => node.close());
     liar!.slot = 900_000_000;
-    for (const node of honest) node.tellsSlots = false;
+    for (const node of honest) node.reportsSlots = false;
     const bus = createInProcessBus();
     closers.push(() => bus.close());
     const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
@@ -170,7 +170,7 @@ describe('an endpoint that reports impossible slots', () => {
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('the liar is believed', () => ingest.stats().slot > 900_000_000);
-    for (const node of honest) node.tellsSlots = true;
+    for (const node of honest) node.reportsSlots = true;
     await until('the others are', () => ingest.stats().slot < 100_000);
     await until('they do not lag', () =>
       ingest.stats().endpoints.every(({ state, slot }, i) => i === 0 || (state === 'up' && slot > 1_020)),
@@ -183,7 +183,7 @@ describe('an endpoint that reports impossible slots', () => {
       const { endpoints, notifications } = ingest.stats();
       return notifications.malformed + endpoints.reduce((sum, { malformedFrames }) => sum + malformedFrames, 0);
     };
-    liar.tellsSlots = false;
+    liar.reportsSlots = false;
     liar.notify('slotNotification', 'slotSubscribe', { slot: 9e15, parent: 1, root: 1 });
     liar.notify('slotNotification', 'slotSubscribe', { slot: 900_000_000, parent: 1, root: 1 });
     const account = { context: { slot: absurd }, value: accountJson(whirlpoolProgram, whirlpoolBytes(9_999)) };
@@ -191,7 +191,7 @@ describe('an endpoint that reports impossible slots', () => {
     liar.logs(signatureOf('liar'), routedTradeLogs(curveBuy()), { slot: absurd });
     await until('three were refused', () => malformed() === 3);
     const slotThen = ingest.stats().slot;
-    await until('the chain goes on', () => ingest.stats().slot > slotThen + 20);
+    await until('the chain continues', () => ingest.stats().slot > slotThen + 20);
     expect(ingest.stats().slot).toBeLessThan(100_000);
     expect(ingest.stats().endpoints[1]).toMatchObject({ state: 'up' });
     expect(ingest.stats().solUsd).toMatchObject({ price: expect.closeTo(150, 6) as number });
@@ -202,7 +202,7 @@ describe('an endpoint that reports impossible slots', () => {
     await until('the price was published', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
     // Its later reports count again.
     expect(ingest.stats().endpoints[0]!.slot).toBe(900_000_000);
-    liar.tellsSlots = true;
+    liar.reportsSlots = true;
     await until('the liar is back', () => ingest.stats().endpoints[0]!.slot < 100_000);
   });
 });

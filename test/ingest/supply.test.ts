@@ -51,7 +51,7 @@ const askedFor = (harness: Harness, address: string): number =>
 
 function last<T extends StreamEvent['type']>(harness: Harness, type: T): Extract<StreamEvent, { type: T }> {
   const found = harness.events.findLast((event) => event.type === type);
-  if (found === undefined) throw new Error(`No ${type} was told.`);
+  if (found === undefined) throw new Error(`No ${type} was published.`);
   return found as Extract<StreamEvent, { type: T }>;
 }
 

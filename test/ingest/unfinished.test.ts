@@ -61,7 +61,7 @@ function harnessOf(answer: (signature: string, asked: number) => unknown, giveUp
   });
 }
 
-function tell(harness: Harness, name: string, logs: readonly string[]): string {
+function report(harness: Harness, name: string, logs: readonly string[]): string {
   const signature = signatureOf(name);
   const seen = logsSighting({ signature, slot: 100, logs, receivedUs });
   if (harness.pipeline.dedupe.see(signature, seen.slot) === null) harness.pipeline.takeNew(seen);
@@ -83,13 +83,13 @@ const completed =
 describe('a fetched transaction', () => {
   it('is ignored if it is another one: nothing is published under the requested signature', async () => {
     const harness = harnessOf((signature, asked) => wholeTransaction(asked === 0 ? signatureOf('another') : signature, [first, second]));
-    const signature = tell(harness, 'asked', cut(first));
+    const signature = report(harness, 'asked', cut(first));
     await until('completed', completed(harness));
     expect(harness.calls.filter(({ method }) => method === 'getTransaction')).toHaveLength(2);
     expect(harness.events.map(({ id }) => id)).toEqual(['0', '0.price', '1', '1.price'].map((path) => `${signature}:${path}`));
 
     const only = harnessOf(() => wholeTransaction(signatureOf('another'), [first, second]), 50);
-    tell(only, 'asked', ['Log truncated']);
+    report(only, 'asked', ['Log truncated']);
     await until('given up', lost(only));
     expect(only.events).toEqual([]);
     expect(only.losses.map(({ reason }) => reason)).toEqual(['cut logs; the answer has another transaction']);
@@ -98,12 +98,12 @@ describe('a fetched transaction', () => {
   it.each([
     ['null inner instructions', { innerInstructions: null }, 'inner instructions were not recorded'],
     ['no inner instructions', { innerInstructions: undefined }, 'inner instructions were not recorded'],
-  ])('is lost, and said to be, where every answer has %s', async (_case, meta, reason) => {
+  ])('is lost, and reported as lost, if every answer has %s', async (_case, meta, reason) => {
     const harness = harnessOf((signature) => {
       const answer = wholeTransaction(signature, [first, second]);
       return { ...answer, meta: { ...answer.meta, ...meta } };
     }, 50);
-    tell(harness, 'a', cut(first));
+    report(harness, 'a', cut(first));
     await until('given up', lost(harness));
     expect(harness.pipeline.counts).toMatchObject({ incomplete: 1, completed: 0, lostTransactions: 1 });
     expect(harness.losses.map((loss) => loss.reason)).toEqual([`cut logs; ${reason}`]);
@@ -111,7 +111,7 @@ describe('a fetched transaction', () => {
 
   it('is lost, without look-alikes, if the heights are missing', async () => {
     const harness = harnessOf((signature) => withoutHeights(wholeTransaction(signature, [first, second])), 50);
-    tell(harness, 'a', cut());
+    report(harness, 'a', cut());
     await until('given up', lost(harness));
     expect(harness.losses.map(({ reason }) => reason)).toEqual([
       'cut logs; the stack heights of inner instructions do not show their callers',
@@ -125,7 +125,7 @@ describe('a fetched transaction', () => {
       const answer = withoutHeights(wholeTransaction(signature, [first, second]));
       return { ...answer, meta: { ...answer.meta, logMessages: whole(first, second) } };
     });
-    tell(harness, 'a', cut(first));
+    report(harness, 'a', cut(first));
     await until('completed', completed(harness));
     expect(idsOf(harness)).toEqual(['0', '1']);
   });
@@ -135,7 +135,7 @@ describe('a fetched transaction', () => {
       const answer = wholeTransaction(signature, [creation]);
       return { ...answer, meta: { ...answer.meta, err: { InstructionError: [0, 'Custom'] } } };
     });
-    tell(harness, 'a', cut(creation));
+    report(harness, 'a', cut(creation));
     await until('given up', lost(harness));
     expect(harness.events).toEqual([]);
     expect(harness.losses.map(({ reason }) => reason)).toEqual(['cut logs; it failed on the living branch']);
@@ -145,7 +145,7 @@ describe('a fetched transaction', () => {
     const harness = harnessOf((signature) =>
       wholeTransaction(signature, [unknownEvent, first.subarray(0, 60), first, second, unknownEvent]),
     );
-    tell(harness, 'a', [
+    report(harness, 'a', [
       ...whole(unknownEvent, first.subarray(0, 60), first),
       ...invoked(pumpProgram, 1, [`${dataLine(first)} AAAA`]),
       'Log truncated',
@@ -177,7 +177,7 @@ describe('events that a cut may hide', () => {
       await new Promise<void>((resolve) => answering.push(resolve));
       return wholeTransaction(signature, [first, emptying, other, complete]);
     });
-    tell(harness, 'a', cut(first, emptying, other));
+    report(harness, 'a', cut(first, emptying, other));
     expect(idsOf(harness)).toEqual(['0', '2']);
     await until('asked', () => answering.length === 1);
     answering[0]!();
@@ -189,22 +189,22 @@ describe('events that a cut may hide', () => {
 
   it('do not delay the buy if its completion is before the cut', () => {
     const harness = harnessOf(() => null);
-    tell(harness, 'a', cut(emptying, complete));
+    report(harness, 'a', cut(emptying, complete));
     expect(harness.events[0]).toMatchObject({ type: 'trade', curveCompleted: true });
   });
 
   it('delay a creation until further buys of its wallet are known, although one is before the cut', async () => {
     const harness = harnessOf((signature) => wholeTransaction(signature, [creation, first, curveBuy()]));
-    tell(harness, 'a', cut(creation, first));
+    report(harness, 'a', cut(creation, first));
     expect(harness.events).toEqual([]);
     await until('completed', completed(harness));
     expect(idsOf(harness)).toEqual(['0', '1', '2']);
     expect((harness.events[0] as NewTokenEvent).initialBuy).toMatchObject({ quoteAmount: '1000000001' });
   });
 
-  it('are published and counted if the transaction is given up', async () => {
+  it('are published and counted if the transaction is dropped', async () => {
     const harness = harnessOf(() => null, 50);
-    tell(harness, 'a', cut(creation, first));
+    report(harness, 'a', cut(creation, first));
     await until('given up', lost(harness));
     expect(idsOf(harness)).toEqual(['0', '1']);
     expect(harness.pipeline.counts).toMatchObject({ lostTransactions: 1, uncertainEvents: 2, completed: 0 });
@@ -222,14 +222,14 @@ describe('several sightings', () => {
     ['garbled data', garbled],
     ['a list that ends early', whole(first, second).slice(0, 5)],
     ['a cut', cut(first)],
-  ])('take the whole from a later one where the first had %s', async (_case, lines) => {
+  ])('are completed from a later one if the first had %s', async (_case, lines) => {
     const harness = harnessOf(() => null, 200);
-    tell(harness, 'a', lines);
-    tell(harness, 'a', whole(first, second));
+    report(harness, 'a', lines);
+    report(harness, 'a', whole(first, second));
     expect(idsOf(harness)).toEqual(['0', '1']);
     expect(harness.pipeline.counts).toMatchObject({ incomplete: 1, completed: 1, completedByOthers: 1 });
     expect(harness.pipeline.isOpen(signatureOf('a'))).toBe(false);
-    tell(harness, 'a', whole(first, second));
+    report(harness, 'a', whole(first, second));
     expect(idsOf(harness)).toEqual(['0', '1']);
     expect(harness.pipeline.decoder.counts.get('pump')).toMatchObject({ decoded: 2 });
     await until('nothing is asked any more', () => harness.calls.filter(({ method }) => method === 'getTransaction').length <= 1);
@@ -238,9 +238,9 @@ describe('several sightings', () => {
 
   it('add events of a longer one while none is complete', async () => {
     const harness = harnessOf(() => null, 50);
-    tell(harness, 'a', cut(first));
-    tell(harness, 'a', cut(first, second));
-    tell(harness, 'a', cut(first));
+    report(harness, 'a', cut(first));
+    report(harness, 'a', cut(first, second));
+    report(harness, 'a', cut(first));
     expect(idsOf(harness)).toEqual(['0', '1']);
     await until('given up', lost(harness));
     expect(idsOf(harness)).toEqual(['0', '1']);
@@ -249,8 +249,8 @@ describe('several sightings', () => {
 
   it('cause a fetch if a complete one lacks an event that was seen before', async () => {
     const harness = harnessOf((signature) => wholeTransaction(signature, [first, second]));
-    tell(harness, 'a', cut(first));
-    tell(harness, 'a', invoked(pumpProgram, 1, []));
+    report(harness, 'a', cut(first));
+    report(harness, 'a', invoked(pumpProgram, 1, []));
     expect(harness.pipeline.counts.completed).toBe(0);
     await until('completed', completed(harness));
     expect(idsOf(harness)).toEqual(['0', '1']);
@@ -259,10 +259,10 @@ describe('several sightings', () => {
 
   it('add events of a later one without a fetch, if the first had none', () => {
     const harness = harnessOf(() => null);
-    tell(harness, 'a', invoked(pumpProgram, 1, []));
+    report(harness, 'a', invoked(pumpProgram, 1, []));
     expect(harness.pipeline.counts.incomplete).toBe(0);
-    tell(harness, 'a', whole(first));
-    tell(harness, 'a', whole(first));
+    report(harness, 'a', whole(first));
+    report(harness, 'a', whole(first));
     expect(idsOf(harness)).toEqual(['0']);
     expect(harness.pipeline.counts.contradictedSilences).toBe(1);
     expect(harness.calls.filter(({ method }) => method === 'getTransaction')).toEqual([]);
@@ -270,8 +270,8 @@ describe('several sightings', () => {
 
   it('cause a fetch if every endpoint omitted the lines', async () => {
     const harness = harnessOf((signature) => wholeTransaction(signature, [first]));
-    tell(harness, 'a', []);
-    tell(harness, 'a', []);
+    report(harness, 'a', []);
+    report(harness, 'a', []);
     await until('completed', completed(harness));
     expect(idsOf(harness)).toEqual(['0']);
     expect(harness.pipeline.counts.incomplete).toBe(1);
@@ -279,10 +279,10 @@ describe('several sightings', () => {
 
   it('are read up to the bound of open transactions, and further ones are counted as lost', async () => {
     const harness = harnessOf(() => null, 50);
-    for (let index = 0; index < 4_010; index++) tell(harness, `t${index}`, cut(first));
+    for (let index = 0; index < 4_010; index++) report(harness, `t${index}`, cut(first));
     expect(harness.pipeline.counts).toMatchObject({ incomplete: 4_010, lostTransactions: 10 });
     expect(harness.events.filter(({ type }) => type === 'trade')).toHaveLength(4_010);
-    tell(harness, 't4005', whole(first, second));
+    report(harness, 't4005', whole(first, second));
     expect(harness.events.filter(({ type }) => type === 'trade')).toHaveLength(4_010);
   });
 });
@@ -290,13 +290,13 @@ describe('several sightings', () => {
 describe('lines of several slices', () => {
   it('of a venue are counted as unknown and reported, and do not change the path of other events', () => {
     const harness = createHarness();
-    tell(harness, 'a', invoked(pumpProgram, 1, [`${dataLine(unknownEvent)} AAAA`, dataLine(first)]));
+    report(harness, 'a', invoked(pumpProgram, 1, [`${dataLine(unknownEvent)} AAAA`, dataLine(first)]));
     expect(idsOf(harness)).toEqual(['0']);
     expect(harness.pipeline.decoder.counts.get('pump')).toEqual({ decoded: 1, ignored: 0, unknown: 1, malformed: 0 });
     expect(harness.faults).toEqual([
       { venue: 'pump', kind: 'unknown', detail: '2 slices', where: signatureOf('a'), sampleBase64: unknownEvent.toString('base64') },
     ]);
-    tell(harness, 'b', invoked(addressOf('another program'), 1, [`${dataLine(first)} AAAA`]));
+    report(harness, 'b', invoked(addressOf('another program'), 1, [`${dataLine(first)} AAAA`]));
     expect(harness.faults).toHaveLength(1);
   });
 });

@@ -8,19 +8,19 @@ import { signatureIn } from '../support/trading-world.ts';
 import type { Call, HttpLie, Reply } from './lies.ts';
 import type { Frame, PubsubLie } from './pubsub-lies.ts';
 
-/** An endpoint in front of the true node: honest, and late by up to `maxDelayMs`, or a liar, at once. */
+/** An endpoint in front of the real node: either honest and up to `maxDelayMs` late, or a liar that answers at once. */
 export interface Endpoint {
   readonly httpUrl: string;
   readonly wsUrl: string;
   /** Null: the truth. */
   httpLie: HttpLie | null;
   pubsubLie: PubsubLie | null;
-  /** Signatures of the messages that it was handed with `sendTransaction`. */
+  /** Signatures of the messages that it received with `sendTransaction`. */
   readonly sent: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
-/** Bytes that wait for a client who does not read; beyond it nothing more is said to it. */
+/** Bytes that wait for a client that does not read. With more, nothing else is sent to it. */
 const maxBuffered = 8 * 1024 * 1024;
 
 export async function startEndpoint(nodePort: number, maxDelayMs: number, random: Random): Promise<Endpoint> {
@@ -30,7 +30,7 @@ export async function startEndpoint(nodePort: number, maxDelayMs: number, random
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
       response.destroy();
-      // A client that has gone, or the end of it all.
+      // The client disconnected, or the run ended.
       if (!closing.signal.aborted && !request.destroyed && (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
     });
   });
@@ -90,7 +90,7 @@ async function forward(agent: Agent, port: number, body: Buffer): Promise<Buffer
   return bodyOf(answer);
 }
 
-/** Passes frames on, each no earlier than the one before it. */
+/** Forwards frames, each not before the previous one. */
 function servePubsub(
   clients: WebSocketServer,
   nodePort: number,

@@ -9,14 +9,14 @@ import { openLiarsWorld, type LiarsWorld } from './world.ts';
 
 export interface LiarsOptions {
   readonly seed: string;
-  /** Of which one lies. */
+  /** Number of endpoints; one of them lies. */
   readonly endpoints: number;
   readonly wallets: number;
   readonly durationMs: number;
   /** How long one lie lasts. */
   readonly lieMs: number;
   readonly maxAnswerMs: number;
-  readonly tell: (text: string) => void;
+  readonly print: (text: string) => void;
 }
 
 export interface LiarsReport extends LoadCounts {
@@ -26,13 +26,13 @@ export interface LiarsReport extends LoadCounts {
   readonly liar: number;
 }
 
-/** The process may have so much resident at any moment. */
+/** The process may never use more resident memory than this. */
 const maxResidentMiB = 512;
 const sampleEveryMs = 250;
-/** In the last part of the time the liar also breaks rules for which it is left alone. */
+/** In the last part of the time the liar also breaks rules that get it excluded. */
 const politeShare = 0.7;
 const settleWithinMs = 60_000;
-/** How much longer it goes on where the liar was not reported yet. */
+/** How much longer it continues if the liar was not reported yet. */
 const reportedWithinMs = 20_000;
 const mebibyte = 1_024 * 1_024;
 
@@ -43,11 +43,11 @@ interface Scene {
 }
 
 const scenesOf = (http: Readonly<Record<string, HttpLie>>, pubsub: Readonly<Record<string, PubsubLie>>): Scene[] => [
-  ...Object.entries(http).map(([name, told]) => ({ name, http: told, pubsub: null })),
-  ...Object.entries(pubsub).map(([name, told]) => ({ name: `PubSub: ${name}`, http: null, pubsub: told })),
+  ...Object.entries(http).map(([name, answers]) => ({ name, http: answers, pubsub: null })),
+  ...Object.entries(pubsub).map(([name, answers]) => ({ name: `PubSub: ${name}`, http: null, pubsub: answers })),
 ];
 
-/** One endpoint lies for so long, in one way after the other, while orders, streams and reads go on. */
+/** One endpoint lies for a time, in one way after the other, while orders, streams and reads continue. */
 export async function runLiars(options: LiarsOptions): Promise<LiarsReport> {
   const { seed, endpoints, wallets, durationMs } = options;
   const world = await openLiarsWorld({ seed, endpoints, wallets });
@@ -77,10 +77,10 @@ export async function runLiars(options: LiarsOptions): Promise<LiarsReport> {
   }
 }
 
-/** How many lies were told. */
+/** How many lies were sent. */
 async function lie(world: LiarsWorld, liar: number, judge: Judge, options: LiarsOptions): Promise<number> {
   const { endpoints, program } = world;
-  const { seed, durationMs, lieMs, tell } = options;
+  const { seed, durationMs, lieMs, print } = options;
   const random = createRandom(`${seed} lies`);
   const endpoint = endpoints[liar]!;
   const beganAtMs = performance.now();
@@ -91,14 +91,14 @@ async function lie(world: LiarsWorld, liar: number, judge: Judge, options: Liars
       const [scene] = left.splice(random.below(left.length), 1);
       [endpoint.httpLie, endpoint.pubsubLie] = [scene!.http, scene!.pubsub];
       judge.lie = scene!.name;
-      tell(`endpoint ${liar + 1}: ${scene!.name}`);
+      print(`endpoint ${liar + 1}: ${scene!.name}`);
       await delay(Math.min(lieMs, Math.max(0, untilMs - performance.now())));
     }
   };
   await run(scenesOf({ ...falseAnswers, ...brokenAnswers }, falseFrames), beganAtMs + durationMs * politeShare);
   const crude = scenesOf(hugeAnswers, brokenFrames);
   await run(crude, beganAtMs + durationMs);
-  // On a busy machine little of it was said until now.
+  // On a busy machine few of these lies were sent until now.
   for (const endMs = performance.now() + reportedWithinMs; unreported(program, liar).length > 0 && performance.now() < endMs;)
     await run(crude, performance.now() + lieMs);
   [endpoint.httpLie, endpoint.pubsubLie] = [null, null];
@@ -108,7 +108,7 @@ async function lie(world: LiarsWorld, liar: number, judge: Judge, options: Liars
 
 const reports = ['rpc_endpoint_rested', 'endpoint_dropped'] as const;
 
-/** Endpoints, by number, that the log names in this event. */
+/** Endpoints, by number, that this log event names. */
 function namedIn({ log }: RunningProgram, event: string): ReadonlySet<unknown> {
   return new Set(log.flatMap(({ msg, ...line }) => (msg === event ? [line['endpoint']] : [])));
 }
@@ -117,7 +117,7 @@ function unreported(program: RunningProgram, liar: number): readonly string[] {
   return reports.filter((event) => !namedIn(program, event).has(liar + 1));
 }
 
-/** Who broke the rules is named in the log, and nobody else. */
+/** The log names the endpoint that broke the rules, and no other. */
 function judgeReports({ program }: LiarsWorld, liar: number, judge: Judge): void {
   for (const event of unreported(program, liar)) judge.fault(`${event} does not name the endpoint ${liar + 1}`);
   for (const event of reports)

@@ -2,14 +2,14 @@ import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts'
 import type { Random } from '../simnet/market/random.ts';
 import { signatureIn } from '../support/trading-world.ts';
 
-/** A JSON-RPC call as the endpoint gets it. */
+/** A JSON-RPC call as the endpoint receives it. */
 export interface Call {
   readonly id: unknown;
   readonly method: string;
   readonly params: readonly unknown[];
 }
 
-/** What an endpoint writes: `body` as it is, after `delayMs`; null cuts the connection. */
+/** What an endpoint sends: `body` unchanged, after `delayMs`; null cuts the connection. */
 export interface Reply {
   readonly status?: number;
   readonly body: string | Uint8Array | null;
@@ -25,10 +25,10 @@ export type HttpLie = (call: Call, truth: Truth, random: Random) => Promise<Repl
 /** A lie about one method's true `result`, which it may change in place. */
 type ResultLie = (result: unknown, call: Call, random: Random) => unknown;
 
-/** In front of the honest heights: beyond the life of every blockhash. */
+/** Ahead of the honest heights: more than the life of every blockhash. */
 const blocksAhead = 1_000;
 const factor = 10n;
-/** Of an account that says that it is a bonding curve: virtual tokens and virtual quote, u64 each. */
+/** In an account that claims to be a bonding curve: virtual tokens and virtual quote, u64 each. */
 const [tokensAt, quoteAt] = [8, 16];
 const lateMs = 3_000;
 const longAnswer = Buffer.concat([
@@ -41,17 +41,17 @@ const deepAnswer = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${'['.repeat(20
 const inJson = (value: unknown): Reply => ({ body: JSON.stringify(value) });
 const valueOf = (result: unknown): Json => (result as { readonly value: Json }).value;
 
-/** Lies about these methods, and the truth about all others. A method that failed truly stays failed. */
+/** Lies about these methods, and the truth about all others. A call that really failed stays failed. */
 function about(lies: Readonly<Record<string, ResultLie>>): HttpLie {
   return async (call, truth, random) => {
     const lie = lies[call.method];
     if (lie === undefined) return null;
-    const told = await truth();
-    return inJson('result' in told ? { ...told, result: lie(told['result'], call, random) } : told);
+    const answer = await truth();
+    return inJson('result' in answer ? { ...answer, result: lie(answer['result'], call, random) } : answer);
   };
 }
 
-/** Every account of this shape on its way, wherever it stands in the answer. */
+/** Finds every account of this form on its way, at any place in the answer. */
 export interface AccountJson {
   readonly owner: string;
   lamports: number;
@@ -68,7 +68,7 @@ function curveBytes({ owner, data }: AccountJson): Buffer | null {
   return owner === pumpProgram && bytes.length >= 81 && bytes.length < 256 ? bytes : null;
 }
 
-/** A curve on which a token costs a tenth or ten times of the truth; other accounts stay as they are. */
+/** A curve on which a token costs a tenth or ten times the real price; other accounts are unchanged. */
 export function repricedCurve(account: AccountJson, how: 'cheap' | 'dear'): void {
   const bytes = curveBytes(account);
   if (bytes === null) return;
@@ -96,14 +96,14 @@ function rentTimesTen(account: AccountJson): void {
   account.data[0] = bytes.toString('base64');
 }
 
-function statuses(told: (slot: number) => Json | null): ResultLie {
+function statuses(statusAt: (slot: number) => Json | null): ResultLie {
   return (result, { params }) => {
     const { context } = result as { readonly context: { readonly slot: number } };
-    return { context, value: (params[0] as readonly string[]).map(() => told(context.slot)) };
+    return { context, value: (params[0] as readonly string[]).map(() => statusAt(context.slot)) };
   };
 }
 
-/** Of a blockhash whose life is over: an order with it would be `expired`. */
+/** A blockhash that has expired: an order with it would be `expired`. */
 const ahead: Readonly<Record<string, ResultLie>> = {
   getLatestBlockhash: (result) => {
     const value = valueOf(result);
@@ -121,7 +121,7 @@ const unseen: Readonly<Record<string, ResultLie>> = {
 };
 const failure = { InstructionError: [2, { Custom: 6002 }] };
 
-/** What it says that an order did: ten times the tokens, in balances and in the program's own event. */
+/** What it reports as the effect of an order: ten times the tokens, in balances and in the program's own event. */
 function falseFill(result: unknown): unknown {
   if (result === null) return null;
   const { meta } = result as {
@@ -138,7 +138,7 @@ function falseFill(result: unknown): unknown {
   return result;
 }
 
-/** Text for numbers, numbers for text, lists for objects: valid JSON of another form. */
+/** Text instead of numbers, numbers instead of text, lists instead of objects: valid JSON of another form. */
 function mistyped(value: unknown, random: Random): unknown {
   if (random.chance(0.1)) return random.pick<unknown>([null, -1, 1e308, '', [], {}, 'NaN', true, [[[]]]]);
   if (Array.isArray(value)) return random.chance(0.2) ? {} : value.map((one) => mistyped(one, random));
@@ -148,7 +148,7 @@ function mistyped(value: unknown, random: Random): unknown {
   return typeof value === 'number' ? String(value) : typeof value === 'string' ? value.length : 'true';
 }
 
-/** Each question's first answer for ever. */
+/** Repeats the first answer to each question forever. */
 function repeating(): HttpLie {
   const most = 2_000;
   const first = new Map<string, Json>();
@@ -156,17 +156,17 @@ function repeating(): HttpLie {
     const name = `${call.method} ${JSON.stringify(call.params)}`;
     const known = first.get(name);
     if (known !== undefined) return inJson({ ...known, id: call.id });
-    const told = await truth();
-    if (first.size < most) first.set(name, told);
-    return inJson(told);
+    const answer = await truth();
+    if (first.size < most) first.set(name, answer);
+    return inJson(answer);
   };
 }
 
-/** Says that it has sent a message, and does not. */
+/** Claims that it sent a message, and does not send it. */
 const thrownAway: HttpLie = async ({ id, method, params }) =>
   method === 'sendTransaction' ? inJson({ jsonrpc: '2.0', id, result: signatureIn(String(params[0])) }) : null;
 
-/** False values in the right form. */
+/** False values in the correct form. */
 export const falseAnswers: Readonly<Record<string, HttpLie>> = {
   'every order is too old and unseen': async (call, truth, random) =>
     (await thrownAway(call, truth, random)) ?? about({ ...ahead, ...unseen })(call, truth, random),
@@ -226,11 +226,11 @@ export const falseAnswers: Readonly<Record<string, HttpLie>> = {
       return result;
     },
   }),
-  'messages are taken and thrown away': thrownAway,
+  'messages are accepted and dropped': thrownAway,
   'old answers': repeating(),
 };
 
-/** Answers that are no answers. */
+/** Answers that are not answers. */
 export const brokenAnswers: Readonly<Record<string, HttpLie>> = {
   'wrong types': async (_call, truth, random) => inJson(mistyped(await truth(), random)),
   'no JSON': async (_call, truth, random) => {
@@ -248,7 +248,7 @@ export const brokenAnswers: Readonly<Record<string, HttpLie>> = {
     ]),
 };
 
-/** After which an endpoint is left alone for a while. */
+/** Faults after which an endpoint is excluded for a while. */
 export const hugeAnswers: Readonly<Record<string, HttpLie>> = {
   '60 MB': async ({ method }) => (method === 'simulateTransaction' ? null : { body: longAnswer }),
   deep: async () => ({ body: deepAnswer }),

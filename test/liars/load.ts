@@ -28,13 +28,13 @@ const othersEveryMs = 300;
 const askAgainMs = 250;
 const slippage = 5;
 const sol = 0.05;
-/** An order of which nothing is certain then is not waited for; its end is judged all the same. */
+/** An order that is still uncertain after this time is not waited for. Its end is judged all the same. */
 const patienceMs = 20_000;
 const answerWithinMs = 30_000;
 const isOver = new Set(['finalized', 'failed', 'expired']);
 const isConfirmed = new Set(['confirmed', 'finalized']);
 
-/** Orders, streams and reads, all the time. Everything that is answered goes to the judge. */
+/** Orders, streams and reads, all the time. Every answer goes to the judge. */
 export class Load {
   readonly counts: LoadCounts = { orders: 0, ended: {}, refused: {}, reads: 0, frames: 0, longestMs: 0 };
   readonly #world: LiarsWorld;
@@ -98,7 +98,7 @@ export class Load {
       for (const { data } of stream.messages.splice(0)) {
         if (data === undefined) continue;
         this.counts.frames++;
-        if (ofOrders && data['orderId'] !== undefined) this.#judge.told(data as unknown as PublishedOrder);
+        if (ofOrders && data['orderId'] !== undefined) this.#judge.checkOrder(data as unknown as PublishedOrder);
       }
     });
     stream.socket.on('close', (code) => {
@@ -114,7 +114,7 @@ export class Load {
     }
   }
 
-  /** Others trade, so that there are updates to lie about: a price moves by a thousandth or so. */
+  /** Others trade, so that there are updates to lie about: the price moves by about a thousandth. */
   async #marketMoves(): Promise<void> {
     const { chain, coins } = this.#world;
     await this.#repeat(othersEveryMs, async (at) => {
@@ -143,7 +143,7 @@ export class Load {
       this.#judge.quoted({ side: 'buy', mint, ...(body as { readonly quote: QuoteObject }) }, slippage, beganAtMs, '/quote');
   }
 
-  /** Buys, and sells all of it again. */
+  /** Buys, and sells everything again. */
   async #trade(publicKey: string, coin: QuotedCoin): Promise<void> {
     const { mint } = coin;
     await this.#repeat(askAgainMs, async () => {
@@ -170,12 +170,12 @@ export class Load {
     return status;
   }
 
-  /** Until it has landed for good, or will not. */
+  /** Until it has settled, or can no longer land. */
   async #endOf(orderId: string): Promise<string> {
     for (const endMs = performance.now() + patienceMs; ; await delay(askAgainMs)) {
       const { status, body } = await this.ask(`/trade/orders/${orderId}`);
       const order = body as PublishedOrder;
-      if (status === 200) this.#judge.told(order);
+      if (status === 200) this.#judge.checkOrder(order);
       if (status === 200 && isConfirmed.has(order.status)) return 'confirmed';
       if (status === 200 && isOver.has(order.status)) return order.status;
       if (performance.now() > endMs || this.#over.signal.aborted) return 'open';
@@ -192,7 +192,7 @@ export class Load {
     });
     const answer: unknown = await response.json();
     const endedAtMs = performance.now();
-    // That this process stood still is none of the product's doing.
+    // A pause of this process is not a fault of the product.
     const tookMs = endedAtMs - beganAtMs - this.#stalls.between(beganAtMs, endedAtMs);
     this.counts.longestMs = Math.max(this.counts.longestMs, tookMs);
     if (tookMs > this.#maxAnswerMs)
@@ -201,10 +201,10 @@ export class Load {
   }
 }
 
-/** When this process itself stood still. */
+/** When this process itself paused. */
 class Stalls {
   readonly #everyMs = 20;
-  readonly #keptMs = 60_000;
+  readonly #retainedMs = 60_000;
   #stalls: { readonly endMs: number; readonly ms: number }[] = [];
   #lastMs = performance.now();
   readonly #timer = setInterval(() => {
@@ -212,7 +212,7 @@ class Stalls {
     const ms = nowMs - this.#lastMs - this.#everyMs;
     this.#lastMs = nowMs;
     if (ms < this.#everyMs) return;
-    this.#stalls = this.#stalls.filter(({ endMs }) => endMs > nowMs - this.#keptMs);
+    this.#stalls = this.#stalls.filter(({ endMs }) => endMs > nowMs - this.#retainedMs);
     this.#stalls.push({ endMs: nowMs, ms });
   }, 20);
 

@@ -12,36 +12,36 @@ const parts = [
 const wallets = 4;
 const lieMs = 4_000;
 const maxAnswerMs = 1_000;
-/** Beyond the time asked for: two starts and judgements. Then it ends whatever is the matter. */
+/** Additional time for two starts and judgements. After it the run ends in any case. */
 const graceMs = 8 * 60_000;
-const tell = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(): Promise<boolean> {
   if (!(minutes > 0 && minutes <= maxMinutes)) {
-    tell(`test:liars [minutes, at most ${maxMinutes}] [seed]`);
+    print(`test:liars [minutes, at most ${maxMinutes}] [seed]`);
     return false;
   }
-  const missing = await installMissing(new URL('..', import.meta.url).pathname, tell);
-  for (const fault of missing) tell(fault);
+  const missing = await installMissing(new URL('..', import.meta.url).pathname, print);
+  for (const fault of missing) print(fault);
   if (missing.length > 0) return false;
   const late = setTimeout(
     () => {
-      tell('1 failed: it did not come to its end in time');
+      print('1 failed: it did not end in time');
       process.exit(1);
     },
     minutes * 60_000 + graceMs,
   );
   let findings = 0;
   for (const { endpoints, share } of parts) {
-    tell(`one of ${endpoints} endpoints lies for ${(minutes * share).toFixed(1)} minutes, seed ${seed}`);
+    print(`one of ${endpoints} endpoints lies for ${(minutes * share).toFixed(1)} minutes, seed ${seed}`);
     const durationMs = minutes * share * 60_000;
-    const { faults, ...report } = await runLiars({ seed, endpoints, wallets, durationMs, lieMs, maxAnswerMs, tell });
-    tell(JSON.stringify(report));
-    for (const fault of faults) tell(`  ${fault}`);
+    const { faults, ...report } = await runLiars({ seed, endpoints, wallets, durationMs, lieMs, maxAnswerMs, print });
+    print(JSON.stringify(report));
+    for (const fault of faults) print(`  ${fault}`);
     findings += faults.length;
   }
   clearTimeout(late);
-  tell(`${findings} findings, seed ${seed}`);
+  print(`${findings} findings, seed ${seed}`);
   return findings === 0;
 }
 

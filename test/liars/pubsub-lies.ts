@@ -9,7 +9,7 @@ export interface Frame {
 
 /** Sends a client a frame, after `delayMs`. */
 export type Say = (frame: Frame | string, delayMs?: number) => void;
-/** Is handed each notification and says what it wants in its place. */
+/** Receives each notification and sends what it chooses instead. */
 export type PubsubLie = (frame: Frame, say: Say, random: Random) => void;
 
 const slotsAhead = 50;
@@ -28,7 +28,7 @@ function repriced(frame: Frame, how: 'cheap' | 'dear', slotsMore = 0): Frame {
   return copy;
 }
 
-/** Tells another curve behind each true update; or in its place. */
+/** Sends another curve after each true update, or instead of it. */
 function curveLie(how: 'cheap' | 'dear', { instead = false, slotsMore = 0 } = {}): PubsubLie {
   return (frame, say) => {
     if (!instead || !isAccount(frame)) say(frame);
@@ -39,12 +39,12 @@ function curveLie(how: 'cheap' | 'dear', { instead = false, slotsMore = 0 } = {}
 const base58Letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'.split('');
 const signatureOf = (random: Random): string => Array.from({ length: 88 }, () => random.pick(base58Letters)).join('');
 
-/** False values in the right form. */
+/** False values in the correct form. */
 export const falseFrames: Readonly<Record<string, PubsubLie>> = {
-  'dear curves behind each update': curveLie('dear'),
-  'cheap curves behind each update': curveLie('cheap'),
-  'dear curves in place of each update': curveLie('dear', { instead: true }),
-  'dear curves of the next slot': curveLie('dear', { slotsMore: 1 }),
+  'expensive curves after each update': curveLie('dear'),
+  'cheap curves after each update': curveLie('cheap'),
+  'expensive curves instead of each update': curveLie('dear', { instead: true }),
+  'expensive curves of the next slot': curveLie('dear', { slotsMore: 1 }),
   'future slots': (frame, say) => {
     const copy = copyOf(frame);
     const { result } = copy.params;
@@ -54,10 +54,10 @@ export const falseFrames: Readonly<Record<string, PubsubLie>> = {
   'updates are repeated': (frame, say) => {
     for (let times = 0; times < 3; times++) say(frame, times * soonMs);
   },
-  'updates are left out': (frame, say, random) => {
+  'updates are missing': (frame, say, random) => {
     if (!isAccount(frame) && (frame.method !== 'logsNotification' || random.chance(0.5))) say(frame);
   },
-  'events that were made up': (frame, say, random) => {
+  'invented events': (frame, say, random) => {
     say(frame);
     if (frame.method !== 'logsNotification' || !random.chance(0.1)) return;
     const copy = copyOf(frame);
@@ -72,7 +72,7 @@ export const falseFrames: Readonly<Record<string, PubsubLie>> = {
   },
 };
 
-/** After which an endpoint is dropped for a while. */
+/** Faults after which an endpoint is dropped for a while. */
 export const brokenFrames: Readonly<Record<string, PubsubLie>> = {
   'large frames': (frame, say) => {
     const copy = copyOf(frame);

@@ -9,7 +9,7 @@ import { curveOf } from '../simnet/programs/addresses.ts';
 import { effectOf } from '../support/trading-world.ts';
 import type { LiarsWorld } from './world.ts';
 
-/** An order as its client was told of it, by an answer or on the stream. */
+/** An order as its client received it, in an answer or on the stream. */
 export type PublishedOrder = Pick<OrderObject, 'orderId' | 'status' | 'signature' | 'fill' | 'lastValidBlockHeight' | 'error'>;
 
 interface Curves {
@@ -17,17 +17,17 @@ interface Curves {
   readonly accounts: ReadonlyMap<string, ChainAccount>;
 }
 
-/** Before a request, so old may be what it is quoted on: honest endpoints are late, and so is a busy machine. */
+/** A quote may be based on prices up to this long before its request: honest endpoints are late, and so is a busy machine. */
 const oldestMs = 3_000;
-const keptMs = 30_000;
-/** Of a true quote within that time; what the curve did in between two blocks. */
+const retainedMs = 30_000;
+/** How far it may differ from a true quote within that time: what the curve did between two blocks. */
 const toleranceBps = 50n;
 const basisPoints = 10_000n;
 
-/** Holds what the product says against what the chain did. Every fault is a line. */
+/** Compares what the product reports with what happened on the chain. Every fault is a line. */
 export class Judge {
   readonly faults: string[] = [];
-  /** Name of the lie that the endpoint tells now; each fault names it. */
+  /** Name of the current lie; each fault names it. */
   lie = 'no lie';
   readonly orders = new Map<string, PublishedOrder>();
   #curves: Curves[] = [];
@@ -42,7 +42,7 @@ export class Judge {
       const atMs = performance.now();
       const accounts = new Map(world.coins.map(({ mint }) => [curveOf(mint), world.chain.account(curveOf(mint))!]));
       this.#curves.push({ atMs, accounts });
-      if (this.#curves[0]!.atMs < atMs - 2 * keptMs) this.#curves = this.#curves.filter((one) => one.atMs > atMs - keptMs);
+      if (this.#curves[0]!.atMs < atMs - 2 * retainedMs) this.#curves = this.#curves.filter((one) => one.atMs > atMs - retainedMs);
     };
     note();
     this.#stop = world.chain.listen({ onFrozen: note });
@@ -54,16 +54,16 @@ export class Judge {
     this.faults.push(`${text} (during: ${this.lie})`);
   }
 
-  /** An order that was taken. */
+  /** An order that was accepted. */
   answered(answer: TradeAnswer, body: { readonly slippage: number }, beganAtMs: number): void {
     const { orderId } = answer;
-    if (orderId === null) return this.fault('an order that was taken has no id');
+    if (orderId === null) return this.fault('an accepted order has no id');
     this.#minOuts.set(orderId, answer);
-    this.told({ ...answer, orderId, fill: null });
+    this.checkOrder({ ...answer, orderId, fill: null });
     this.quoted(answer, body.slippage, beganAtMs, orderId);
   }
 
-  /** A quote; its least must be what the slippage leaves of a true quote of that time. */
+  /** A quote. Its minimum must be what the slippage leaves of a true quote of that time. */
   quoted(
     { side, mint, quote }: { side: 'buy' | 'sell'; mint: string; quote: QuoteObject },
     slippage: number,
@@ -75,7 +75,7 @@ export class Judge {
       .filter((one) => one.atMs >= sinceMs - oldestMs)
       .map(({ accounts }) => this.#trueOut(accounts, mint, side, amount))
       .filter((out) => out !== null);
-    if (outs.length === 0) return this.fault(`${what}: a ${side} is quoted, and no true curve gives a quote`);
+    if (outs.length === 0) return this.fault(`${what}: a ${side} is quoted, and no true curve allows a quote`);
     const least = outs.reduce((a, b) => (a < b ? a : b));
     const most = outs.reduce((a, b) => (a > b ? a : b));
     const bound = (least * (basisPoints - BigInt(Math.round(slippage * 100))) * (basisPoints - toleranceBps)) / basisPoints ** 2n;
@@ -95,13 +95,13 @@ export class Judge {
     return side === 'buy' ? outcome.quote.baseAmount : outcome.quote.traderQuote;
   }
 
-  /** What is said of an order now must be true now: the chain is in this process, and never behind what is said of it. */
-  told(order: PublishedOrder): void {
+  /** What is reported about an order must be true now: the chain is in this process, and never behind what is reported. */
+  checkOrder(order: PublishedOrder): void {
     const { orderId, status, signature, lastValidBlockHeight } = order;
     this.orders.set(orderId, order);
     const { chain } = this.#world;
     const record = chain.transaction(signature ?? '');
-    const fault = (why: string): void => this.fault(`${orderId} is told as ${status}, and ${why}`);
+    const fault = (why: string): void => this.fault(`${orderId} is reported as ${status}, and ${why}`);
     switch (status) {
       case 'processed':
       case 'confirmed':
@@ -109,7 +109,7 @@ export class Judge {
         if (record === null) return fault('it did not land');
         if (record.err !== null && status !== 'processed') return fault(`it failed: ${JSON.stringify(record.err)}`);
         const reached = { processed: chain.slot, confirmed: chain.confirmedSlot, finalized: chain.finalizedSlot }[status];
-        if (record.slot > reached) fault(`its slot ${record.slot} is not: ${reached}`);
+        if (record.slot > reached) fault(`its slot ${record.slot} has not reached it: ${reached}`);
         break;
       }
       case 'failed':
@@ -127,14 +127,14 @@ export class Judge {
   #filled({ orderId, signature, publicKey, mint, quoteMint, side, fill }: OrderObject): void {
     const record = this.#world.chain.transaction(signature ?? '');
     if (fill === null || record === null || record.err !== null)
-      return this.fault(`${orderId} is told with a fill, and nothing was filled`);
+      return this.fault(`${orderId} is reported with a fill, and nothing was filled`);
     const effect = effectOf(this.#world.chain, record, { publicKey: publicKey!, mint: mint!, quoteMint: quoteMint ?? wrappedSolMint });
     const sign = side === 'buy' ? 1n : -1n;
-    const told = { tokens: sign * BigInt(fill.baseAmount), fee: BigInt(fill.networkFee) };
+    const reported = { tokens: sign * BigInt(fill.baseAmount), fee: BigInt(fill.networkFee) };
     const paid = sign * BigInt(fill.traderQuoteAmount) + BigInt(fill.networkFee) + BigInt(fill.otherLamports);
-    if (told.tokens !== effect.tokens || told.fee !== effect.fee || -paid !== effect.lamports)
+    if (reported.tokens !== effect.tokens || reported.fee !== effect.fee || -paid !== effect.lamports)
       this.fault(
-        `${orderId} is told with a fill of ${told.tokens} tokens for ${paid}, and it was ${effect.tokens} for ${-effect.lamports}`,
+        `${orderId} is reported with a fill of ${reported.tokens} tokens for ${paid}, and it was ${effect.tokens} for ${-effect.lamports}`,
       );
     const answer = this.#minOuts.get(orderId);
     if (answer === undefined) return;
@@ -144,11 +144,11 @@ export class Judge {
     if (BigInt(given) > BigInt(maxIn)) this.fault(`${orderId} gave ${given}, and its bound was ${maxIn}`);
   }
 
-  /** After the end: every order has ended truly, and every message that any endpoint was handed is one order's. */
+  /** After the end: every order ended as reported, and every message that any endpoint received belongs to one order. */
   end(stored: readonly PublishedOrder[]): void {
     this.#stop();
     const { chain, endpoints, wallets } = this.#world;
-    for (const order of stored) this.told(order);
+    for (const order of stored) this.checkOrder(order);
     const signatures = stored.map(({ signature }) => signature);
     if (new Set(signatures).size !== signatures.length) this.fault('two orders have one message');
     const known = new Set(signatures);

@@ -13,14 +13,14 @@ import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { launchCoin, maker, trader, type QuotedCoin } from '../support/quoted-trades.ts';
 import { startEndpoint, type Endpoint } from './endpoint.ts';
 
-/** One chain, endpoints in front of it, and the product as one process of its own that knows only these. */
+/** One chain, endpoints in front of it, and the product in one process that knows only these endpoints. */
 export interface LiarsWorld {
   readonly chain: SimChain;
   readonly endpoints: readonly Endpoint[];
   readonly program: RunningProgram;
   readonly host: string;
   readonly apiKey: string;
-  /** Of each coin one custodial wallet trades, and one after the other. */
+  /** One custodial wallet trades each coin, in sequence. */
   readonly coins: readonly QuotedCoin[];
   readonly wallets: readonly string[];
   metrics(): Promise<string>;
@@ -35,12 +35,12 @@ export interface LiarsWorldOptions {
   readonly wallets: number;
 }
 
-/** Blocks come faster still: each trade of the market makes one. */
+/** Blocks come even faster, because each trade of the market makes one. */
 const slotMs = 200;
 const maxHonestDelayMs = 400;
 const walletLamports = 10_000n * 10n ** 9n;
 const passphrase = 'a passphrase among liars';
-/** Of a process that is told its nodes by address. */
+/** Settings of a process that gets its nodes by address. */
 const keystoreName = 'cluster';
 const readyWithinMs = 60_000;
 

@@ -32,9 +32,9 @@ describe('the document behind a uri', () => {
     ['no object', [1]],
     ['a text', 'x'],
     ['null', null],
-  ])('is none where it is %s', (_what, value) => expect(read(value)).toBeNull());
+  ])('is not accepted if it is %s', (_what, value) => expect(read(value)).toBeNull());
 
-  test('is none where it is no JSON, no UTF-8, or nested beyond reading', () => {
+  test('is not accepted if it is not JSON, not UTF-8, or nested too deeply', () => {
     expect(readDocument(Buffer.from('<html>'))).toBeNull();
     expect(readDocument(Buffer.from(''))).toBeNull();
     expect(readDocument(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toBeNull();
@@ -42,19 +42,19 @@ describe('the document behind a uri', () => {
     expect(deep).toBeNull();
   });
 
-  test('takes no text of another kind, and no prototype', () => {
+  test('reads no text from values of another type, and nothing from a prototype', () => {
     expect(read({ name: 1, symbol: {}, description: [], image: true, twitter: null })).toEqual(nothing);
     expect(readDocument(Buffer.from('{"__proto__":{"name":"x"},"constructor":"y"}'))).toEqual(nothing);
   });
 
-  test('has no control characters, direction marks or halves of characters', () => {
+  test('has no control characters, direction marks or half characters', () => {
     const text = read({ name: 'a\u0000b\u001b[31mc\u009bd', symbol: '\u202Eabc\u2066', description: 'x\uD800y\u200Bz\t\r\n!' });
     expect(text).toMatchObject({ name: 'ab[31mcd', symbol: 'abc', description: 'xyz !' });
     expect(read({ name: '👩‍🚀 ok' })?.name).toBe('👩‍🚀 ok');
     expect(read({ name: ' \u0007 ' })?.name).toBeNull();
   });
 
-  test('is bounded, and not cut within a character', () => {
+  test('is limited, and never cut within a character', () => {
     const long = read({ name: 'n'.repeat(5_000), symbol: 's'.repeat(500), description: `${'d'.repeat(999)}🚀` });
     expect([long?.name?.length, long?.symbol?.length, long?.description?.length]).toEqual([128, 64, 999]);
   });
@@ -73,7 +73,7 @@ describe('the document behind a uri', () => {
     'java\nscript:alert(1)',
   ])('drops the address %j', (address) => expect(read({ image: address, website: address })).toEqual(nothing));
 
-  test('knows the ways to write an address on IPFS', () => {
+  test('accepts all usual forms of an IPFS address', () => {
     for (const address of ['ipfs://Qm123/a.png', 'ipfs://ipfs/Qm123/a.png', '/ipfs/Qm123/a.png'])
       expect(read({ image: address })?.image).toBe('ipfs://Qm123/a.png');
   });
@@ -92,12 +92,12 @@ describe('the document behind a uri', () => {
   });
 });
 
-describe('where a uri leads', () => {
+describe('the address of a uri', () => {
   const gateways = ['https://one.io/ipfs/', 'https://two.io/ipfs/'];
   const cid = 'QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKyY1x';
   const hrefs = (uri: string) => placesOf(uri, gateways)?.map(({ href }) => href) ?? null;
-  test('an address is asked as it is', () => expect(hrefs('https://a.io/x.json')).toEqual(['https://a.io/x.json']));
-  test('what is on IPFS is asked for at the gateways', () => {
+  test('an ordinary address is used unchanged', () => expect(hrefs('https://a.io/x.json')).toEqual(['https://a.io/x.json']));
+  test('an IPFS address is requested from the gateways', () => {
     const both = [`https://one.io/ipfs/${cid}/a.json`, `https://two.io/ipfs/${cid}/a.json`];
     for (const uri of [`ipfs://${cid}/a.json`, `ipfs://ipfs/${cid}/a.json`, `/ipfs/${cid}/a.json`, `ipfs/${cid}/a.json`])
       expect(hrefs(uri)).toEqual(both);
@@ -121,7 +121,7 @@ describe('where a uri leads', () => {
     'ipfs://../x',
     'ipfs://host.internal/x',
     `https://a.io/${'x'.repeat(2_048)}`,
-  ])('%j leads nowhere', (uri) => expect(hrefs(uri)).toBeNull());
+  ])('%j has no address', (uri) => expect(hrefs(uri)).toBeNull());
 });
 
 describe('a document in the uri itself', () => {
@@ -139,7 +139,7 @@ describe('a document in the uri itself', () => {
     'data:application/json;base64,###',
     'data:application/json,%zz',
     'https://a,b',
-  ])('%j is none', (uri) => expect(text(uri)).toBeNull());
+  ])('%j is not one', (uri) => expect(text(uri)).toBeNull());
 });
 
 describe('an image', () => {
@@ -152,7 +152,7 @@ describe('an image', () => {
     ['image/webp', 'RIFF\x10\x00\x00\x00WEBPVP8 '],
     ['image/avif', '\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avifmif1miaf'],
     ['image/avif', '\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1miafavif'],
-  ])('is %s by its bytes', (type, head) => expect(imageTypeOf(bytes(head))).toBe(type));
+  ])('is %s according to its bytes', (type, head) => expect(imageTypeOf(bytes(head))).toBe(type));
   test.each([
     '',
     '<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>',
@@ -164,5 +164,5 @@ describe('an image', () => {
     '\x00\x00\x00\x10ftypmp42avif',
     '\x00\x00\x00\x10ftypmp42\x00\x00\x00\x00avif',
     'BM......',
-  ])('is none where it begins with %j', (head) => expect(imageTypeOf(bytes(head))).toBeNull());
+  ])('has no type if it begins with %j', (head) => expect(imageTypeOf(bytes(head))).toBeNull());
 });

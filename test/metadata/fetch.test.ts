@@ -156,7 +156,7 @@ describe('only public addresses are contacted', () => {
   });
 
   it('the connection goes to the address that was checked, even if the name resolves differently by then', async () => {
-    // The same port on both addresses, so that only the address tells them apart.
+    // The same port on both addresses, so that only the address differs.
     const outside = await web({ '/a.json': json(coin), '/jump': redirect('/again') });
     const inside = await web({ '/a.json': json({ name: 'inside' }), '/again': json({ name: 'inside' }) }, '127.0.0.2', outside.port);
     const answers = [['127.0.0.1'], ['127.0.0.2']];
@@ -170,7 +170,7 @@ describe('only public addresses are contacted', () => {
     expect(lookups).toBe(1);
     expect(await fetcher.metadata(`http://rebinding.sluice-coins.com:${inside.port}/a.json`)).toEqual(refused);
     lookups = 0;
-    // A redirect to the same name is looked up, and checked, anew.
+    // A redirect to the same name is looked up and checked again.
     expect(await fetcher.metadata(`http://rebinding.sluice-coins.com:${inside.port}/jump`)).toEqual(refused);
     expect(outside.asked).toEqual(['/a.json', '/jump']);
     expect(inside.asked).toEqual([]);
@@ -283,7 +283,7 @@ describe('bounds on what a server can do', () => {
     ['gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024))],
     ['br', brotliCompressSync(Buffer.alloc(256 * 1024 * 1024), { params: { 1: 1 } })],
     ['deflate', deflateSync(Buffer.alloc(60 * 1024 * 1024))],
-  ])('a bomb of %s does not go off', async (encoding, bomb) => {
+  ])('a decompression bomb with %s does no harm', async (encoding, bomb) => {
     expect(bomb.length).toBeLessThan(65_536);
     const server = await web({ '/': (response) => void response.writeHead(200, { 'content-encoding': encoding }).end(bomb) });
     expect(await fetcherOf().metadata(server.url('/'))).toEqual({ ok: false, reason: 'too_large' });
@@ -300,10 +300,10 @@ describe('bounds on what a server can do', () => {
 
   it.each([
     ['says nothing', ''],
-    ['drips a header', 'HTTP/1.1 200 OK\r\nx: '],
-    ['drips a body', 'HTTP/1.1 200 OK\r\ncontent-length: 60000\r\n\r\n'],
-    ['goes on without a status that counts', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
-  ])('a server that %s has only its time', async (_what, head) => {
+    ['sends a header slowly', 'HTTP/1.1 200 OK\r\nx: '],
+    ['sends a body slowly', 'HTTP/1.1 200 OK\r\ncontent-length: 60000\r\n\r\n'],
+    ['sends interim statuses forever', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('a server that %s is stopped by the time limit', async (_what, head) => {
     const server = await startSockets((socket) => {
       if (head !== '') socket.write(head);
       const timer = setInterval(() => head !== '' && socket.write(head.startsWith('HTTP/1.1 103') ? head : ' '), 5);

@@ -4,14 +4,14 @@ import { isPublicAddress } from '@sluice/shared/metadata/public-address.ts';
 import type { FetchRules } from '@sluice/shared/metadata/rules.ts';
 import { expect } from 'vitest';
 
-/** A name that leads to this machine in these tests; elsewhere it is nobody's. */
+/** A name that leads to this machine in these tests; it does not exist elsewhere. */
 export const host = 'metadata.sluice-coins.com';
 
 export interface LocalWeb {
   readonly port: number;
   /** `http://metadata.sluice-coins.com:<port>` + path. */
   readonly url: (path: string) => string;
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[];
   close(): Promise<void>;
 }
@@ -30,13 +30,13 @@ export async function startWeb(pages: Readonly<Record<string, Page>>, address = 
   return { ...(await listen(server, address, port)), asked };
 }
 
-/** A server of bare sockets, for answers that no HTTP server would give. */
+/** A server of bare sockets, for answers that no HTTP server would send. */
 export async function startSockets(onSocket: (socket: Socket) => void): Promise<Omit<LocalWeb, 'asked'>> {
   const open = new Set<Socket>();
   const server = createSocketServer((socket) => {
     open.add(socket);
     socket.on('close', () => open.delete(socket));
-    // The other side ends it when it has had enough.
+    // The other side ends it when it has read enough.
     socket.on('error', () => socket.destroy());
     socket.once('data', () => onSocket(socket));
   });
@@ -50,9 +50,9 @@ export async function startSockets(onSocket: (socket: Socket) => void): Promise<
   };
 }
 
-async function listen(server: Server | SocketServer, address: string, wanted: number): Promise<Omit<LocalWeb, 'asked'>> {
+async function listen(server: Server | SocketServer, address: string, requestedPort: number): Promise<Omit<LocalWeb, 'asked'>> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(wanted, address, resolve);
+    server.once('error', reject).listen(requestedPort, address, resolve);
   });
   const { port } = server.address() as AddressInfo;
   return {
@@ -66,7 +66,7 @@ async function listen(server: Server | SocketServer, address: string, wanted: nu
   };
 }
 
-/** The rules of the internet, but for 127.0.0.1 (no other address of the loopback), its ports, and names from a table. */
+/** The rules of the internet, except for 127.0.0.1 (no other address of the loopback), its ports, and names from a table. */
 export function localRules(names: Readonly<Record<string, readonly string[] | (() => readonly string[])>> = {}): FetchRules & {
   readonly resolved: string[];
 } {
@@ -94,7 +94,7 @@ export const redirect =
   (response) =>
     void response.writeHead(status, { location }).end();
 
-/** Waits for a condition; the test's own time limit bounds it. */
+/** Waits for a condition, at most until the test's own time limit. */
 export async function until(condition: () => boolean): Promise<void> {
   await expect.poll(condition, { timeout: 10_000, interval: 5 }).toBe(true);
 }

@@ -2,7 +2,7 @@ import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-test('keeps what was used last, within its bound, for its time', () => {
+test('retains the entries that were used last, within its bound, for their time', () => {
   const cache = new LruCache<string>(10);
   cache.set('a', 'A', 4, 100);
   cache.set('b', 'B', 4, 100);
@@ -15,7 +15,7 @@ test('keeps what was used last, within its bound, for its time', () => {
   expect([cache.get('c', 0), cache.size, cache.weight]).toEqual([undefined, 0, 0]);
 });
 
-test('never outgrows its bound, whatever is put in', () => {
+test('never exceeds its bound, for any entries', () => {
   const step = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd', 'e'), weight: fc.nat(40), until: fc.nat(30), isGet: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -35,16 +35,20 @@ const dataUri = (value: unknown) => `data:application/json,${JSON.stringify(valu
 
 interface Desk {
   readonly desk: TokenMetadata;
-  readonly told: TokenMetadataEvent[];
+  readonly published: TokenMetadataEvent[];
   leads: boolean;
 }
 
 function startDesk(fetcher: ConstructorParameters<typeof TokenMetadataBook>[0]): Desk {
-  const told: TokenMetadataEvent[] = [];
+  const published: TokenMetadataEvent[] = [];
   const made: Desk = {
-    told,
+    published,
     leads: true,
-    desk: new TokenMetadata({ book: new TokenMetadataBook(fetcher), publish: (event) => void told.push(event), leads: () => made.leads }),
+    desk: new TokenMetadata({
+      book: new TokenMetadataBook(fetcher),
+      publish: (event) => void published.push(event),
+      leads: () => made.leads,
+    }),
   };
   closers.push(() => made.desk.close());
   return made;
@@ -56,20 +60,20 @@ function localFetcher(): MetadataFetcher {
   return fetcher;
 }
 
-/** A creation of this moment. */
+/** A creation now. */
 function created(mint: string, changes: Partial<NewTokenEvent> = {}): NewTokenEvent {
   return newTokenEvent(mint, { ts: { received: Date.now() * 1000, published: Date.now() * 1000 }, ...changes });
 }
 
 describe('the metadata of a new token', () => {
-  it('is told once it was fetched, with what its creation says', async () => {
+  it('is published once it was fetched, with the fields of its creation', async () => {
     const server = await startWeb({ '/a.json': json(document) });
     closers.push(() => server.close());
-    const { desk, told } = startDesk(localFetcher());
+    const { desk, published } = startDesk(localFetcher());
     const token = created(addressOf(1), { uri: server.url('/a.json'), simulated: true });
     desk.add(token);
-    await until(() => told.length === 1);
-    const [event] = told;
+    await until(() => published.length === 1);
+    const [event] = published;
     expect(isMetadata(event)).toMatchObject({ ok: true });
     expect(event).toMatchObject({
       id: `${token.id}.metadata`,
@@ -94,18 +98,18 @@ describe('the metadata of a new token', () => {
     expect([desk.counts, desk.waiting]).toEqual([{ published: 1, failed: 0, dropped: 0 }, 0]);
   });
 
-  it('of a thousand tokens with one address costs one question', async () => {
+  it('of a thousand tokens with one address costs one request', async () => {
     const server = await startWeb({ '/a.json': json(document) });
     closers.push(() => server.close());
-    const { desk, told } = startDesk(localFetcher());
+    const { desk, published } = startDesk(localFetcher());
     for (let i = 0; i < 1_000; i++) desk.add(created(addressOf(i), { uri: server.url('/a.json') }));
-    await until(() => told.length === 1_000);
+    await until(() => published.length === 1_000);
     expect(server.asked).toEqual(['/a.json']);
-    expect(new Set(told.map(({ mint }) => mint)).size).toBe(1_000);
+    expect(new Set(published.map(({ mint }) => mint)).size).toBe(1_000);
   });
 
-  it('that nobody may have is given up at once; one that may come is asked for again', async () => {
-    const { desk, told } = startDesk(localFetcher());
+  it('is dropped at once if its address is not allowed; it is requested again if it may still appear', async () => {
+    const { desk, published } = startDesk(localFetcher());
     desk.add(created(addressOf(1), { uri: 'https://simnet.invalid/coin/1' }));
     desk.add(created(addressOf(2), { uri: 'http://169.254.169.254/' }));
     desk.add(created(addressOf(3), { uri: 'data:application/json,{' }));
@@ -113,19 +117,19 @@ describe('the metadata of a new token', () => {
     await until(() => desk.counts.failed === 3);
     expect(desk.waiting).toBe(0);
     desk.add(created(addressOf(5), { uri: 'http://nowhere.sluice-coins.com/' }));
-    // It waits for its next turn, and did not fail.
+    // It waits for its next turn; it has not failed.
     await until(() => desk.waiting === 1);
-    expect([desk.counts, told]).toEqual([{ published: 0, failed: 3, dropped: 0 }, []]);
+    expect([desk.counts, published]).toEqual([{ published: 0, failed: 3, dropped: 0 }, []]);
   });
 
-  it('is bounded in what waits: the oldest is given up, and counted', async () => {
+  it('is limited in what waits: the oldest is dropped, and counted', async () => {
     const held: (() => void)[] = [];
     const page: Page = (response, url) => void held.push(() => json({ description: url })(response, url));
     const server = await startWeb({ '/a.json': page });
     closers.push(() => server.close());
-    const { desk, told } = startDesk(localFetcher());
+    const { desk, published } = startDesk(localFetcher());
     for (let i = 0; i < 2_040; i++) desk.add(created(addressOf(i), { uri: server.url(`/a.json?${i}`) }));
-    // 32 under way, 2,000 waiting.
+    // 32 running, 2,000 waiting.
     expect([desk.waiting, desk.counts.dropped]).toEqual([2_032, 8]);
     await until(() => held.length > 0);
     let answered = 0;
@@ -137,28 +141,28 @@ describe('the metadata of a new token', () => {
       return answered > 100;
     });
     desk.close();
-    const mints = new Set(told.map(({ mint }) => mint));
+    const mints = new Set(published.map(({ mint }) => mint));
     for (let i = 32; i < 40; i++) expect(mints).not.toContain(addressOf(i));
   });
 
-  it('is left to the process that leads; who takes over goes on with the last seconds', async () => {
+  it('is fetched by the leader; the process that takes over continues with the last seconds', async () => {
     const made = startDesk(localFetcher());
-    const { desk, told } = made;
+    const { desk, published } = made;
     made.leads = false;
     const old = Date.now() * 1000 - 9_000_000;
     desk.add(created(addressOf(1), { uri: dataUri(document), ts: { received: old, published: old } }));
     desk.add(created(addressOf(2), { uri: dataUri(document) }));
     desk.requestDue();
-    expect([told.length, desk.waiting]).toEqual([0, 1]);
+    expect([published.length, desk.waiting]).toEqual([0, 1]);
     made.leads = true;
     desk.requestDue();
-    await until(() => told.length === 1);
-    expect(told[0]!.mint).toBe(addressOf(2));
+    await until(() => published.length === 1);
+    expect(published[0]!.mint).toBe(addressOf(2));
   });
 });
 
 describe('on the stream', () => {
-  it('comes on newTokens to those who followed the creation, filter or not, and never as a new token in the dialect', async () => {
+  it('is sent on newTokens to clients that followed the creation, with or without a filter, and never as a new token in the dialect', async () => {
     const server = await startTestGateway();
     closers.push(() => server.close());
     const open = async (): Promise<StreamClient> => {
@@ -167,9 +171,9 @@ describe('on the stream', () => {
       return client.open();
     };
     const token = created(addressOf(77), { name: 'Blume', uri: dataUri(document) });
-    const { desk, told } = startDesk(localFetcher());
+    const { desk, published } = startDesk(localFetcher());
     desk.add(token);
-    await until(() => told.length === 1);
+    await until(() => published.length === 1);
     const filters = {
       none: {},
       name: { name: 'blu' },
@@ -189,7 +193,7 @@ describe('on the stream', () => {
     dialect.socket.send(JSON.stringify({ method: 'subscribeNewToken' }));
     await until(() => dialect.messages.length === 1);
     const last = created(addressOf(78), { name: 'Blume', creator: token.creator });
-    await server.publish([entryOf(token), entryOf(told[0]!), entryOf(last)]);
+    await server.publish([entryOf(token), entryOf(published[0]!), entryOf(last)]);
     for (const name of ['none', 'name', 'creator', 'buy']) {
       const client = clients[name]!;
       await until(() => client.frames('newTokens').length === 3);
@@ -197,7 +201,7 @@ describe('on the stream', () => {
         client.frames('newTokens').map(({ data }) => data!.type),
         name,
       ).toEqual(['newToken', 'tokenMetadata', 'newToken']);
-      expect(client.frames('newTokens')[1]!.data).toEqual(told[0]);
+      expect(client.frames('newTokens')[1]!.data).toEqual(published[0]);
     }
     for (const name of ['otherName', 'otherCreator', 'otherBuy', 'otherTrait']) {
       await clients[name]!.ask({ op: 'ping' });
@@ -210,7 +214,7 @@ describe('on the stream', () => {
     ]);
   });
 
-  it('flows on the simulated chain, after each creation, without any network', async () => {
+  it('is published on the simulated chain after each creation, without any network', async () => {
     const log = createLog({ level: 'silent', name: 'test' });
     const simnet = await startSimnet({ seed: 5, autoStart: false });
     closers.push(() => simnet.close());

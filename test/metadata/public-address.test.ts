@@ -92,17 +92,17 @@ const v6FormsOf = (v4: string): string[] => {
 };
 
 describe('an address of the public internet', () => {
-  test.each(privateV4)('%s is none, in no form', (address) => {
+  test.each(privateV4)('%s is not one, in any form', (address) => {
     expect(isPublicAddress(address)).toBe(false);
     for (const form of v6FormsOf(address)) expect(isPublicAddress(form), form).toBe(false);
   });
-  test.each(specialV6)('%s is none', (address) => expect(isPublicAddress(address)).toBe(false));
+  test.each(specialV6)('%s is not one', (address) => expect(isPublicAddress(address)).toBe(false));
   test.each([...publicV4, ...publicV6])('%s is one', (address) => expect(isPublicAddress(address)).toBe(true));
-  test.each(['', 'localhost', '1.2.3', '1.2.3.4.5', '08.8.8.8', '8.8.8.8 ', '[::1]', '1.1.1.1/32'])('%j is none', (text) =>
+  test.each(['', 'localhost', '1.2.3', '1.2.3.4.5', '08.8.8.8', '8.8.8.8 ', '[::1]', '1.1.1.1/32'])('%j is not one', (text) =>
     expect(isPublicAddress(text)).toBe(false),
   );
 
-  test('a private IPv4 address is public in no form of IPv6', () => {
+  test('a private IPv4 address is not public in any form of IPv6', () => {
     const parts = fc.tuple(fc.constantFrom(10, 127, 0, 224, 255), fc.nat(255), fc.nat(255), fc.nat(255));
     fc.assert(
       fc.property(parts, (bytes) => v6FormsOf(bytes.join('.')).every((form) => !isPublicAddress(form))),
@@ -111,7 +111,7 @@ describe('an address of the public internet', () => {
   });
 });
 
-describe('a URL is never asked', () => {
+describe('a URL is never requested', () => {
   test.each([
     ['an address in one number', 'http://2130706433/'],
     ['an octal address', 'http://0177.0.0.1/'],
@@ -132,7 +132,7 @@ describe('a URL is never asked', () => {
     ['a name below it', 'https://a.localhost./'],
     ['a name without a dot', 'http://redis/'],
     ['a name of the link', 'http://printer.local/'],
-    ['a name that cannot be', 'https://simnet.invalid/coin/1'],
+    ['a name that cannot exist', 'https://simnet.invalid/coin/1'],
     ['a name for tests', 'https://a.test/'],
     ['a name for documents', 'https://example.com/'],
     ['a name of the home', 'http://router.home.arpa/'],

@@ -61,7 +61,7 @@ describe('GET /token/image/{mint}', () => {
   const get = (mint: string, prefix = '', bearer = key) =>
     fetch(`http://${server.host}${prefix}/token/image/${mint}`, { headers: { Authorization: `Bearer ${bearer}` } });
 
-  it.each(['', '/api'])('gives the image with a type of its own bytes, and nothing of it can run (%s)', async (prefix) => {
+  it.each(['', '/api'])('returns the image with the type of its bytes, and nothing in it can run (%s)', async (prefix) => {
     const answer = await get(mints['good']!, prefix);
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -75,7 +75,7 @@ describe('GET /token/image/{mint}', () => {
     expect(web.asked.filter((path) => path === '/a.png')).toHaveLength(1);
   });
 
-  it('costs its server one question, however many ask at once', async () => {
+  it('causes one request, however many clients ask at once', async () => {
     const all = Array.from({ length: 20 }, () => get(mints['slow']!));
     await until(() => held.length > 0);
     for (const answer of held.splice(0)) answer();
@@ -92,19 +92,19 @@ describe('GET /token/image/{mint}', () => {
     ['no document', 404, 'NOT_FOUND'],
     ['no uri', 404, 'NOT_FOUND'],
     ['away', 503, 'UPSTREAM_UNAVAILABLE'],
-  ])('of a token with %s is %i', async (name, status, code) => {
+  ])('of a token with %s gives %i', async (name, status, code) => {
     const answer = await get(mints[name]!);
     expect(answer.status).toBe(status);
     expect(await answer.json()).toMatchObject({ error: { code } });
   });
 
-  it('of what is no mint is refused, and needs a key with the scope', async () => {
+  it('of text that is not a mint is refused, and needs a key with the scope', async () => {
     expect(await (await get('nonsense')).json()).toMatchObject({ error: { code: 'INVALID_MINT' } });
     expect(await (await get(addressOf(9))).json()).toMatchObject({ error: { code: 'INVALID_MINT' } });
     expect((await get(mints['good']!, '', 'sluice_test_nobody')).status).toBe(401);
   });
 
-  it('stands in token info once its document is known', async () => {
+  it('is listed in token info once its document is known', async () => {
     const info = async () =>
       (await (
         await fetch(`http://${server.host}/token/info/${mints['svg']!}`, { headers: { Authorization: `Bearer ${key}` } })
@@ -138,7 +138,7 @@ describe('a shelf', () => {
     return { made, asked, answers };
   }
 
-  it('asks once for all, keeps what it got and failures, but not that there was no room', async () => {
+  it('asks once for all, stores results and failures, but not a refusal for lack of room', async () => {
     const { made, asked, answers } = shelf(10_000, 10);
     const both = [made.load('a'), made.load('a')];
     expect(made.known('a')).toBeUndefined();
@@ -159,7 +159,7 @@ describe('a shelf', () => {
     expect(asked).toEqual(['a', 'b', 'c']);
   });
 
-  it('is bounded in bytes and in what is under way', async () => {
+  it('is limited in bytes and in running requests', async () => {
     const { made, answers } = shelf(10_000, 2);
     for (const address of ['a', 'b', 'c']) {
       const load = made.load(address);

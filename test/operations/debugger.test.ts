@@ -24,7 +24,7 @@ it('no signal opens the debugger of start, gateway or ingest', { timeout: 60_000
     started.map(async (running) => {
       await until('a first line of the log', () => running.log.length > 0, 40_000);
       running.child.kill('SIGUSR1');
-      // Node opens it from a thread of its own, and says so.
+      // Node opens it from a separate thread, and reports that.
       await delay(300);
       await running.stop();
       expect(running.log.filter(({ msg }) => /debugger/i.test(msg))).toEqual([]);

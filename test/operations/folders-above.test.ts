@@ -19,8 +19,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { copyProject } from '../support/project-copy.ts';
 
 /**
- * The project stands in a folder that others may write. There Node.js looks for packages, and esbuild for packages and settings, that are not
- * found in the project. What is planted there makes the file `ran` if it is run.
+ * The project is in a folder that others may write to. Node.js looks there for packages, and esbuild for packages and settings, if they are
+ * not found in the project. The planted code creates the file `ran` when it runs.
  */
 const project = join(import.meta.dirname, '../..');
 let folder: string;
@@ -46,7 +46,7 @@ function plant(path: string): void {
   writeFileSync(file, `const { appendFileSync } = process.getBuiltinModule('node:fs'); ${text} module.exports = {};`);
 }
 
-/** Runs `run.mjs` of the copy to its end, or until it says `until`. */
+/** Runs `run.mjs` of the copy to its end, or until it prints `until`. */
 async function run(args: readonly string[], until?: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const { PATH } = process.env;
   const child = spawn(process.execPath, [join(root, 'run.mjs'), ...args], {
@@ -79,7 +79,7 @@ it('no package and no setting of a folder above is used', { timeout: 180_000 }, 
   }
   plant('ioredis.js');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths: { ioredis: ['./ioredis.js'] } } }));
-  // The genuine machine code, so that its hash is the right one, and other code around it.
+  // The genuine machine code, so that its hash is correct, with other code around it.
   const server = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
   plant('node_modules/uWebSockets.js/index.js');
   symlinkSync(join(project, 'node_modules/uWebSockets.js', server), join(folder, 'node_modules/uWebSockets.js', server));
@@ -90,7 +90,7 @@ it('no package and no setting of a folder above is used', { timeout: 180_000 }, 
   expect(started.output).toContain('not_readable');
   expect(whatRan()).toBe('');
 
-  // Compiled already, and gone since.
+  // Compiled before, and deleted since.
   rmSync(join(root, 'node_modules/libsql'));
   expect(await run(['start'])).toEqual(refused(`Cannot find module '${root}/node_modules/libsql/index.js'`));
   expect(whatRan()).toBe('');
@@ -120,12 +120,12 @@ it('code outside the project, and code that a manifest above names, is not compi
     rmSync(join(folder, name));
   }
   const genuine = join(root, 'gateway/node_modules/typebox');
-  renameSync(genuine, join(folder, 'kept'));
+  renameSync(genuine, join(folder, 'moved'));
   cpSync(join(project, 'gateway/node_modules/typebox'), join(folder, 'node_modules/typebox'), { recursive: true, dereference: true });
   expect(await run(['build'])).toEqual(refused(`${folder}/node_modules/typebox/`, 'is not part of the project', 'The build was removed'));
   expect(builds()).toEqual([]);
 
-  renameSync(join(folder, 'kept'), genuine);
+  renameSync(join(folder, 'moved'), genuine);
   expect(await run(['build'])).toEqual({ code: 0, output: '' });
   expect(builds()).toHaveLength(2);
 });

@@ -11,7 +11,7 @@ import { StreamClient } from '../support/stream-client.ts';
 import { startTradingWorld } from '../support/trading-world.ts';
 
 /** How a gateway ends. */
-describe.each(['uws', 'node'] as const)('a gateway over %s that is told to end', (transport) => {
+describe.each(['uws', 'node'] as const)('a gateway over %s that gets SIGTERM', (transport) => {
   it('hands its streams over a few at a time, and notifies each client before', async () => {
     const own = await startTestGateway({ transport });
     const clients = await Promise.all(
@@ -50,7 +50,7 @@ describe.each(['uws', 'node'] as const)('a gateway over %s that is told to end',
     const [one, other] = [await RawConnection.open(own.gateway.port), await RawConnection.open(own.gateway.port)];
     const [answer, none] = [one.ask({ method: 'GET', target: '/test/held' }), other.ask({ method: 'GET', target: '/test/endless' })];
     const watcher = await RawConnection.open(own.gateway.port);
-    await until('both to be under way', async () => {
+    await until('both to be running', async () => {
       const metrics = (await watcher.ask({ method: 'GET', target: '/metrics' }))!.body.toString();
       return metrics.includes('\nsluice_gateway_requests_open 2\n');
     });
@@ -77,7 +77,7 @@ it('a gateway answers the orders that it started, and the next gateway completes
   const { mint } = launchCoin(world.chain);
   const publicKey = await world.wallet();
   await gateway.ready(publicKey, mint);
-  // Connections that are kept, one for each order.
+  // Persistent connections, one for each order.
   const connections = await Promise.all(Array.from({ length: 6 }, () => RawConnection.open(gateway.gateway.port)));
   const before = world.node.calls.length;
   const headers = { Authorization: `Bearer ${world.operatorKey}`, 'Content-Type': 'application/json' };

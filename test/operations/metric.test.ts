@@ -36,7 +36,7 @@ it("a histogram's buckets contain what was recorded", () => {
       expect(count).toBe(all.length);
       expect(sum).toBeCloseTo(all.reduce((a, b) => a + b, 0) / 1e6, 6);
       for (const { le, count: below } of buckets) {
-        // What is within the width of a bucket below the bound may count above it.
+        // A value within the width of a bucket below the bound may count above it.
         expect(below).toBeLessThanOrEqual(all.filter((us) => us <= le * 1e6).length);
         expect(below).toBeGreaterThanOrEqual(all.filter((us) => us < le * 1e6 * (1 - 1 / 16)).length);
       }
@@ -58,7 +58,7 @@ it('a blocked event loop counts for everything that was due meanwhile', async ()
     const before = meter.loopDelayUs.count;
     const end = performance.now() + 400;
     while (performance.now() < end);
-    await until('it to be noted', () => meter.loopDelayUs.count >= before + 10);
+    await until('it to be recorded', () => meter.loopDelayUs.count >= before + 10);
     expect(meter.loopDelayUs.summary().max).toBeGreaterThan(350_000);
     // One of twenty turns waited the whole time, half of them half of it.
     const { buckets, count } = meter.loopDelayUs.distribution();

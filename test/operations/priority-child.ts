@@ -3,7 +3,7 @@ import { getPriority } from 'node:os';
 import { beginThread } from '@sluice/shared/thread/restarting-thread.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 
-/** Tells how nice each thread of this process is: the main one, all of it, and the one that it begins. */
+/** Prints the priority of each thread of this process: the main one, all others, and the one that it starts. */
 const base = getPriority();
 yieldEngineThreads();
 const thread = beginThread(new URL('./priority-thread.mjs', import.meta.url), 'priority', {});

@@ -2,7 +2,7 @@ import { tradesTopic } from '@sluice/shared/wire/topics.ts';
 import { WebSocket } from 'ws';
 import { until } from '../support/gateway.ts';
 
-interface Told {
+interface StreamMessage {
   readonly op?: string;
   readonly topic?: string;
   readonly seq?: number;
@@ -12,7 +12,7 @@ interface Told {
 
 const firstPauseMs = 50;
 
-/** Follows one coin's trades, comes back with `since` whenever it is closed, and keeps account of what it lacked or had twice. */
+/** Follows one coin's trades, resumes with `since` whenever it is closed, and records what was missing or repeated. */
 export class ResumingClient {
   lacking = 0;
   twice = 0;
@@ -54,19 +54,19 @@ export class ResumingClient {
       const since = this.#position === null ? {} : { since: this.#position };
       socket.send(JSON.stringify({ id: 1, op: 'subscribe', channel: 'trades', mints: [this.#mint], ...since }));
     });
-    socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString('utf8')) as Told));
-    // The close that follows is what counts.
+    socket.on('message', (data: Buffer) => this.#receive(JSON.parse(data.toString('utf8')) as StreamMessage));
+    // The close that follows is evaluated.
     socket.on('error', () => socket.terminate());
     socket.on('close', (code) => this.#onClose(code));
     return socket;
   }
 
-  #take({ op, topic, seq = 0, positions, reconnectWithinMs }: Told): void {
+  #receive({ op, topic, seq = 0, positions, reconnectWithinMs }: StreamMessage): void {
     if (op === 'subscribed') {
       if (this.#closedAtMs !== null) this.longestPauseMs = Math.max(this.longestPauseMs, performance.now() - this.#closedAtMs);
       this.#closedAtMs = null;
-      const told = positions?.[tradesTopic(this.#mint)];
-      if (this.#position === null && told !== undefined) this.#position = { epoch: told.epoch, seq: told.seq };
+      const reported = positions?.[tradesTopic(this.#mint)];
+      if (this.#position === null && reported !== undefined) this.#position = { epoch: reported.epoch, seq: reported.seq };
     } else if (op === 'gap') this.gaps++;
     else if (op === 'draining') this.#waitMs = Math.random() * (reconnectWithinMs ?? 0);
     else if (topic !== undefined && this.#position !== null) {

@@ -11,17 +11,17 @@ import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 import { ResumingClient } from './resuming-client.ts';
 
 /**
- * Gateways that follow each other on one port, under clients that connect all the time and streams that go on. Told as one line of
- * JSON. A program of its own, so that it can run in a network of its own.
+ * Gateways that replace each other on one port, while clients connect all the time and streams continue. The result is printed as one line
+ * of JSON. A separate program, so that it can run in its own network.
  */
 export interface RollingResult {
   readonly handovers: number;
-  /** Connections over HTTP that were begun, and those of them that got no answer, by what was seen of it. */
+  /** Connections over HTTP that were started, and those of them without an answer, by the reason. */
   readonly connects: number;
   readonly failures: readonly string[];
   readonly exits: readonly { readonly code: number | null; readonly tookMs: number }[];
   readonly streams: number;
-  /** Events that were published, and what of them each stream lacked or had twice; gaps that were told. */
+  /** Published events, and which of them each stream lacked or received twice; reported gaps. */
   readonly published: number;
   readonly lacking: number;
   readonly twice: number;
@@ -98,7 +98,7 @@ async function main(handovers: number): Promise<RollingResult> {
   };
 }
 
-/** A connection, a request, its answer, and all anew. */
+/** A connection, a request, its answer, and then all of it again. */
 async function connectAgainAndAgain(port: number, counts: { connects: number; failures: string[] }, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     counts.connects++;

@@ -5,12 +5,12 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { RollingResult } from './rolling-child.ts';
 
-/** Handovers of one run; the figures of OPERATING.md are of 20. */
+/** Handovers of one run; the figures in OPERATING.md are from 20. */
 const handovers = Number(process.env['ROLLING_HANDOVERS'] ?? 3);
 const timeoutMs = 60_000 + handovers * 10_000;
 const child = [process.execPath, '--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href];
 const program = join(import.meta.dirname, 'rolling-child.ts');
-/** A network of its own, in which a gateway that ends leaves its waiting connections to the other one on the port. */
+/** A separate network, in which a gateway that ends leaves its waiting connections to the other one on the port. */
 const inOwnNetwork = [
   'unshare',
   '--net',
@@ -42,7 +42,7 @@ function expectStreamsWhole({ exits, streams, published, lacking, twice, gaps, c
   expect(published).toBeGreaterThan(100);
   expect({ lacking, twice, gaps }).toEqual({ lacking: 0, twice: 0, gaps: 0 });
   expect(closeCodes).toEqual({ 4012: streams * handovers });
-  // They wait for a part of the second that they are told.
+  // Clients wait for a part of the second that the server announces.
   expect(longestPauseMs).toBeLessThan(5_000);
 }
 
@@ -54,7 +54,8 @@ describe('gateways that replace each other on one port', () => {
       const result = await roll([]);
       expectStreamsWhole(result);
       expect(result.connects).toBeGreaterThan(500 * handovers);
-      // A connection that the system took for the old one between its last look and its end is reset: nothing in this process can save it.
+      // A connection that the system accepted for the old gateway between its last check and its end is reset. Nothing in this process can
+      // prevent that.
       expect(result.failures.filter((failure) => failure !== 'ECONNRESET')).toEqual([]);
       expect(result.failures.length).toBeLessThan(result.connects / 500);
     },

@@ -8,7 +8,7 @@ const rules = join(root, 'operating/prometheus/alerts.yml');
 const tests = ['alerts.test.yml', 'slow-alerts.test.yml'].map((file) => join(import.meta.dirname, file));
 const read = (file: string): string => readFileSync(file, 'utf8');
 
-/** As Markdown makes them of headings. */
+/** The anchors that Markdown makes from headings. */
 function anchorsOf(markdown: string): Set<string> {
   const headings = markdown.split('\n').flatMap((line) => /^#+ (.*)$/.exec(line)?.[1] ?? []);
   const anchor = (text: string): string =>
@@ -22,13 +22,13 @@ function anchorsOf(markdown: string): Set<string> {
 describe('alert rules', () => {
   const names = [...read(rules).matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
 
-  it.runIf(hasPromtool)('pass promtool, and fire on what they are for alone', () => {
+  it.runIf(hasPromtool)('pass promtool, and fire only for their own condition', () => {
     expect(promtool(['check', 'rules', rules])).toMatchObject({ ok: true });
     expect(promtool(['test', 'rules', ...tests])).toMatchObject({ ok: true });
     expect(promtool(['check', 'config', join(root, 'operating/prometheus/prometheus.yml')])).toMatchObject({ ok: true });
   });
 
-  it('have a test each', () => {
+  it('each have a test', () => {
     expect(names.length).toBeGreaterThan(30);
     expect(new Set(names).size).toBe(names.length);
     const ones = tests.map(read).join('\n').replaceAll(/\s+/g, ' ');
@@ -36,7 +36,7 @@ describe('alert rules', () => {
     expect(new Set(tested.map(([, name]) => name))).toEqual(new Set(names));
   });
 
-  it('refer each to a section of OPERATING.md, and every section there belongs to a rule', () => {
+  it('each refer to a section of OPERATING.md, and every section there belongs to a rule', () => {
     const runbooks = [...read(rules).matchAll(/runbook: OPERATING\.md#(\S+)/g)].map(([, anchor]) => anchor!);
     expect(runbooks).toHaveLength(names.length);
     const anchors = anchorsOf(read(join(root, 'OPERATING.md')));

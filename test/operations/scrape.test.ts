@@ -7,7 +7,7 @@ import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { hasPromtool, promtool } from '../support/promtool.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 
-/** What each process tells those who watch over it, on a port of its own. */
+/** What each process reports to operators, at its own port. */
 const operating = join(import.meta.dirname, '../../operating');
 let folder: string;
 let redis: TestRedis;
@@ -73,15 +73,15 @@ function namesIn(text: string): Set<string> {
 }
 
 it('every metric that an alert or the dashboard names exists', async () => {
-  const told = new Set([...namesIn(await scrape(urls.gateway)), ...namesIn(await scrape(urls.ingest))]);
+  const exported = new Set([...namesIn(await scrape(urls.gateway)), ...namesIn(await scrape(urls.ingest))]);
   const text =
     readFileSync(join(operating, 'prometheus/alerts.yml'), 'utf8') + readFileSync(join(operating, 'grafana/sluice.json'), 'utf8');
   const named = new Set(text.match(/\b(sluice_(gateway|ingest)|process|nodejs)_[a-z0-9_]*[a-z0-9]\b/g));
   expect(named.size).toBeGreaterThan(60);
-  expect([...named].filter((name) => !told.has(name))).toEqual([]);
+  expect([...named].filter((name) => !exported.has(name))).toEqual([]);
 });
 
-it.runIf(hasPromtool)('is well formed by the word of promtool', async () => {
+it.runIf(hasPromtool)('is well formed according to promtool', async () => {
   for (const url of [urls.gateway, urls.ingest]) {
     const checked = promtool(['check', 'metrics'], await scrape(url));
     expect(checked).toEqual({ ok: true, output: '' });
@@ -116,7 +116,7 @@ it("the gateway's own port reports the same, to this machine", async () => {
 it('the metrics count what happens', async () => {
   const value = (text: string, name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   await until('events', async () => value(await scrape(urls.gateway), 'sluice_gateway_events_total') > 100);
-  await until('a word of ingest', async () => value(await scrape(urls.gateway), 'sluice_gateway_lag_seconds') >= 0);
+  await until('a report of ingest', async () => value(await scrape(urls.gateway), 'sluice_gateway_lag_seconds') >= 0);
   const [gateway, ofIngest] = [await scrape(urls.gateway), await scrape(urls.ingest)];
   expect(value(ofIngest, 'sluice_ingest_leads')).toBe(1);
   expect(value(ofIngest, 'sluice_ingest_slot_age_seconds')).toBeLessThan(5);
@@ -143,12 +143,12 @@ it('the unhealthy part is named', async () => {
     return names;
   };
   ingest.child.kill('SIGSTOP');
-  await until('ingest to be missed', async () => (await ill(urls.gateway)).join() === 'ingest', 20_000);
+  await until('ingest to be reported as missing', async () => (await ill(urls.gateway)).join() === 'ingest', 20_000);
   ingest.child.kill('SIGCONT');
-  await until('ingest to be back', async () => (await ill(urls.gateway)).length === 0, 20_000);
+  await until('ingest to be available again', async () => (await ill(urls.gateway)).length === 0, 20_000);
   redis.pause();
-  await until('the bus to be missed', async () => (await ill(urls.gateway)).includes('bus'), 20_000);
-  await until('ingest to miss it', async () => (await ill(urls.ingest)).join() === 'bus', 20_000);
+  await until('the bus to be reported as missing', async () => (await ill(urls.gateway)).includes('bus'), 20_000);
+  await until('ingest to report it', async () => (await ill(urls.ingest)).join() === 'bus', 20_000);
   redis.resume();
-  await until('all to be well', async () => (await ill(urls.gateway)).length + (await ill(urls.ingest)).length === 0, 20_000);
+  await until('all to be healthy', async () => (await ill(urls.gateway)).length + (await ill(urls.ingest)).length === 0, 20_000);
 });

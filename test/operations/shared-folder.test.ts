@@ -19,8 +19,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runProgram } from '../support/processes.ts';
 
 /**
- * A neighbour on the machine made the folder first in which a loader of TypeScript keeps what it compiled: poisoned modules, and links to a file of
- * the user that runs the product. Where the tests run as root the neighbour and that user are real ones.
+ * A loader of TypeScript stores what it compiled in a shared folder. Here another user of the machine created that folder first, with
+ * poisoned modules and links to a file of the user that runs the product. If the tests run as root, both are real users.
  */
 const root = join(import.meta.dirname, '../..');
 const ownUser = process.getuid?.() ?? 0;
@@ -47,7 +47,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** As the loader compiles the signing process's modules, with the poison before the code; each second one is a link to a file of the victim's. */
+/**
+ * As the loader would compile the signing process's modules, with the poison before the code. Every second one is a link to a file of the
+ * victim.
+ */
 function plant(): readonly string[] {
   const made = join(folder, 'made');
   mkdirSync(made);
@@ -73,7 +76,7 @@ function plant(): readonly string[] {
   return names;
 }
 
-it.skipIf(!canRun)('what a neighbour put into the temporary folder is neither run nor followed', { timeout: 120_000 }, async () => {
+it.skipIf(!canRun)('files of another user in the temporary folder are neither run nor followed', { timeout: 120_000 }, async () => {
   const planted = plant();
   expect(planted.length).toBeGreaterThan(20);
   const env = { TMPDIR: shared, DATA_DIR: join(folder, 'data'), PORT: '0', HOME: folder };

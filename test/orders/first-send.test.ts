@@ -11,7 +11,7 @@ const order: StoredOrder = { ...newOrder(0, { state: 'submitted' }), updatedAtMs
 function sending(kind: FirstRound['kind'] | 'no answer', apply: () => Promise<StoredOrder>, startedMs = performance.now()) {
   const steps: string[] = [];
   const parts: Parameters<typeof firstSend>[3] = {
-    log: { error: () => steps.push('told in the log') },
+    log: { error: () => steps.push('logged') },
     follower: { follow: () => steps.push('followed') > 0 },
     sendFirst: async (signature) => {
       steps.push(`sent ${signature}`);
@@ -23,15 +23,15 @@ function sending(kind: FirstRound['kind'] | 'no answer', apply: () => Promise<St
 }
 
 test.each([
-  ['the store goes away', new StoreAwayError('gone')],
+  ['the store becomes unavailable', new StoreAwayError('gone')],
   ['something else goes wrong', new TypeError('a bug')],
-])('%s when the message is out: the order is on its way all the same, and followed', async (_what, error) => {
+])('%s after the message was sent: the order is still on its way, and followed', async (_what, error) => {
   const { steps, sent } = sending('unanswered', () => Promise.reject(error));
   expect((await sent).state).toBe('submitted');
-  expect(steps).toEqual([`sent ${order.signature}`, 'followed', 'told in the log']);
+  expect(steps).toEqual([`sent ${order.signature}`, 'followed', 'logged']);
 });
 
-test('what nobody answered is unknown, what somebody took is as it was stored', async () => {
+test('an order that no endpoint answered is unknown; an order that some endpoint accepted is as it was stored', async () => {
   const unknown: StoredOrder = { ...order, state: 'unknown' };
   expect(await sending('unanswered', async () => unknown).sent).toBe(unknown);
   expect(await sending('accepted', () => Promise.reject(new Error('not asked'))).sent).toBe(order);
@@ -43,8 +43,8 @@ test('a request does not wait for slow nodes beyond a second: the order is sent 
   expect(steps).toEqual([`sent ${order.signature}`, 'followed']);
 });
 
-test('of an insert that nobody answered the order may be there: it is named', () => {
-  const told = unansweredInsert(new StoreAwayError('gone'), order);
-  expect(told).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', details: { orderId: order.id, signature: order.signature } });
+test('if an insert was not answered, the order may exist: it is named', () => {
+  const failure = unansweredInsert(new StoreAwayError('gone'), order);
+  expect(failure).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', details: { orderId: order.id, signature: order.signature } });
   expect(() => unansweredInsert(new TypeError('a bug'), order)).toThrow('a bug');
 });

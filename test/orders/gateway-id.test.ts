@@ -32,13 +32,13 @@ describe('the id under which a gateway follows orders', () => {
     const folder = newFolder();
     const gateway = spawn(process.execPath, ['--import', 'tsx', child, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void gateway.kill('SIGKILL'));
-    const [told] = (await once(gateway.stdout, 'data')) as [Buffer];
+    const [output] = (await once(gateway.stdout, 'data')) as [Buffer];
     const beside = takeGatewayId(folder);
-    expect(beside.id).not.toBe(told.toString().trim());
+    expect(beside.id).not.toBe(output.toString().trim());
     gateway.kill('SIGKILL');
     await once(gateway, 'exit');
     const next = takeGatewayId(folder);
-    expect(next.id).toBe(told.toString().trim());
+    expect(next.id).toBe(output.toString().trim());
     for (const one of [beside, next]) one.release();
   });
 

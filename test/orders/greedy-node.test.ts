@@ -40,8 +40,8 @@ function shown(method: 'simulateTransaction' | 'sendTransaction', since: number)
 
 const simulationFailed = (err: unknown) => ({ context: { slot: world.chain.slot }, value: { err, logs: [], unitsConsumed: 0 } });
 
-/** Lands what it should simulate, and answers with `told`. */
-function greedily(told: () => unknown): void {
+/** Lands what it should simulate, and returns `lie`. */
+function greedily(lie: () => unknown): void {
   world.node.tampering = async ({ method, params }, answer) => {
     if (method !== 'simulateTransaction') return answer();
     world.chain.send(new Uint8Array(Buffer.from(String(params[0]), 'base64')), { skipPreflight: true });
@@ -52,7 +52,7 @@ function greedily(told: () => unknown): void {
           world.chain.blockHeight > height + 1
       )(world.chain.blockHeight),
     );
-    return told();
+    return lie();
   };
 }
 
@@ -65,7 +65,7 @@ async function blockhashesGone(): Promise<void> {
 const buy = (publicKey: string, idempotencyKey: string): Promise<Answered> =>
   gateway.post('/trade/buy', { publicKey, mint, amount: 0.5 }, { idempotencyKey });
 
-const lies: readonly (readonly [what: string, status: number, told: () => unknown])[] = [
+const lies: readonly (readonly [what: string, status: number, lie: () => unknown])[] = [
   ['that-the-blockhash-is-unknown', 503, () => simulationFailed('BlockhashNotFound')],
   ['that-the-curve-is-complete', 400, () => simulationFailed({ InstructionError: [3, { Custom: 6005 }] })],
   ['that-the-price-has-moved', 400, () => simulationFailed({ InstructionError: [3, { Custom: 6002 }] })],
@@ -76,10 +76,10 @@ const lies: readonly (readonly [what: string, status: number, told: () => unknow
 describe('a node that lands transactions which it should only simulate', () => {
   test('and reports failure or nothing: nothing of a refused order lands, and a second request makes one order', async () => {
     const made: { readonly publicKey: string; readonly answer: Answered }[] = [];
-    for (const [what, status, told] of lies) {
+    for (const [what, status, lie] of lies) {
       const publicKey = await world.wallet();
       const since = world.node.calls.length;
-      greedily(told);
+      greedily(lie);
       const refused = await buy(publicKey, what);
       expect(refused.status, `${what}: ${JSON.stringify(refused.body)}`).toBe(status);
       expect(shown('simulateTransaction', since).length, what).toBeGreaterThan(0);

@@ -21,7 +21,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('the fingerprint of a body', () => {
-  it('is the same whatever the order of its fields', () => {
+  it('is the same for any order of its fields', () => {
     const shuffled = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(

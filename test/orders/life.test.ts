@@ -47,11 +47,11 @@ function apply(order: OrderProgress, evidence: Evidence): OrderProgress {
   return { ...order, state, fill };
 }
 
-/** Every standing on the way, the first too. */
+/** Every state on the way, including the first. */
 function course(beginning: OrderProgress, evidences: readonly Evidence[]): readonly OrderProgress[] {
-  const standings = [beginning];
-  for (const evidence of evidences) standings.push(apply(standings.at(-1)!, evidence));
-  return standings;
+  const states = [beginning];
+  for (const evidence of evidences) states.push(apply(states.at(-1)!, evidence));
+  return states;
 }
 
 const anyCourse = fc.tuple(anyBeginning, fc.array(anyEvidence, { maxLength: 12 }));
@@ -86,9 +86,9 @@ describe('the life of an order, for any findings in any order', () => {
   it('goes back only to unknown, and to submitted from there', () => {
     fc.assert(
       fc.property(anyCourse, ([beginning, evidences]) => {
-        const standings = course(beginning, evidences);
-        for (const [i, { state }] of standings.slice(1).entries()) {
-          const [before, after] = [rank[standings[i]!.state], rank[state]];
+        const states = course(beginning, evidences);
+        for (const [i, { state }] of states.slice(1).entries()) {
+          const [before, after] = [rank[states[i]!.state], rank[state]];
           if (before !== null && after !== null) expect(after).toBeGreaterThanOrEqual(before);
           if (before === 4) expect(after).not.toBeNull();
         }
@@ -129,9 +129,9 @@ describe('the life of an order', () => {
       landed('confirmed', { fill: orderFill }),
       landed('finalized', { fill: orderFill }),
     ];
-    const standings = course(at('submitted'), steps);
-    expect(standings.map(({ state }) => state)).toEqual(['submitted', 'processed', 'confirmed', 'finalized']);
-    expect(standings.map(({ fill }) => fill)).toEqual([null, null, orderFill, orderFill]);
+    const states = course(at('submitted'), steps);
+    expect(states.map(({ state }) => state)).toEqual(['submitted', 'processed', 'confirmed', 'finalized']);
+    expect(states.map(({ fill }) => fill)).toEqual([null, null, orderFill, orderFill]);
   });
 
   it('begins ready to be sent, with its message, or filled on paper', () => {
@@ -171,8 +171,8 @@ describe('the life of an order', () => {
     ['landing without a message', { ...at('submitted'), signature: null }, landed('processed')],
     ['landing after it could land no more', at('expired'), landed('confirmed')],
     ['landing well after it failed', at('failed'), landed('finalized')],
-    ['a failure after it landed for good', at('finalized'), landed('finalized', { error })],
-    ['being too old after it landed for good', at('finalized'), { kind: 'expired' }],
+    ['a failure after it was finalized', at('finalized'), landed('finalized', { error })],
+    ['being too old after it was finalized', at('finalized'), { kind: 'expired' }],
     ['landing on paper', { ...at('submitted', 'paper'), signature: null }, landed('processed')],
   ])('says that %s cannot be', (_what, order, evidence) => {
     expect(judge(order, evidence)).toEqual({ kind: 'contradiction' });

@@ -88,7 +88,7 @@ function order(parameters: Partial<TradeRequest> = {}): ReturnType<typeof checke
   );
 }
 
-/** Least to get, in parts of what the chain gives now less the slippage. */
+/** The minimum output, in parts of what the chain gives now less the slippage. */
 async function fairness({ prepared }: CheckedTrade): Promise<number> {
   const truth = world.chain.account(curveOf(world.curve.mint))!.data;
   const view = new DataView(truth.buffer, truth.byteOffset, truth.length);
@@ -103,7 +103,7 @@ interface Run {
   readonly refused: readonly string[];
 }
 
-/** Orders, one after the other; every one that passes has the bound that it should. */
+/** Orders, one after the other. Every order that passes has the correct bound. */
 async function orders(forMs: number, parameters: Partial<TradeRequest> = {}): Promise<Run> {
   const refused: string[] = [];
   let passed = 0;
@@ -123,14 +123,14 @@ async function orders(forMs: number, parameters: Partial<TradeRequest> = {}): Pr
 const isCurve = ({ owner, data }: AccountFrame['params']['result']['value']): boolean =>
   owner === programId && data[0].length > 100 && data[0] === Buffer.from(data[0], 'base64').toString('base64');
 
-/** The same curve with a fourteenth of its tokens: nearly everything is a gift to whoever trades in front of the order. */
+/** The same curve with a fourteenth of its tokens: nearly all of the order would go to a trader who trades before it. */
 function expensive(frame: AccountFrame, slot = frame.params.result.context.slot): AccountFrame {
   const data = Buffer.from(frame.params.result.value.data[0], 'base64');
   data.writeBigUInt64LE(data.readBigUInt64LE(8) / 14n, 8);
-  return retold(frame, data, slot);
+  return repeated(frame, data, slot);
 }
 
-function retold(frame: AccountFrame, data: Buffer, slot: number): AccountFrame {
+function repeated(frame: AccountFrame, data: Buffer, slot: number): AccountFrame {
   const value = { ...frame.params.result.value, data: [data.toString('base64'), 'base64'] as const };
   return { ...frame, params: { ...frame.params, result: { context: { slot }, value } } };
 }
@@ -144,21 +144,21 @@ const lies: readonly (readonly [string, (frame: AccountFrame, say: Say) => void]
       setTimeout(() => say(expensive(frame)), 8);
     },
   ],
-  ['tells another curve at once', (frame, say) => say(expensive(frame))],
-  ['tells each curve of a slot to come', (frame, say) => say(expensive(frame, frame.params.result.context.slot + 20))],
+  ['reports another curve at once', (frame, say) => say(expensive(frame))],
+  ['reports each curve for a later slot', (frame, say) => say(expensive(frame, frame.params.result.context.slot + 20))],
   [
-    'makes changes up between those of the chain',
+    'invents changes between those of the chain',
     (frame, say) => {
       say(frame);
       setTimeout(() => say(expensive(frame, frame.params.result.context.slot + 1)), slotMs / 2);
     },
   ],
-  ['leaves changes out', () => undefined],
+  ['omits changes', () => undefined],
   [
-    'repeats old ones',
+    'repeats old changes',
     (frame, say) => {
       lastTrue ??= Buffer.from(frame.params.result.value.data[0], 'base64');
-      say(retold(frame, lastTrue, frame.params.result.context.slot));
+      say(repeated(frame, lastTrue, frame.params.result.context.slot));
     },
   ],
 ];
@@ -172,7 +172,7 @@ const reports = (): readonly unknown[] =>
   lines.filter(({ name }) => name === 'account_update_false' || name === 'account_update_lost').map(({ data }) => data['endpoint']);
 
 describe('one of three endpoints', () => {
-  it.each(lies)('%s: all orders pass, on the true price, and nobody else is reported', async (_what, lie) => {
+  it.each(lies)('%s: all orders pass, at the true price, and no other endpoint is reported', async (_what, lie) => {
     await start(3);
     begin(lie);
     const { passed, refused } = await orders(3_000);
@@ -183,7 +183,7 @@ describe('one of three endpoints', () => {
     expect(reports()).toEqual([1]);
   });
 
-  it('runs ahead with its slots: it leads nobody', async () => {
+  it('reports slots ahead of the chain: no endpoint follows it', async () => {
     await start(3);
     liar.slotsAhead = 25;
     begin((frame, say) => say(expensive(frame, frame.params.result.context.slot + 20)));
@@ -202,17 +202,17 @@ describe('one of three endpoints', () => {
 });
 
 describe('one of two endpoints', () => {
-  it.each(lies)('%s: no order passes on a price that is none', async (_what, lie) => {
+  it.each(lies)('%s: no order passes at a false price', async (_what, lie) => {
     await start(2);
     begin(lie);
     const { passed } = await orders(3_000);
     await orders(300, { skipSimulation: true });
-    // Over HTTP it says what is true, so that there is a majority.
+    // Over HTTP it reports the truth, so that there is a majority.
     expect(passed).toBeGreaterThan(0);
     expect(reports().filter((endpoint) => endpoint !== 1)).toEqual([]);
   });
 
-  it('lies over HTTP too, and in its simulations: orders are refused, and none passes on a price that is none', async () => {
+  it('lies over HTTP too, and in its simulations: orders are refused, and none passes at a false price', async () => {
     await start(2);
     begin((frame, say) => say(expensive(frame)));
     lieOverHttp();
@@ -223,7 +223,7 @@ describe('one of two endpoints', () => {
   });
 });
 
-/** A token account of the coin's program with half as many tokens again; other accounts stay as they are. */
+/** A token account of the coin's program with one and a half times as many tokens; other accounts are unchanged. */
 function grown<T extends AccountFrame['params']['result']['value']>(account: T): T {
   const data = Buffer.from(account.data[0], 'base64');
   if (account.owner !== world.curve.tokenProgram || data.length < 165) return account;
@@ -231,16 +231,16 @@ function grown<T extends AccountFrame['params']['result']['value']>(account: T):
   return { ...account, data: [data.toString('base64'), 'base64'] };
 }
 
-test.each([2, 3])('one of %i endpoints lies about what a wallet holds: half of it is no more than half', async (endpoints) => {
+test.each([2, 3])('one of %i endpoints lies about what a wallet holds: an order of 50% sells no more than half', async (endpoints) => {
   await start(endpoints);
   tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
   const amount = { kind: 'part', ppm: 500_000n, publicKey: trader.publicKey } as const;
   const sell = { order: { side: 'sell', mint: world.curve.mint, amount, slippageBps, pool: 'auto' } } as const;
   liar.lie = (frame, say) =>
-    say(retold(frame, Buffer.from(grown(frame.params.result.value).data[0], 'base64'), frame.params.result.context.slot));
+    say(repeated(frame, Buffer.from(grown(frame.params.result.value).data[0], 'base64'), frame.params.result.context.slot));
   nodes[0]!.tampering = async ({ method }, answer) => {
-    const told = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
-    return method === 'getMultipleAccounts' ? { ...told, value: told.value.map((one) => one && grown(one)) } : told;
+    const answered = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
+    return method === 'getMultipleAccounts' ? { ...answered, value: answered.value.map((one) => one && grown(one)) } : answered;
   };
   let passed = 0;
   for (const endMs = performance.now() + 3_000; performance.now() < endMs;) {
@@ -255,7 +255,7 @@ test.each([2, 3])('one of %i endpoints lies about what a wallet holds: half of i
   await until('it sells', async () => 'prepared' in (await order(sell)), 20_000);
 });
 
-/** A curve of which these bytes are others; other accounts stay as they are. */
+/** A curve with other values of these bytes; other accounts are unchanged. */
 function changed<T extends AccountFrame['params']['result']['value']>(account: T, change: (data: Buffer) => void): T {
   if (!isCurve(account)) return account;
   const data = Buffer.from(account.data[0], 'base64');
@@ -269,7 +269,7 @@ const impossible: readonly (readonly [string, (data: Buffer) => void])[] = [
 ];
 
 describe.each([2, 3])('one of %i endpoints', (endpoints) => {
-  it.each(impossible)('says that the curve %s: no sale is refused for that', async (_, lie) => {
+  it.each(impossible)('reports that the curve %s: no sale is refused because of it', async (_, lie) => {
     await start(endpoints);
     tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
     const amount = { kind: 'ui', value: 1_000 } as const;
@@ -277,11 +277,11 @@ describe.each([2, 3])('one of %i endpoints', (endpoints) => {
     await until('it sells', async () => 'prepared' in (await order(sell)), 20_000);
     liar.lie = (frame, say) => {
       const { value, context } = frame.params.result;
-      say(retold(frame, Buffer.from(changed(value, lie).data[0], 'base64'), context.slot));
+      say(repeated(frame, Buffer.from(changed(value, lie).data[0], 'base64'), context.slot));
     };
     nodes[0]!.tampering = async ({ method }, answer) => {
-      const told = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
-      return method === 'getMultipleAccounts' ? { ...told, value: told.value.map((one) => one && changed(one, lie)) } : told;
+      const answered = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
+      return method === 'getMultipleAccounts' ? { ...answered, value: answered.value.map((one) => one && changed(one, lie)) } : answered;
     };
     const refused = new Set<string>();
     let passed = 0;
@@ -304,7 +304,7 @@ function expensiveAccounts(accounts: unknown): unknown {
   );
 }
 
-/** Every other node answers this method so late. */
+/** Every other node answers this method after this delay. */
 function delayOthers(method: string, lateMs: number): void {
   for (const node of nodes.slice(1)) {
     node.tampering = async (call, answer) => {
@@ -315,37 +315,37 @@ function delayOthers(method: string, lateMs: number): void {
 }
 
 describe('one of two endpoints lies, and the other one is late', () => {
-  it('confirms its own price in a simulation: no order passes on it', async () => {
+  it('confirms its own price in a simulation: no order passes at that price', async () => {
     await start(2);
     begin((frame, say) => say(expensive(frame)));
     nodes[0]!.tampering = async ({ method }, answer) => {
-      const told = (await answer()) as { readonly value: Readonly<Record<string, unknown>> };
-      if (method === 'getMultipleAccounts') return { ...told, value: expensiveAccounts(told.value) };
-      if (method !== 'simulateTransaction') return told;
-      const logs = (told.value['logs'] as string[]).map((line) => {
+      const answered = (await answer()) as { readonly value: Readonly<Record<string, unknown>> };
+      if (method === 'getMultipleAccounts') return { ...answered, value: expensiveAccounts(answered.value) };
+      if (method !== 'simulateTransaction') return answered;
+      const logs = (answered.value['logs'] as string[]).map((line) => {
         const data = Buffer.from(line.slice('Program data: '.length), 'base64');
         if (!line.startsWith('Program data: ') || data.length < 56) return line;
-        // After the head (8), the mint (32) and the SOL (8): the tokens.
+        // After the head (8), the mint (32) and the SOL (8) come the tokens.
         data.writeBigUInt64LE(data.readBigUInt64LE(48) / 14n, 48);
         return `Program data: ${data.toString('base64')}`;
       });
-      return { ...told, value: { ...told.value, logs, preTokenBalances: null, postTokenBalances: null } };
+      return { ...answered, value: { ...answered.value, logs, preTokenBalances: null, postTokenBalances: null } };
     };
     delayOthers('simulateTransaction', 750);
     await orders(5_000);
   });
 
-  it('says that a wallet holds half as much again: a part of it is refused', async () => {
+  it('reports that a wallet holds one and a half times as much: an order of a share of it is refused', async () => {
     await start(2);
     tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
     const amount = { kind: 'part', ppm: 500_000n, publicKey: trader.publicKey } as const;
     const sell = { order: { side: 'sell', mint: world.curve.mint, amount, slippageBps, pool: 'auto' } } as const;
     await until('it sells', async () => 'prepared' in (await order(sell)), 20_000);
     liar.lie = (frame, say) =>
-      say(retold(frame, Buffer.from(grown(frame.params.result.value).data[0], 'base64'), frame.params.result.context.slot));
+      say(repeated(frame, Buffer.from(grown(frame.params.result.value).data[0], 'base64'), frame.params.result.context.slot));
     nodes[0]!.tampering = async ({ method }, answer) => {
-      const told = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
-      return method === 'getMultipleAccounts' ? { ...told, value: told.value.map((one) => one && grown(one)) } : told;
+      const answered = (await answer()) as { readonly value: readonly (AccountFrame['params']['result']['value'] | null)[] };
+      return method === 'getMultipleAccounts' ? { ...answered, value: answered.value.map((one) => one && grown(one)) } : answered;
     };
     delayOthers('getMultipleAccounts', 650);
     for (const endMs = performance.now() + 5_000; performance.now() < endMs;) {
@@ -357,23 +357,23 @@ describe('one of two endpoints lies, and the other one is late', () => {
   });
 });
 
-/** Every answer of the first node: false curves, and simulations that pass whatever they are shown, or fail. */
+/** Every answer of the first node: false curves, and simulations that always pass or always fail. */
 function lieOverHttp(): void {
   let asked = 0;
   nodes[0]!.tampering = async ({ method, params }, answer) => {
-    const told = (await answer()) as { context: { slot: number }; value: unknown };
-    if (method === 'getMultipleAccounts') return { ...told, value: expensiveAccounts(told.value) };
-    if (method !== 'simulateTransaction') return told;
+    const answered = (await answer()) as { context: { slot: number }; value: unknown };
+    if (method === 'getMultipleAccounts') return { ...answered, value: expensiveAccounts(answered.value) };
+    if (method !== 'simulateTransaction') return answered;
     expect(encodeBase58(Buffer.from(String(params[0]), 'base64').subarray(1, 65))).toBe('1'.repeat(64));
     const value = {
-      ...(told.value as object),
+      ...(answered.value as object),
       ...(asked++ % 2 === 0 ? { err: null, logs: [] } : { err: { InstructionError: [2, { Custom: 6002 }] } }),
     };
-    return { ...told, value };
+    return { ...answered, value };
   };
 }
 
-test('an order that the endpoints do not decide on in time is refused within a second, and nothing was signed', async () => {
+test('an order that the endpoints do not decide in time is refused within a second, and nothing was signed', async () => {
   await start(2);
   parts = { ...parts, simulator: { simulate: () => new Promise<never>(() => undefined) } };
   const beganAtMs = performance.now();
@@ -395,14 +395,14 @@ it('a sale of all tokens right after a purchase is not refused on the balance be
   } as const satisfies Partial<TradeRequest>;
   tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
   await until('it sells', async () => 'prepared' in (await order(sellAll)), 20_000);
-  // What is followed still has the balance before the purchase, and nobody has noted yet that the purchase landed.
+  // The followed state still has the balance before the purchase, and no process has recorded yet that the purchase landed.
   const before = state.wallet.bind(state);
   parts = {
     ...parts,
     state: {
       ...state,
-      wallet: async (...wanted) => {
-        const read = await before(...wanted);
+      wallet: async (...accounts) => {
+        const read = await before(...accounts);
         return { ...read, soleSources: 0, tokenAccounts: new Map([...read.tokenAccounts.keys()].map((address) => [address, null])) };
       },
     },

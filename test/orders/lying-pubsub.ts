@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 
-/** A notification of an account on its way through. */
+/** A notification of an account on its way. */
 export interface AccountFrame {
   readonly method: string;
   readonly params: {
@@ -20,12 +20,12 @@ export interface AccountJson {
 /** A message for a client of this endpoint. */
 export type Say = (frame: AccountFrame) => void;
 
-/** The PubSub of an honest node, changed by an endpoint in between. */
+/** The PubSub of an honest node, changed by an endpoint between the node and the client. */
 export interface LyingPubsub {
   readonly url: string;
-  /** Null: the truth. It is handed each notification of an account, and says what it wants in its place. */
+  /** Null: the truth. Otherwise it receives each notification of an account, and sends what it chooses instead. */
   lie: ((frame: AccountFrame, say: Say) => void) | null;
-  /** How many slots it reports too many. */
+  /** By how many slots its reports are too high. */
   slotsAhead: number;
   close(): Promise<void>;
 }
@@ -78,9 +78,9 @@ export async function startLyingPubsub(wsUrl: string): Promise<LyingPubsub> {
 }
 
 function ahead(frame: AccountFrame, slots: number): unknown {
-  const told = frame.params.result as unknown as Record<string, number>;
+  const result = frame.params.result as unknown as Record<string, number>;
   return {
     ...frame,
-    params: { ...frame.params, result: { slot: told['slot']! + slots, parent: told['parent']! + slots, root: told['root'] } },
+    params: { ...frame.params, result: { slot: result['slot']! + slots, parent: result['parent']! + slots, root: result['root'] } },
   };
 }

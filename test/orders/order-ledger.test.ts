@@ -27,11 +27,13 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
 
   /** One for each process, with what all of them published, and their contradictions with the store. */
   const ledgers = () => {
-    const told: PublishedOrder[] = [];
+    const published: PublishedOrder[] = [];
     const contradicted: unknown[] = [];
     const log = { error: (data: object) => void contradicted.push(data) };
-    const made = stores.map(({ orders }) => createOrderLedger({ orders, publisher: { publish: (order) => void told.push(order) }, log }));
-    return { told, contradicted, made, one: made[0]!, other: made[1]! };
+    const made = stores.map(({ orders }) =>
+      createOrderLedger({ orders, publisher: { publish: (order) => void published.push(order) }, log }),
+    );
+    return { published, contradicted, made, one: made[0]!, other: made[1]! };
   };
   const anyhow = { idempotency: null, spend: null, followedBy: 'gateway' };
   const stored = async (): Promise<StoredOrder> => {
@@ -41,21 +43,21 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
   };
 
   it('stores each change before it publishes it, and publishes it once', async () => {
-    const { told, one } = ledgers();
+    const { published, one } = ledgers();
     const outcome = await one.insert(newOrder(nowMs), anyhow);
     if (outcome.kind !== 'stored') throw new Error(`not stored: ${outcome.kind}`);
     const unknown = await one.apply(outcome.order, { kind: 'silence' });
     const sent = await one.apply(unknown, { kind: 'pending' });
     expect([unknown.state, sent.state]).toEqual(['unknown', 'submitted']);
     expect(await one.apply(sent, { kind: 'pending' })).toEqual(sent);
-    expect(told).toEqual([outcome.order, unknown, sent]);
+    expect(published).toEqual([outcome.order, unknown, sent]);
     expect(await stores[1]!.orders.byId(sent.id)).toEqual(sent);
     expect(await one.insert(newOrder(nowMs, { signature: sent.signature }), anyhow)).toEqual({ kind: 'known', order: sent });
-    expect(told).toHaveLength(3);
+    expect(published).toHaveLength(3);
   });
 
   it('decides again if another process changed the order meanwhile', async () => {
-    const { told, one, other } = ledgers();
+    const { published, one, other } = ledgers();
     const order = await stored();
     const unknown = await one.apply(order, { kind: 'silence' });
     const landed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
@@ -64,7 +66,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     // Silence does not undo what was seen in a block.
     expect(await one.apply(order, { kind: 'silence' })).toEqual(processed);
     expect(await one.apply(unknown, landed)).toEqual(processed);
-    expect(told.map(({ version }) => version)).toEqual([2, 3]);
+    expect(published.map(({ version }) => version)).toEqual([2, 3]);
   });
 
   it('gives up on an order that changes each time before its own change is stored', async () => {
@@ -84,18 +86,18 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
   });
 
   it('ignores impossible changes, and logs them', async () => {
-    const { told, contradicted, one } = ledgers();
+    const { published, contradicted, one } = ledgers();
     const order = await one.apply(await stored(), { kind: 'expired' });
     const landed: Evidence = { kind: 'landed', commitment: 'finalized', error: null, fill: orderFill };
     expect(await one.apply(order, landed)).toEqual(order);
     expect(contradicted).toEqual([{ orderId: order.id, state: 'expired', evidence: 'landed' }]);
-    expect(told).toEqual([order]);
+    expect(published).toEqual([order]);
     const ghost = { ...order, id: 'ord_none', state: 'submitted' as const };
     await expect(one.apply(ghost, landed)).rejects.toThrow('ord_none');
   });
 
   it('of two processes with one order, both reach the same end, and each change is published once', async () => {
-    const { told, made } = ledgers();
+    const { published, made } = ledgers();
     const orders = await Promise.all(Array.from({ length: 10 }, stored));
     const course: readonly Evidence[] = [
       { kind: 'landed', commitment: 'processed', error: null, fill: null },
@@ -115,7 +117,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     for (const { id } of orders) {
       const events = await stores[0]!.orders.events(id);
       expect(events.map(({ state }) => state)).toEqual(['submitted', 'processed', 'confirmed', 'finalized']);
-      const versions = told.filter((order) => order.id === id).map(({ version }) => version);
+      const versions = published.filter((order) => order.id === id).map(({ version }) => version);
       expect(versions.toSorted((a, b) => a - b)).toEqual([2, 3, 4]);
     }
   });

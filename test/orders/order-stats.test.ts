@@ -22,16 +22,16 @@ it('each step of an accepted order is counted, in microseconds', () => {
 
 it('each order is counted once at its start and once at its end, whatever is reported later', () => {
   const stats = new OrderStats();
-  const told = (id: string, ...states: readonly Parameters<OrderStats['changed']>[0]['state'][]): void =>
+  const report = (id: string, ...states: readonly Parameters<OrderStats['changed']>[0]['state'][]): void =>
     states.forEach((state, i) => stats.changed({ id, state, version: i + 1 }));
-  told('one', 'submitted', 'processed', 'confirmed', 'finalized', 'finalized');
-  told('two', 'submitted', 'failed');
-  told('three', 'submitted', 'unknown', 'expired');
-  told('paper', 'finalized');
-  told('open', 'submitted');
+  report('one', 'submitted', 'processed', 'confirmed', 'finalized', 'finalized');
+  report('two', 'submitted', 'failed');
+  report('three', 'submitted', 'unknown', 'expired');
+  report('paper', 'finalized');
+  report('open', 'submitted');
   expect([stats.stored, stats.ended]).toEqual([5, { finalized: 2, failed: 1, expired: 1 }]);
   // Orders that ended long ago are forgotten, to bound the memory.
-  for (let i = 0; i < 20_000; i++) told(`more ${i}`, 'finalized');
-  told('one', 'finalized');
+  for (let i = 0; i < 20_000; i++) report(`more ${i}`, 'finalized');
+  report('one', 'finalized');
   expect([stats.stored, stats.ended.finalized]).toEqual([20_006, 20_003]);
 });

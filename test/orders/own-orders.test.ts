@@ -15,7 +15,7 @@ const read = (slot: number): WalletRead => ({
   isDisputed: false,
 });
 
-it('an order after one that landed waits for the state that includes it, at most a second', async () => {
+it('an order after one that landed waits for the state that includes it, for at most a second', async () => {
   const orders = new OwnOrders();
   orders.landed('wallet', 105);
   orders.landed('wallet', 103);
@@ -33,7 +33,7 @@ it('an order after one that landed waits for the state that includes it, at most
   expect(orders.landedIn('wallet')).toBe(0);
 });
 
-it('an order that was sent two minutes ago at most may have landed', () => {
+it('an order that was sent at most two minutes ago may have landed', () => {
   const orders = new OwnOrders();
   orders.changed('wallet');
   expect([orders.mayHaveLanded('wallet'), orders.mayHaveLanded('another')]).toEqual([true, false]);

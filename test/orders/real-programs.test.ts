@@ -86,7 +86,7 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
   });
 
   it(
-    'the smallest sum, of a new wallet and for a creator who never had a fee, buys what was quoted: rent is paid beside it',
+    'the smallest amount, from a new wallet and for a creator without fees so far, buys what was quoted: rent is paid in addition',
     { timeout },
     () => {
       const chain = startChain();

@@ -133,10 +133,10 @@ describe('the lanes that a transaction pays', () => {
       ]),
       [],
     ],
-    ["the one's tip to the other's account", wireOf([[jitoTipAccounts[0], 1_000_000n]]), ['jito']],
+    ['the tip of one to the account of the other', wireOf([[jitoTipAccounts[0], 1_000_000n]]), ['jito']],
     ['a tip account from a lookup table', wireOf([[jitoTipAccounts[2], 1_000n]], table), []],
     ['no transaction', Uint8Array.of(1, 2, 3), []],
-    ['an instruction of the system that is no transfer', wireOf([[systemProgram, 1n]]), []],
+    ['an instruction of the system program that is not a transfer', wireOf([[systemProgram, 1n]]), []],
   ];
   test.each(cases)('%s', (_what, wire, lanes) => {
     expect([...createTippedLanes({ senderUrl })(wire)].toSorted()).toEqual(lanes);

@@ -143,7 +143,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     await until('the order to end', async () => (await statusOf(other, orderId)) === 'finalized');
     expect(await metric(other, 'orders_handed_out_total')).toBeGreaterThanOrEqual(2);
     expect(await metric(holder, 'orders_handed_in_total')).toBe(await metric(other, 'orders_handed_out_total'));
-    // On a machine that stands still for a second the role passes on.
+    // On a machine that pauses for a second, the role passes on.
     await until('one gateway to follow the chain', async () => {
       const texts = await Promise.all([holder, other].map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
       return texts.every((text) => follows(text) === text.includes('trading_role 1')) && texts.some(follows);
@@ -241,7 +241,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
   });
 
   it('passes on within two seconds', () => {
-    // Not each time: processes of a busy machine stand still for seconds.
+    // Not each time, because processes of a busy machine pause for seconds.
     expect(Math.min(...tookMs)).toBeLessThan(takeoverMs);
   });
 

@@ -14,10 +14,10 @@ test('if a node does not report the rent, nothing is computed as if it were free
   const { mint } = launchCoin(world.chain);
   const publicKey = await world.wallet();
   world.node.tampering = async ({ method, params }, answer) => {
-    const told = (await answer()) as { value: unknown[] };
-    if (method !== 'getMultipleAccounts') return told;
+    const answered = (await answer()) as { value: unknown[] };
+    if (method !== 'getMultipleAccounts') return answered;
     const addresses = params[0] as readonly string[];
-    return { ...told, value: told.value.map((account, i) => (addresses[i] === rentSysvar ? null : account)) };
+    return { ...answered, value: answered.value.map((account, i) => (addresses[i] === rentSysvar ? null : account)) };
   };
   const gateway = await world.gateway();
   const trade = { publicKey, mint, amount: 0.5, dryRun: true, skipSimulation: true };

@@ -12,7 +12,7 @@ import { address, quietChain } from '../simnet/support/test-chain.ts';
 const chain = quietChain();
 const mint = address('coin');
 
-/** One open pool, whose price rises with its quote reserve. Its address follows from `name`. */
+/** An open pool, whose price rises with its quote reserve. Its address depends on `name`. */
 function poolOf(name: string, virtualQuote: bigint, quoteMint = wrappedSolMint): TradedPool {
   const at = address(name);
   const curve = curveData({
@@ -55,11 +55,23 @@ function chosen(market: TokenMarket, changes: Partial<QuoteOrder>): string {
 const cheap = poolOf('cheap', 20_000_000_000n);
 const dear = poolOf('dear', 60_000_000_000n);
 const orders: readonly (readonly [what: string, changes: Partial<QuoteOrder>, best: TradedPool])[] = [
-  ['spends SOL where it gets most tokens', { side: 'buy', amount: { kind: 'ui', value: 1 } }, cheap],
-  ['gets exact tokens where they cost least', { side: 'buy', amount: { kind: 'coins', of: 'base', text: '1000' } }, cheap],
-  ['sells tokens where they give most', { side: 'sell', amount: { kind: 'ui', value: 1000 } }, dear],
-  ['sells a part where it gives most', { side: 'sell', amount: { kind: 'part', ppm: 500_000n, publicKey: address('wallet') } }, dear],
-  ['receives exact SOL where it takes fewest tokens', { side: 'sell', amount: { kind: 'coins', of: 'sol', text: '1' } }, dear],
+  ['spends SOL in the pool that gives most tokens', { side: 'buy', amount: { kind: 'ui', value: 1 } }, cheap],
+  [
+    'buys an exact number of tokens in the pool where they cost least',
+    { side: 'buy', amount: { kind: 'coins', of: 'base', text: '1000' } },
+    cheap,
+  ],
+  ['sells tokens in the pool that pays most', { side: 'sell', amount: { kind: 'ui', value: 1000 } }, dear],
+  [
+    'sells a part in the pool that pays most',
+    { side: 'sell', amount: { kind: 'part', ppm: 500_000n, publicKey: address('wallet') } },
+    dear,
+  ],
+  [
+    'receives an exact amount of SOL from the pool that takes fewest tokens',
+    { side: 'sell', amount: { kind: 'coins', of: 'sol', text: '1' } },
+    dear,
+  ],
 ];
 
 test.each(orders)('of two pools of one mint, `auto` %s', (_, changes, best) => {

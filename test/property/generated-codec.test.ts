@@ -15,7 +15,7 @@ const Name = Type.Enum(['a', 'b']);
 const Code = Type.String({ pattern: '^[0-9A-Z]{3,5}$' });
 const OrNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** Every form that a schema of an event may have, in fields that both events have and in fields that one has. */
+/** Every form that a schema of an event may have, in fields that both events have and in fields of one event. */
 const shared = {
   code: Code,
   note: Type.String(),
@@ -51,7 +51,7 @@ async function load<T>(source: string): Promise<T> {
 type Writer = (event: unknown) => EncodedEvent;
 
 describe('the generator of the codec', () => {
-  it('makes writers of the bytes that JSON.stringify and packValue write', async () => {
+  it('creates writers of the same bytes as JSON.stringify and packValue', async () => {
     const { encodeOne, encodeTwo } = await load<{ encodeOne: Writer; encodeTwo: Writer }>(generateWriters(schemas));
     const event = fc.oneof(
       ofSchema(One).map((one) => ({ one, encode: encodeOne })),
@@ -69,7 +69,7 @@ describe('the generator of the codec', () => {
     );
   });
 
-  it('makes readers that take some fields and skip all others', async () => {
+  it('creates readers that read some fields and skip all others', async () => {
     const fields = ['id', 'flag', 'range.to', 'last'];
     const code = generateReaders(schemas, [{ name: 'Some', event: 'One', purpose: 'Some fields.', fields }]);
     const { readSome } = await load<{ readSome: (msgpack: Uint8Array) => unknown }>(code);
@@ -85,7 +85,7 @@ describe('the generator of the codec', () => {
     );
   });
 
-  it('makes searches that find a field by its name, whatever texts stand before it', async () => {
+  it('creates searches that find a field by its name, whatever texts come before it', async () => {
     const code = generateSearches({ One }, schemas, ['id', 'range.from']);
     const { idIn, rangeFromIn } = await load<Record<'idIn' | 'rangeFromIn', (json: Uint8Array) => unknown>>(code);
     const tricky = fc.constantFrom('"from":5', '{"id":"x"}', '\\"from":7,');
@@ -116,7 +116,7 @@ describe('the generator of the codec', () => {
     expect(() => generateWriters({ One: schema })).toThrow(message);
   });
 
-  it('refuses a reader of a field that there is not', () => {
+  it('refuses a reader of a field that does not exist', () => {
     expect(() => generateReaders(schemas, [{ name: 'Some', event: 'One', purpose: '', fields: ['id', 'ids'] }])).toThrow(/no field ids/);
   });
 

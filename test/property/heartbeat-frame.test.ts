@@ -5,7 +5,7 @@ import { HeartbeatWriter } from '@sluice/shared/wire/heartbeat-frame.ts';
 import { unpack } from '../support/msgpack.ts';
 
 const seq = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
-/** Any name but the one that the test's decoder renames, so that no object's prototype is replaced. */
+/** Any name except the one that the test's decoder renames, so that no object's prototype is replaced. */
 const topicName = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((name) => name !== '__proto__');
 const heartbeat = fc.record({
   ts: seq,
@@ -14,7 +14,7 @@ const heartbeat = fc.record({
   positions: fc.array(fc.tuple(topicName, seq), { maxLength: 400 }),
 });
 
-/** What the protocol has in place of it: positions of the same topic only once. */
+/** What the protocol has instead: positions of the same topic only once. */
 function expected({ ts, batch, epoch, positions }: typeof heartbeat extends fc.Arbitrary<infer T> ? T : never) {
   const whole = { op: 'heartbeat', ts, positions: Object.fromEntries(positions.map(([topic, at]) => [topic, { epoch, seq: at }])) };
   return batch ? [whole] : whole;

@@ -17,14 +17,14 @@ import { garbage, HostileRequests, type Hostile } from './http/hostile-requests.
 import { readOperations, type JsonObject } from './http/operations.ts';
 import { fuzzCases, isFullFuzz } from '../support/fuzz.ts';
 
-/** The same requests every time; `TEST_SEED=… pnpm test http-hostile` asks others. */
+/** The same requests every time; `TEST_SEED=… pnpm test http-hostile` sends others. */
 const seed = process.env['TEST_SEED'] ?? 'hostile';
 const connections = 48;
-/** A request that has no answer by then hangs. The server gives up on half a request after some ten seconds. */
+/** A request that has no answer by then hangs. The server drops half a request after some ten seconds. */
 const answerWithinMs = 8_000;
 const garbageWithinMs = 16_000;
-/** Faults that are told; more are only counted. */
-const maxTold = 8;
+/** The first faults are printed; any others are only counted. */
+const maxPrinted = 8;
 
 const unhurried = (plan: Plan): Plan => ({ ...plan, requestsPerMinute: 600_000, burst: 100_000 });
 const keys = {
@@ -35,7 +35,7 @@ const keys = {
 } as const;
 const good = new Set(Object.keys(keys));
 const badKeys = ['sluice_nobody', `sluice_${'a'.repeat(10)}_${'b'.repeat(40)}`, 'x', 'sluice_all x'];
-/** Most requests should come as far as a handler. */
+/** Most requests should get as far as a handler. */
 const sentKeys = [
   ...Array.from({ length: 12 }, () => 'sluice_all'),
   ...Array.from({ length: 4 }, () => 'sluice_read'),
@@ -51,7 +51,7 @@ interface Tally {
   faultCount: number;
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined if it is not JSON. */
 function parsed(answer: RawAnswer): unknown {
   try {
     return answer.json();
@@ -91,7 +91,7 @@ describe.each([
 
   const fault = (what: string, about: string): void => {
     tally.faultCount++;
-    if (tally.faults.length < maxTold) tally.faults.push(`${what}: ${about.slice(0, 600)}`);
+    if (tally.faults.length < maxPrinted) tally.faults.push(`${what}: ${about.slice(0, 600)}`);
   };
 
   function generator(): HostileRequests {
@@ -111,15 +111,15 @@ describe.each([
     const { status, headers } = answer;
     tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
     const about = (): string => `${JSON.stringify(request)} → ${status} ${answer.body.toString().slice(0, 300)}`;
-    // The chain of these tests stands still, and `/readyz` says so.
+    // The chain of these tests is frozen, and `/readyz` reports that.
     const isUnready = status === 503 && request.target.startsWith('/readyz');
     if (status >= 500 && !isUnready) fault('a 5xx', about());
-    // Written by the native server itself, before anybody here is asked.
+    // Written by the native server itself, before any of our code runs.
     if (status === 431) return;
     if (!headers.has('x-request-id') || !headers.has('x-api-version')) fault('common headers are missing', about());
-    // Pages of our own know no keys.
+    // Our own pages have no keys.
     const isPage = /^\/($|\?|dashboard)/.test(request.target);
-    if (headers.has('ratelimit') !== (!isPage && key !== null && good.has(key))) fault('limits are told wrongly', about());
+    if (headers.has('ratelimit') !== (!isPage && key !== null && good.has(key))) fault('limits are reported wrongly', about());
     if (status < 400 || request.method === 'HEAD') return;
     const body = parsed(answer);
     const checked = checkError(body);
@@ -149,7 +149,7 @@ describe.each([
         due.delete(connection);
         if (answer === null) fault('closed without an answer', `${JSON.stringify(one.request)} after ${before}`);
         else judge(one, answer);
-        before = `${JSON.stringify(one.request).slice(0, 300)}: ${answer?.status}, ${answer?.headers.get('connection') ?? 'kept alive'}`;
+        before = `${JSON.stringify(one.request).slice(0, 300)}: ${answer?.status}, ${answer?.headers.get('connection') ?? 'keep-alive'}`;
         if (answer?.headers.get('connection') === 'close') connection.close();
       }
       connection.close();
@@ -161,7 +161,7 @@ describe.each([
     }
     expect(tally.faults).toEqual([]);
     expect(tally.faultCount).toBe(0);
-    // Not all of them fell at the first hurdle.
+    // Not all of them were refused by the first check.
     for (const status of [200, 204, 400, 401, 403, 404, 405, 413, 415, 429])
       expect(tally.statuses.get(status) ?? 0, String(status)).toBeGreaterThan(0);
     expect(tally.statuses.get(200)!).toBeGreaterThan(requests * 0.15);
@@ -171,7 +171,7 @@ describe.each([
     expect(await store.orders.page({ owner, before: null, state: null, limit: 1 })).toHaveLength(1);
   });
 
-  it(`outlives ${pieces} pieces of garbage`, { timeout: 150_000 }, async () => {
+  it(`survives ${pieces} pieces of garbage`, { timeout: 150_000 }, async () => {
     const hostile = generator();
     const send = (bytes: Buffer): Promise<string | null> =>
       new Promise((resolve) => {
@@ -196,7 +196,7 @@ describe.each([
         const text = await send(bytes);
         if (text === null) fault('a connection that hangs', JSON.stringify(bytes.toString('latin1')));
         for (const [, status] of (text ?? '').matchAll(/(?:^|\n|\})HTTP\/1\.1 (\d{3})/g)) {
-          // 505 is the native server's own word for a line that is no request.
+          // 505 is the native server's own answer to a line that is not a request.
           const isUnready = status === '503' && bytes.includes('/readyz');
           if (Number(status) >= 500 && status !== '505' && !isUnready) fault(`a ${status}`, JSON.stringify(bytes.toString('latin1')));
         }

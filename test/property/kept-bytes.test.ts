@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressOf } from '../support/stream-events.ts';
 
-/** Bytes that nobody else has. */
+/** Bytes that differ from all others. */
 function bytesOf(number: number, length: number): Uint8Array {
   const pattern = Uint8Array.from({ length: 251 }, (_, i) => number * 31 + i * 7);
   return new Uint8Array(Buffer.alloc(length, pattern));
@@ -25,11 +25,11 @@ const limits = fc.record({
 });
 
 describe('the log of one process', () => {
-  it('has the newest entries that its bounds leave, as they were appended', () => {
+  it('has the newest entries within its bounds, as they were appended', () => {
     fc.assert(
       fc.property(limits, fc.array(entry, { maxLength: 80 }), (bounds, entries) => {
         const log = new InProcessLog(bounds);
-        /** All that were ever appended. */
+        /** All entries that were ever appended. */
         const model: { epoch: string; offset: number; topics: { topic: string; seq: number }[]; json: Uint8Array; msgpack: Uint8Array }[] =
           [];
         let seqs = new Map<string, number>();
@@ -41,7 +41,7 @@ describe('the log of one process', () => {
           ({ epoch } = log);
           for (const topic of topics) seqs.set(topic, (seqs.get(topic) ?? 0) + 1);
           model.push({ ...one, epoch, offset: log.offset, topics: topics.map((topic) => ({ topic, seq: seqs.get(topic)! })) });
-          // What is kept is as much of the end as fits.
+          // The stored entries are as much of the end as fits.
           let first = model.length;
           for (let bytes = 0; first > 0 && model.length - first < bounds.maxEntries; first--) {
             const { json: a, msgpack: b } = model[first - 1]!;
@@ -71,22 +71,22 @@ describe('the log of one process', () => {
     );
   });
 
-  it('gives entries that stay what they are while its memory is used again', () => {
+  it('returns entries that do not change while its memory is reused', () => {
     const log = new InProcessLog({ maxBytes: 2 * segmentBytes });
     const length = segmentBytes / 8;
     const append = (number: number): void => log.append({ topics: ['a'], json: bytesOf(number, length), msgpack: bytesOf(number + 1, 1) });
     append(0);
-    const kept = log.at(0)!.entry;
+    const stored = log.at(0)!.entry;
     for (let number = 1; number < 64; number++) append(number);
     expect(log.firstIndex).toBeGreaterThan(0);
-    expect(Buffer.compare(kept.json, bytesOf(0, length))).toBe(0);
+    expect(Buffer.compare(stored.json, bytesOf(0, length))).toBe(0);
     for (let index = log.firstIndex; index < log.endIndex; index++) {
       expect(Buffer.compare(log.at(index)!.entry.json, bytesOf(index, length))).toBe(0);
     }
   });
 });
 
-it('the history of a gateway has the right bytes after it has gone round', () => {
+it('the history of a gateway has the correct bytes after its memory was reused', () => {
   const length = segmentBytes / 4;
   const history = new History({ maxEntries: 1_000, maxBytes: 3 * segmentBytes });
   for (let offset = 1; offset <= 60; offset++) {
@@ -100,7 +100,7 @@ it('the history of a gateway has the right bytes after it has gone round', () =>
   }
 });
 
-it('a segment that is given back is the next that is taken, unless it is of a size of its own', () => {
+it('a returned segment is the next one to be used, unless it has a special size', () => {
   const segments = new Segments();
   const [one, large] = [segments.take(1), segments.take(segmentBytes + 1)];
   expect([one.length, large.length]).toEqual([segmentBytes, segmentBytes + 1]);
@@ -111,15 +111,15 @@ it('a segment that is given back is the next that is taken, unless it is of a si
   expect(segments.take(segmentBytes + 1).buffer).not.toBe(large.buffer);
 });
 
-describe('bytes of their own', () => {
-  it('keep nothing else alive, unlike a view of a shared block', () => {
+describe('separate bytes', () => {
+  it('hold nothing else in memory, unlike a view of a shared block', () => {
     const shared = Buffer.from('an event');
     expect(shared.buffer.byteLength).toBeGreaterThan(shared.length);
     const own = ownBytes(shared);
     expect([Buffer.from(own).toString(), own.buffer.byteLength]).toEqual(['an event', shared.length]);
   });
 
-  it('are what the state of the market keeps of trades', async () => {
+  it('are what the state of the market stores of trades', async () => {
     const mint = addressOf(1);
     const market = new InProcessMarket();
     const trade = Buffer.from(JSON.stringify({ id: 'a:0' }));
@@ -127,8 +127,8 @@ describe('bytes of their own', () => {
     const change = { mint, head: null, buckets: [], price: null, trades: [trade], retracted: [], undecided, touched: [], tradedS: 0 };
     const batch = { from: null, to: { epoch: 'e', offset: 1 }, changes: [change] };
     expect(await market.apply(batch, { lease: { name: 'market', held: true, fence: 1 }, fence: 1 })).toBe('applied');
-    const [kept] = await market.trades(mint, null, 1);
-    expect([kept!.length, kept!.buffer.byteLength]).toEqual([trade.length, trade.length]);
+    const [stored] = await market.trades(mint, null, 1);
+    expect([stored!.length, stored!.buffer.byteLength]).toEqual([trade.length, trade.length]);
     await market.close();
   });
 });

@@ -64,7 +64,7 @@ test('a pool that the directory names is read with the accounts that it names, i
   expect(calls).toHaveLength(3);
 });
 
-test('if the price leaves the arrays between two reads, the new ones are read, and the old ones no more', async () => {
+test('if the price leaves the arrays between two reads, the new ones are read, and the old ones no longer', async () => {
   const accounts = base();
   const { calls, pools } = readerOf(accounts, [whirlpool], (read) => {
     if (read === 2) accounts.set(whirlpool, poolAt(100_000));
@@ -89,7 +89,7 @@ test('a pool with an adaptive fee is not quoted', async () => {
   expect(found?.pool.quote({ exact: 'baseIn', amount: 1_000n })).toEqual({ ok: false, fault: 'unknown_fee' });
 });
 
-test('orders to a venue that takes none are refused by name', () => {
+test('orders to a venue that accepts none are refused by name', () => {
   const body = { publicKey: address('wallet'), mint: usdcMint, amount: 1, pool: 'orca-whirlpool' } as const;
   expect(readTradeRequest('buy', body, [orcaWhirlpool])).toEqual({
     error: 'INVALID_REQUEST',

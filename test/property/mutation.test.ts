@@ -173,7 +173,7 @@ const migration = {
   quote_mint: key(0),
 };
 
-/** Not in the SDK's IDL yet: four keys, a time, and eleven amounts of which the last are the pool's reserves. */
+/** Not in the SDK's IDL yet: four keys, a time, and eleven amounts, the last of which are the pool's reserves. */
 const postCompleteBuy = Buffer.concat([
   Buffer.from('6fb06d8b316cd5fb', 'hex'),
   Buffer.alloc(128, 3),
@@ -288,16 +288,16 @@ function mutateLog(lines: readonly string[], below: (limit: number) => number): 
   return copy;
 }
 
-/** Properties of every decoded event, whatever its bytes were. */
+/** Properties of every decoded event, for any bytes. */
 function assertSound(decoded: PlainDecoded): void {
   if (decoded.kind !== 'decoded') return;
   const { event } = decoded;
-  if (event.timestamp !== null && !(Number.isInteger(event.timestamp) && event.timestamp >= 0)) throw new Error('a time that is none');
+  if (event.timestamp !== null && !(Number.isInteger(event.timestamp) && event.timestamp >= 0)) throw new Error('an invalid time');
   if (event.type === 'trade') {
     const { virtualBase, virtualQuote, realBase, realQuote } = event.reserves;
     if (virtualBase <= 0n || virtualQuote <= 0n || realBase < 0n || realQuote < 0n || event.fees.total < 0n)
       throw new Error('senseless reserves or fees');
-    if (event.trader.length < 32 || event.trader.length > 44) throw new Error('a trader that is no address');
+    if (event.trader.length < 32 || event.trader.length > 44) throw new Error('a trader that is not an address');
   }
 }
 
@@ -332,7 +332,7 @@ describe('random mutations', () => {
     const startedAt = performance.now();
     for (let run = 0; run < logRuns; run++) {
       const reading = readLogs(mutateLog(lines, below), (programId, path, data) => {
-        if (path.length === 0 || path.length > 12) throw new Error(`a path that is none: ${path}`);
+        if (path.length === 0 || path.length > 12) throw new Error(`an invalid path: ${path}`);
         const decoded = decodeWith(programId, data);
         if (decoded === undefined) return;
         assertSound(decoded);

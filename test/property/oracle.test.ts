@@ -36,7 +36,7 @@ const address = (bytes: Uint8Array): string => encodeBase58(bytes);
 
 const fee = (bps: bigint, amount: bigint): FeePart => ({ bps: Number(bps), amount });
 
-/** The creator's share once the holders of a holder-reward coin got theirs. */
+/** The creator's share after the holders of a holder-reward coin received theirs. */
 function creatorShare(creator: FeePart, holders: FeePart): FeePart {
   if (holders.amount === 0n) return creator;
   if (holders.amount >= creator.amount) return fee(0n, 0n);
@@ -87,7 +87,7 @@ const tradeEvent = fc.record({
 
 type Trade = typeof tradeEvent extends fc.Arbitrary<infer T> ? T : never;
 
-/** Bytes of each part of the tail, last first: what older layouts lack. */
+/** Bytes of each part of the tail, last first: the parts that older layouts lack. */
 function tailParts(trade: Trade): { readonly name: string; readonly bytes: number }[] {
   return [
     { name: 'all', bytes: 0 },
@@ -104,7 +104,7 @@ function tailParts(trade: Trade): { readonly name: string; readonly bytes: numbe
   ];
 }
 
-/** What the decoder must say of a trade whose layout lacks the last `lacking` parts. */
+/** What the decoder must return for a trade whose layout lacks the last `lacking` parts. */
 function expectedTrade(t: Trade, lacking: number): PlainDecoded {
   const protocol = lacking >= 10 ? fee(0n, 0n) : fee(t.fee_basis_points, t.fee);
   const creator = lacking >= 9 ? fee(0n, 0n) : fee(t.creator_fee_basis_points, t.creator_fee);
@@ -223,7 +223,7 @@ const createEvent = fc.record({
   is_holder_reward: bool,
 });
 
-/** The event tells the curve's part of a mayhem coin's supply alone. */
+/** For a mayhem coin, the event reports only the curve's part of the supply. */
 function trueSupply(create: { readonly token_total_supply: bigint; readonly is_mayhem_mode: boolean }, lacking: number): bigint {
   const doubled = lacking < 5 && create.is_mayhem_mode && create.token_total_supply < 2_000_000_000_000_000n;
   return doubled ? 2_000_000_000_000_000n : create.token_total_supply;
@@ -495,7 +495,7 @@ const wildSell = fc.record({
   quote_amount_out_without_lp_fee: half,
   user_quote_amount_out: u64,
 });
-/** Amounts that fit together, as the program writes them: the net amount, what each fee takes, and which of the two buys it was. */
+/** Consistent amounts, as the program writes them: the net amount, each fee, and which of the two buys it was. */
 const amounts = fc.record({
   net: half,
   lp: fc.bigInt({ min: 0n, max: 2n ** 40n }),
@@ -552,8 +552,8 @@ function expectedAmm(
 ): PlainDecoded | 'malformed' {
   const { side, baseAmount, quoteAmount, realBase, realQuote, total } = amounts_;
   const virtualQuote = realQuote + (has.virtual ? t.virtual_quote_reserves : 0n);
-  const kept = Buffer.compare(t.protocol_fee_recipient, zeroKey) === 0;
-  const stayed = kept ? t.protocol_fee - (has.buyback ? t.buyback_fee : 0n) + (has.creator ? t.coin_creator_fee : 0n) : 0n;
+  const retained = Buffer.compare(t.protocol_fee_recipient, zeroKey) === 0;
+  const stayed = retained ? t.protocol_fee - (has.buyback ? t.buyback_fee : 0n) + (has.creator ? t.coin_creator_fee : 0n) : 0n;
   if (realBase <= 0n || realQuote < 0n || virtualQuote <= 0n || total < 0n || quoteAmount < 0n || stayed < 0n) return 'malformed';
   const creator = has.creator ? fee(t.coin_creator_fee_basis_points, t.coin_creator_fee) : fee(0n, 0n);
   const holderRewards = has.holders ? fee(t.holder_rewards_bps, t.holder_rewards) : fee(0n, 0n);
@@ -719,7 +719,7 @@ describe('PumpSwap trades', () => {
     );
   });
 
-  // Numbers of three mainnet trades of 2026-10-08, checked against the vaults' balances after them.
+  // Values of three mainnet trades of 2026-10-08, checked against the vaults' balances after them.
   const zeros = {
     user_base_token_reserves: 0n,
     user_quote_token_reserves: 0n,
@@ -751,7 +751,7 @@ describe('PumpSwap trades', () => {
     min_base_amount_out: 1n,
   };
 
-  it('buy_exact_quote_in: the event names the paid amount where `buy` names the net one', () => {
+  it('buy_exact_quote_in: the event has the paid amount, and that of `buy` has the net one', () => {
     const data = encodeWith('pump-amm', 'events', 'BuyEvent', {
       ...zeros,
       ...keys,
@@ -823,11 +823,11 @@ describe('PumpSwap trades', () => {
         },
       },
     });
-    // 87,303 of the fees stayed: the virtual part falls by as much, so the price does not see them.
+    // 87,303 of the fees stayed: the virtual part falls by the same amount, so the price does not change.
     expect(218_824_750_144n + (17_584_418_739n - 87_303n)).toBe(236_409_081_580n);
   });
 
-  it('buy_exact_quote_in_v2: parts and total are what the buyer paid beyond the net amount', () => {
+  it('buy_exact_quote_in_v2: parts and total are what the buyer paid in addition to the net amount', () => {
     const data = encodeWith('pump-amm', 'events', 'BuyEvent', {
       ...zeros,
       ...keys,
@@ -949,13 +949,13 @@ describe('accounts', () => {
       fc.property(curve, fc.integer({ min: 49, max: 256 }), (record, length) => {
         const full = encodeWith('pump', 'accounts', 'BondingCurve', record);
         expect(full).toHaveLength(125);
-        // A layout ends between fields: what is cut inside one is missing as a whole.
+        // A layout ends between fields: a field that is cut is missing completely.
         const ends = [49, 81, 82, 83, 115, 123, 124, 125];
-        const kept = ends.filter((end) => end <= length).at(-1)!;
+        const retained = ends.filter((end) => end <= length).at(-1)!;
         const data = Buffer.alloc(length);
         full.copy(data, 0, 0, Math.min(length, full.length));
         const padded = Buffer.alloc(256);
-        full.copy(padded, 0, 0, kept);
+        full.copy(padded, 0, 0, retained);
         const anchor = pumpAccounts.decode<AnchorRecord>('BondingCurve', padded);
         const quote = anchor['quote_mint']!.toString();
         expect(decodeAccount(pump, data)).toEqual({
@@ -1007,11 +1007,11 @@ describe('accounts', () => {
         const full = encodeWith('pump-amm', 'accounts', 'Pool', p);
         expect(full).toHaveLength(271);
         const ends = [211, 243, 244, 245, 261, 269, 270, 271];
-        const kept = ends.filter((end) => end <= length).at(-1)!;
+        const retained = ends.filter((end) => end <= length).at(-1)!;
         const data = Buffer.alloc(length);
         full.copy(data, 0, 0, Math.min(length, full.length));
         const padded = Buffer.alloc(301);
-        full.copy(padded, 0, 0, kept);
+        full.copy(padded, 0, 0, retained);
         const anchor = pumpAmmAccounts.decode<AnchorRecord>('Pool', padded);
         const quote = anchor['quote_mint']!.toString();
         expect(decodeAccount(pumpAmm, data)).toEqual({
@@ -1026,7 +1026,7 @@ describe('accounts', () => {
             creator: anchor['creator']!.toString(),
             coinCreator: anchor['coin_creator']!.toString(),
             virtualQuote: BigInt(anchor['virtual_quote_reserves']!.toString(10)),
-            // Behind the layout of this IDL; the bytes there are zero.
+            // After the layout of this IDL; the bytes there are zero.
             waitingFees: 0n,
             mayhemMode: anchor['is_mayhem_mode'],
             cashback: anchor['is_cashback_coin'],

@@ -45,7 +45,7 @@ function startsAround(tick: number, span: number): number[] {
   return [-2, -1, 0, 1, 2, 3].map((at) => base + at * span).filter((start) => start > minTick - span && start <= maxTick);
 }
 
-/** Liquidity that appears at some ticks: what a pool has there is never negative. */
+/** Liquidity that starts at some ticks; a pool's liquidity is never negative. */
 function netsOf(ticks: readonly number[], current: number, liquidity: bigint, levels: readonly bigint[]): ArrayTick[] {
   const all: ArrayTick[] = [];
   const sorted = ticks.toSorted((one, other) => one - other);
@@ -87,7 +87,7 @@ const world: fc.Arbitrary<World> = fc
     const nets = netsOf(ticks, tick, liquidity, levels);
     const arrays = new Map(starts.map((start) => [start, nets.filter((one) => one.tick >= start && one.tick < start + span)]));
     const [low, high] = [sqrtPriceOfTick(tick), sqrtPriceOfTick(tick + 1)];
-    // The whole interval, both ends too: a falling price that stops on a tick has the tick below as its current one.
+    // The whole interval with both ends: a falling price that stops on a tick has the tick below as its current one.
     return { ...parts, arrays, sqrtPrice: low + ((high - low) * within) / (1n << 32n) };
   });
 
@@ -103,7 +103,7 @@ function opened(parts: World, leaveOutEmpty: boolean): QuotedPool {
   }
   const lookUp = (at: string): AccountBytes | null => accounts.get(at) ?? null;
   const first = quoting.open(mint, [pool], lookUp);
-  if (first.kind !== 'more') throw new Error(`The tick arrays are not asked for: ${first.kind}.`);
+  if (first.kind !== 'more') throw new Error(`The tick arrays were not requested: ${first.kind}.`);
   const second = quoting.open(mint, [pool, ...first.addresses], lookUp);
   if (second.kind !== 'open') throw new Error(JSON.stringify(second));
   return second.pool;
@@ -182,7 +182,7 @@ describe('quotes on Whirlpools, against the SDK', () => {
     expect(counts.crossed).toBeGreaterThan(runs / 5);
   });
 
-  it('refuses every larger trade than one that is too large, and gives no less for more', { timeout: 120_000 }, () => {
+  it('refuses every trade larger than a refused one, and gives no less for a larger trade', { timeout: 120_000 }, () => {
     fc.assert(
       fc.property(world, trade, size(62), (parts, { exact, amount }, more) => {
         const at = opened(parts, true);

@@ -7,7 +7,7 @@ import { newOrder } from '../support/orders.ts';
 const nowMs = 100_000;
 const absent = { status: null, contextSlot: 200, atMs: nowMs, absences: 0, isForgotten: false } as const;
 
-/** What is true of a message, and what an honest node says then. A single node has to say twice that it can land no more. */
+/** What is true about a message, and what an honest node then reports. A single node must report twice that it can no longer land. */
 const truths = {
   pending: absent,
   expired: { ...absent, absences: 2 },
@@ -42,7 +42,7 @@ const tracked = (views: readonly NodeView[], sinceMs: number): TrackedOrder => {
   };
 };
 
-/** What follows of an order. Where one has landed, which landing is read. */
+/** The conclusion about an order. If one has landed, the result names the landing. */
 function outcome({ evidence, read }: Finding): unknown {
   return read ?? (evidence?.kind === 'silence' ? 'pending' : (evidence?.kind ?? 'pending'));
 }

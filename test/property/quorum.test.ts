@@ -77,7 +77,7 @@ describe('a ballot', () => {
     expect(valueOf(one.verdict(400))).toBe('contradicted');
     one.answered(2, 'true', 0);
     expect(one.verdict(400)).toMatchObject({ kind: 'agreed', outvoted: [0] });
-    // An answer that comes behind the answer to a later question.
+    // An answer that arrives after the answer to a later question.
     one.answered(1, 'old', 5);
     expect(valueOf(one.verdict(400))).toBe('true');
     expect(valueOf(one.verdict(1_005))).toBe('true');
@@ -93,7 +93,7 @@ describe('a ballot', () => {
     expect(valueOf(one.verdict(2))).toBe('after');
   });
 
-  it('believes one endpoint alone only after the others have failed', () => {
+  it('accepts one endpoint alone only after the others have failed', () => {
     const one = ballot(2);
     one.answered(0, 'alone', 0);
     expect([valueOf(one.verdict(0)), one.waiting]).toEqual(['waiting', 1]);
@@ -163,7 +163,7 @@ describe('asking until they agree', () => {
     });
   });
 
-  it('believes one alone only if the others failed or their time is over, and none if two contradict each other', async () => {
+  it('accepts one alone only if the others failed or their time is over, and none if two contradict each other', async () => {
     expect(await asked({ afterMs: 5, value: t }, { afterMs: 10, value: failing })).toEqual({ value: t, tookMs: 10, calls: [0, 1] });
     expect(await asked({ afterMs: 5, value: t }, { afterMs: 2_000, value: t })).toEqual({ value: t, tookMs: 505, calls: [0, 1] });
     expect(await asked({ afterMs: 400, value: t }, { afterMs: 2_000, value: t })).toEqual({ value: t, tookMs: 800, calls: [0, 1] });

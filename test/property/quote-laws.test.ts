@@ -153,7 +153,7 @@ describe('amounts as texts', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e15, noNaN: true }), fc.nat(12), (value, decimals) => {
         const [exact, cut] = [rawAmount(Math.abs(value), decimals), rawOfText(String(Math.abs(value)), decimals)];
-        // A number that reckoning left just below one of so many decimals is that one.
+        // A number that floating point left just below one with so many decimals equals that one.
         if (exact.ok) expect([exact.raw - 1n, exact.raw]).toContain(cut);
         else if (cut !== null) expect(Number(cut) / 10 ** decimals).toBeLessThanOrEqual(Math.abs(value));
       }),
@@ -214,7 +214,7 @@ describe('quotes', () => {
           expect(cost.quote.traderQuote).toBeLessThanOrEqual(amount);
           if (bought.cut) return;
           given++;
-          // What the sum lacks of the next token's cost is a few units of rounding, or less than that token's price.
+          // The difference to the next token's cost is a few units of rounding, or less than that token's price.
           const { virtualBase, virtualQuote } = cost.quote.after!;
           const more = quote({ exact: 'baseOut', amount: bought.baseAmount + 1n + (4n * virtualBase) / virtualQuote });
           if (more.ok && !more.quote.cut) expect(more.quote.traderQuote).toBeGreaterThan(bought.traderQuote - 4n);
@@ -238,7 +238,7 @@ describe('quotes', () => {
           }
           given++;
           expect(bought.quote.baseAmount).toBeLessThanOrEqual(cost.baseAmount + cost.before.virtualBase / cost.before.virtualQuote + 1n);
-          // Three units of the quote coin less at the worst: one taken off by the formula, two by the fees' rounding.
+          // At most three units of the quote coin less: one because of the formula, two because of the fees' rounding.
           const unit = (3n * cost.before.virtualBase) / cost.before.virtualQuote + 3n;
           expect(bought.quote.baseAmount).toBeGreaterThanOrEqual(cost.baseAmount - unit);
         });
@@ -248,7 +248,7 @@ describe('quotes', () => {
     expect(given).toBeGreaterThan(runs.numRuns / 10);
   });
 
-  it('nobody gains by buying and selling again', () => {
+  it('buying and selling again never brings a profit', () => {
     fc.assert(
       fc.property(curveState, size(55), (state, amount) => {
         ifGiven(quoteCurve(state, { exact: 'quoteIn', amount }), (bought) => {
@@ -318,7 +318,7 @@ describe('quotes', () => {
 });
 
 describe('settings and fee tables', () => {
-  it('the decoders never throw, whatever the bytes', () => {
+  it('the decoders never throw, for any bytes', () => {
     const bytes = fc.uint8Array({ maxLength: 1_200 });
     const prefixes = ['8f3492bbdb7b4c9b', 'a7e8e8b1c86c727f', '95089ccaa0fcb0d9'].map((hex) => Buffer.from(hex, 'hex'));
     fc.assert(
@@ -409,7 +409,7 @@ describe('amounts as clients write them', () => {
     expect(partsPerMillion(text)).toBe(ppm);
   });
 
-  it('a part is never more than the whole, and all of it is all', () => {
+  it('a part is never more than the whole, and 100% is all of it', () => {
     expect(partOf(999n, 500_000n)).toBe(499n);
     expect(partOf(maxU64, 1_000_000n)).toBe(maxU64);
     expect(partOf(1n, 999_999n)).toBe(0n);

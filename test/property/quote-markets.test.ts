@@ -24,7 +24,7 @@ import { quietChain, address } from '../simnet/support/test-chain.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { until } from '../support/gateway.ts';
 
-/** What is read of the chain for quotes: which accounts, in how many calls, and how long they answer. */
+/** What quotes read from the chain: which accounts, in how many calls, and how long an answer is valid. */
 interface TestReader extends AccountReader {
   readonly calls: (readonly string[])[];
   readonly accounts: Map<string, ChainAccount>;
@@ -44,14 +44,14 @@ function marketsOf(reader: TestReader, of: readonly Venue[] = venues): Markets {
 
 const owned = (owner: string, data: Uint8Array): ChainAccount => ({ owner, data, lamports: 1_000_000n, executable: false });
 
-/** A node whose chain is these accounts: settings as genesis has them, and what a test puts beside them. */
+/** A node whose chain has these accounts: the settings of genesis, and what a test adds. */
 function testReader(): TestReader {
   const chain = quietChain();
   const settings = [pump.globalAddress, pump.feeConfig, amm.globalConfig, amm.feeConfig];
   const accounts = new Map<string, ChainAccount>();
   for (const at of settings) {
     const account: SimAccount | null = chain.account(at);
-    if (account === null) throw new Error(`genesis has no ${at}`);
+    if (account === null) throw new Error(`genesis lacks ${at}`);
     accounts.set(at, account);
   }
   const calls: (readonly string[])[] = [];
@@ -119,7 +119,7 @@ test('one call for a coin together with its settings; the next call requests les
   reader.slot = 502;
   const second = await markets.read(mint);
   expect(second).toMatchObject({ slot: 502, settings: { slot: 500, askedAtMs: 1_000_000 } });
-  // The quote coin is known, and the settings are kept: mint, curve, and the pool with its vaults.
+  // The quote coin is known, and the settings are stored: mint, curve, and the pool with its vaults.
   expect(reader.calls[1]).toHaveLength(7);
   expect(reader.calls[1]).not.toContain(pump.globalAddress);
   reader.nowMs += settingsTtlMs;
@@ -156,12 +156,12 @@ test('contradicting state is quoted if two endpoints give the same quote, and re
   expect(await ask(honest + honest / 1_000n)).toEqual({ outAmount, slot: 500, reads: 1 });
   expect(await ask(honest * 2n)).toEqual({ error: 'UPSTREAM_UNAVAILABLE', reads: 2 });
   expect(await ask(honest / 2n)).toEqual({ error: 'UPSTREAM_UNAVAILABLE', reads: 2 });
-  // Two of three, though the one that was taken first lies.
+  // Two of three agree, although the first one lies.
   const two = await ask(honest * 3n, honest * 3n + honest / 1_000n);
   expect(two).toMatchObject({ slot: 499, reads: 1 });
   expect(BigInt(two.outAmount!)).toBeLessThan(BigInt(outAmount!) / 2n);
   expect(await ask(honest * 2n, honest + honest / 1_000n)).toEqual({ outAmount, slot: 500, reads: 1 });
-  // What one alone has said is not quoted, and its settings are not kept.
+  // A single endpoint's answer is not quoted, and its settings are not stored.
   reader.othersAreLate = true;
   expect(await ask()).toEqual({ error: 'UPSTREAM_UNAVAILABLE', reads: 2 });
   reader.othersAreLate = false;
@@ -172,7 +172,7 @@ test('contradicting state is quoted if two endpoints give the same quote, and re
 test('a thousand concurrent callers of one coin share one call; a failure reaches all, and is not cached', async () => {
   const reader = testReader();
   const markets = marketsOf(reader);
-  const mint = putCoin(reader, 'wanted');
+  const mint = putCoin(reader, 'requested');
   const all = await Promise.all(Array.from({ length: 1_000 }, async () => markets.read(mint)));
   expect(new Set(all).size).toBe(1);
   expect(reader.calls).toHaveLength(1);
@@ -266,7 +266,7 @@ function mintWith(type: number, value: Uint8Array): Uint8Array {
   return data;
 }
 
-/** TransferFeeConfig: authorities, withheld, and what holds before and from an epoch. */
+/** TransferFeeConfig: authorities, withheld amount, and the fees before and after an epoch. */
 function transferFee(olderBps: number, newerBps: number): Uint8Array {
   const value = Buffer.alloc(108);
   for (const [at, bps] of [

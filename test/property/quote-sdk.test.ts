@@ -24,8 +24,8 @@ import { plainQuote, type FeesByKind } from '../support/decoded.ts';
 import { fuzzCases } from '../support/fuzz.ts';
 
 /**
- * Quotes against the programs' own SDKs, over accounts that anchor wrote by their IDLs and both sides read: curves, pools,
- * settings and fee tables of every length and kind. Equal to the unit.
+ * Quotes compared with the programs' own SDKs, over accounts that anchor wrote by their IDLs and both sides read: curves, pools, settings
+ * and fee tables of every length and kind. Equal to the unit.
  */
 const swapSdk = createRequire(import.meta.url)('@pump-fun/pump-swap-sdk') as typeof PumpSwapSdk;
 const states = fuzzCases(4_000);
@@ -34,7 +34,7 @@ const seed = 20261121;
 const bn = (value: bigint): BN => new BN(value.toString());
 const big = (value: { toString(): string }): bigint => BigInt(value.toString());
 const number = (max: bigint): fc.Arbitrary<bigint> => fc.bigInt({ min: 0n, max });
-/** As often small as large. */
+/** Small values as often as large ones. */
 const size = (bits: number): fc.Arbitrary<bigint> =>
   fc.integer({ min: 1, max: bits }).chain((n) => fc.bigInt({ min: 1n, max: (1n << BigInt(n)) - 1n }));
 const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
@@ -53,7 +53,9 @@ const schedule = fc.record({
   stableTiers: tiers(0),
   exoticFlat: fc.oneof(fees, fc.constant({ lp: 0n, protocol: 0n, creator: 0n })),
 });
-/** Lengths tell the versions apart: without the stable tiers, without the exotic fees, with both. What stands behind is not theirs. */
+/**
+ * The length shows the version: without the stable tiers, without the exotic fees, or with both. The bytes after it do not belong to it.
+ */
 const feeConfigBytes = fc
   .tuple(schedule, fc.constantFrom(2_512, 4_073, 4_097))
   .map(([written, length]) => Buffer.from(feeConfigData(0, usdcMint, written).subarray(0, length)));
@@ -96,7 +98,7 @@ const globalBytes = fc
     }).subarray(0, length),
   );
 
-/** Anchor reads the newest layout only: an older account is one with zeros behind it. */
+/** Anchor reads only the newest layout: an older account is extended with zeros. */
 const padded = (data: Uint8Array, length: number): Buffer => Buffer.concat([data, Buffer.alloc(length - data.length)]);
 const newestGlobal = 1_087;
 const newestGlobalConfig = 949;
@@ -133,7 +135,7 @@ const curve = fc
   })
   .map((record) => ({
     ...record,
-    // A curve has less to sell than it reckons with.
+    // A curve that has fewer tokens to sell than its formula assumes.
     real_token_reserves: record.real_token_reserves % record.virtual_token_reserves,
   }));
 
@@ -179,7 +181,7 @@ describe('curves equal @pump-fun/pump-sdk', () => {
           sold++;
           expect(proceeds.quote.traderQuote).toBe(received);
         } else {
-          // The SDK looks neither at what the curve holds nor at fees beyond the amount.
+          // The SDK ignores both the tokens in the curve and fees above the amount.
           refused++;
           const gross = (amount * record.virtual_quote_reserves) / (record.virtual_token_reserves + amount);
           expect(received <= 0n || gross > record.real_quote_reserves || record.virtual_token_reserves + amount > 2n ** 64n - 1n).toBe(
@@ -408,7 +410,7 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
     const settings = decodeGlobalConfig(settingsBytes);
     const config = decodeFeeConfig(one.config);
     if (pool.kind !== 'decoded' || pool.account.type !== 'pool' || settings.kind !== 'decoded' || config.kind !== 'decoded') {
-      throw new Error('what anchor wrote was not read');
+      throw new Error('an account written by anchor was not read');
     }
     const { baseVault, quoteVault, supply: mintSupply } = one;
     return {
@@ -422,7 +424,7 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
     };
   }
 
-  /** Ours equals theirs; where ours refuses, theirs throws, or gives nothing, or more than a u64 holds. */
+  /** Ours equals theirs. If ours refuses, theirs throws, gives nothing, or gives more than a u64 holds. */
   function compare(
     outcome: QuoteOutcome,
     amount: bigint,
@@ -443,7 +445,7 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
     } catch {
       return;
     }
-    // Of a few units fees leave nothing, and the SDK goes on with a negative sum.
+    // With a few units, fees leave nothing, and the SDK continues with a negative amount.
     const isDust = outcome.fault === 'too_small' && amount < 8n;
     expect(given <= 0n || given > 2n ** 62n || isDust, `${outcome.fault}, theirs ${given}`).toBe(true);
   }

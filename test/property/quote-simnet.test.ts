@@ -25,10 +25,13 @@ import {
 } from '../support/quoted-trades.ts';
 import { plainQuote } from '../support/decoded.ts';
 
-/** Quotes against the simulated chain, whose programs were written apart: a trade does exactly what its quote said, and a bound one unit tighter refuses it. */
+/**
+ * Quotes compared with the simulated chain, whose programs were written independently: a trade does exactly what was quoted, and with a
+ * bound one unit tighter it is refused.
+ */
 const tradesEach = 60;
 
-/** The open pool of a coin, from the chain's own accounts in the way of `POST /quote`. */
+/** The open pool of a coin, from the chain's own accounts, read as for `POST /quote`. */
 function poolOf(chain: SimChain, mint: string): { readonly name: 'pump' | 'pump-amm'; readonly pool: QuotedPool } {
   const assembled = assembleMarket(planMarket(mint, [...quoteCoins.keys()], venues), (address) => chain.account(address));
   if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));

@@ -4,7 +4,7 @@ import { formLimits, readForm } from '@sluice/gateway/http/read-form.ts';
 
 const encode = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const refusedNames = ['__proto__', 'constructor', 'prototype'];
-/** A leading `?` is taken off by the platform's reader, so it is given one. */
+/** The platform's reader removes a leading `?`, so one is added. */
 const platform = (text: string): [string, string][] => [...new URLSearchParams(`?${text}`)];
 
 describe('the reader of forms', () => {

@@ -4,7 +4,7 @@ import { jsonLimits, readJson } from '@sluice/gateway/http/read-json.ts';
 
 const encode = (text: string): Uint8Array => Buffer.from(text);
 
-/** What the bounds of a body say of a value. */
+/** What the limits of a body require of a value. */
 function isWithinBounds(value: unknown): boolean {
   let keys = 0;
   const walk = (one: unknown, depth: number): boolean => {
@@ -20,7 +20,7 @@ function isWithinBounds(value: unknown): boolean {
   return walk(value, 0) && keys <= jsonLimits.keys;
 }
 
-/** What the platform's own reader makes of it; `undefined`: it is no JSON. */
+/** What the platform's own reader returns; `undefined`: it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -29,7 +29,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Beyond 53 bits `JSON.stringify` writes the shortest text that reads as the number, which is another one. */
+/** Above 53 bits `JSON.stringify` writes the shortest text that reads as the number, which is a different text. */
 function withoutLarge(value: unknown): unknown {
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return 1;
   if (Array.isArray(value)) return value.map(withoutLarge);
@@ -113,7 +113,7 @@ describe('the reader of JSON bodies', () => {
         const value = Number(text);
         const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
         const [whole = '', fraction = ''] = mantissa.split('.');
-        // The written value times ten to as many digits as it has, exactly.
+        // The written value times ten to the power of its digits, exactly.
         const scale = fraction.length - Number(exponent);
         const written = BigInt(whole + fraction);
         const isExact =

@@ -94,7 +94,7 @@ describe('MessagePack of clients', () => {
         tie('map'),
       ),
       list: fc.array(tie('any'), { maxLength: 20 }),
-      // msgpackr renames this one; ours keeps it, as an unknown field like any other.
+      // msgpackr renames this one; ours does not change it, like any other unknown field.
       map: fc.dictionary(
         fc.string().filter((key) => key !== '__proto__'),
         tie('any'),
@@ -229,8 +229,8 @@ describe('a session', () => {
     ['a number beyond 53 bits', { since: { epoch: 'a', seq: 1e300 } }, ['since.seq']],
     ['the last of 53 bits', { since: { epoch: 'a', seq: Number.MAX_SAFE_INTEGER } }, ['since.seq']],
     ['a filter of another type', { filter: { pool: 5, trader: {} } }, ['filter.pool', 'filter.trader']],
-    ['bounds that shut out all', { filter: { minSol: 5, maxSol: 1 } }, ['filter.minSol']],
-  ])('names in %s what is meant, and no more', (_what, part, names) => {
+    ['bounds that exclude everything', { filter: { minSol: 5, maxSol: 1 } }, ['filter.minSol']],
+  ])('names in %s the fault, and no more', (_what, part, names) => {
     const message = Buffer.from(JSON.stringify({ op: 'subscribe', channel: 'trades', ...part }));
     const action = new Session(0, grant).receive(message, false, 0);
     expect(action).toMatchObject({ kind: 'refused', reply: { error: { code: 'INVALID_REQUEST' } } });

@@ -115,7 +115,7 @@ describe('legacy and v0', () => {
         ours.signatures.forEach((signature, index) => {
           expect(verifySignature(ours.accountKeys[index]!, ours.messageBytes, signatureFromText(signature)!)).toBe(true);
         });
-        // Every account keeps the rights that some instruction asked for it.
+        // Every account has the rights that some instruction requested for it.
         for (const [at, { accounts, programId, data }] of message.instructions.entries()) {
           const compiled = ours.instructions[at]!;
           expect(ours.accountKeys[compiled.programIdIndex]).toBe(programId);
@@ -157,7 +157,7 @@ describe('legacy and v0', () => {
         }
         const ours = decoded(wire);
         expect(ourShape(ours)).toEqual(shapeOf(transaction));
-        // The same rights in the same numbers, whoever orders the keys.
+        // The same rights in the same numbers, in any order of the keys.
         const own = compileMessage(message);
         const at = message.version === 0 ? 1 : 0;
         expect([own[at], own[at + 1], own[at + 2]]).toEqual([
@@ -307,7 +307,7 @@ describe('v1 (SIMD-0385)', () => {
         expect(theirs.message).toBeInstanceOf(MessageV1);
         expect(ourShape(ours)).toEqual(shapeOf(theirs));
         const { transactionConfig } = theirs.message as MessageV1;
-        // web3.js gives the fee as a number.
+        // web3.js returns the fee as a number.
         expect(ours.config.priorityFeeLamports === null ? null : Number(ours.config.priorityFeeLamports)).toBe(
           transactionConfig.priorityFee,
         );
@@ -335,7 +335,7 @@ describe('v1 (SIMD-0385)', () => {
     const outcome = svm.sendTransaction({ messageBytes: message, signatures: { [payer.publicKey]: signature } } as never);
     expect(outcome).not.toBeInstanceOf(FailedTransactionMetadata);
     expect(svm.getBalance(recipient.publicKey as never)).toBe(1_000_000_000n);
-    // 5,000 lamports for the signature and the 5,000 of the config.
+    // 5,000 lamports for the signature and 5,000 of the config.
     expect(svm.getBalance(payer.publicKey as never)).toBe(8_999_990_000n);
     const ours = decoded(Buffer.concat([message, signature]));
     expect(ours).toMatchObject({
@@ -392,7 +392,7 @@ describe('v1 (SIMD-0385)', () => {
 });
 
 describe('any bytes', () => {
-  it('never make the decoder throw, whatever is flipped, cut or appended', () => {
+  it('never make the decoder throw, for any flipped, cut or appended bytes', () => {
     const legacy = assembleTransaction(
       compileMessage({
         version: 0,

@@ -4,7 +4,7 @@ import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chai
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { address, alice, launch, quietChain } from '../simnet/support/test-chain.ts';
-import { ScriptedNode, type ToldAccount } from './harness.ts';
+import { ScriptedNode, type NodeAccount } from './harness.ts';
 
 const chain = quietChain();
 const mint = launch(chain);
@@ -17,12 +17,12 @@ function reading(newestSlot = Number.MAX_SAFE_INTEGER): { node: ScriptedNode; re
 
 interface Lied {
   readonly delayMs: number;
-  /** Lamports of the one account that is asked for. */
+  /** Lamports of the one requested account. */
   readonly lamports: number | null;
   readonly slot: number;
 }
 
-/** What a reader makes of endpoints that each say this; null for one that fails. */
+/** The result of a reader for endpoints that each report this; null for an endpoint that fails. */
 async function voted(...nodes: readonly (Lied | null)[]) {
   const asked: number[] = [];
   const endpoints = nodes.map((node, index) => ({
@@ -72,8 +72,8 @@ describe('an account that one endpoint lies about', () => {
   it('is not dated ahead by one either if an account that is read with it differs at each endpoint', async () => {
     const endpoints = [131, 100, 101].map((slot) => ({
       call: async () => {
-        const told = (lamports: number) => ({ owner: systemProgram, lamports, data: ['', 'base64'], executable: false });
-        return { context: { slot }, value: [told(500), told(slot)] };
+        const accountOf = (lamports: number) => ({ owner: systemProgram, lamports, data: ['', 'base64'], executable: false });
+        return { context: { slot }, value: [accountOf(500), accountOf(slot)] };
       },
     }));
     const reader = createAccountReader(endpoints, { newestSlot: () => 1_000, signal: new AbortController().signal });
@@ -153,7 +153,7 @@ describe('account reader', () => {
     const lies: Record<string, (answer: { context: unknown; value: unknown[] }) => unknown> = {
       'no object': () => 'yes',
       'no context': ({ value }) => ({ value }),
-      'a slot that is none': (answer) => ({ ...answer, context: { slot: '5' } }),
+      'an invalid slot': (answer) => ({ ...answer, context: { slot: '5' } }),
       'a negative slot': (answer) => ({ ...answer, context: { slot: -1 } }),
       'a slot beyond the chain’s': (answer) => ({ ...answer, context: { slot: 1_000_001 } }),
       'one account too few': (answer) => ({ ...answer, value: answer.value.slice(1) }),
@@ -161,13 +161,13 @@ describe('account reader', () => {
       'no list': (answer) => ({ ...answer, value: {} }),
       'an account that is a text': (answer) => ({ ...answer, value: ['account', null] }),
     };
-    const wrong = (change: Partial<Record<keyof ToldAccount, unknown>>) => (answer: { context: unknown; value: unknown[] }) => ({
+    const wrong = (change: Partial<Record<keyof NodeAccount, unknown>>) => (answer: { context: unknown; value: unknown[] }) => ({
       ...answer,
-      value: [{ ...(answer.value[0] as ToldAccount), ...change }, null],
+      value: [{ ...(answer.value[0] as NodeAccount), ...change }, null],
     });
-    lies['an owner that is no address'] = wrong({ owner: 'me' });
-    lies['lamports below nothing'] = wrong({ lamports: -1 });
-    lies['lamports that are no integer'] = wrong({ lamports: 1.5 });
+    lies['an owner that is not an address'] = wrong({ owner: 'me' });
+    lies['negative lamports'] = wrong({ lamports: -1 });
+    lies['lamports that are not an integer'] = wrong({ lamports: 1.5 });
     lies['another encoding'] = wrong({ data: ['AA==', 'base58'] });
     lies['data that is a text'] = wrong({ data: 'AA==' });
     lies['no executable'] = wrong({ executable: undefined });

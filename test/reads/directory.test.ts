@@ -17,14 +17,14 @@ let accounts: Map<string, { readonly owner: string; readonly data: Uint8Array }>
 beforeEach(() => {
   harness = new BookHarness(chain);
   accounts = new Map([[mint, { owner: tokenProgram, data: mintData(6, 1_000_000_000_000n, null) }]]);
-  harness.node.lie = (at, told) => {
+  harness.node.lie = (at, account) => {
     const own = accounts.get(at);
-    if (own === undefined) return told;
+    if (own === undefined) return account;
     return { owner: own.owner, lamports: 1_000_000, data: [Buffer.from(own.data).toString('base64'), 'base64'], executable: false };
   };
 });
 
-/** A pool whose address does not follow from its mint, as somebody opened it. */
+/** A pool whose address does not follow from its mint. */
 function putPool(name: string, quote: bigint, { baseMint = mint, owner = amm.programId } = {}): KnownPool {
   const pool = address(name);
   const [baseVault, quoteVault] = [vaultOf(pool, baseMint), vaultOf(pool, wrappedSolMint)];
@@ -57,12 +57,12 @@ test('a pool whose address does not follow from its mint is found by the directo
   const other = new BookHarness(chain);
   other.node.lie = harness.node.lie;
   const [shallow, deep] = [putPool('shallow', 2_000_000_000n), putPool('deep', 50_000_000_000n)];
-  // What the directory says of the depth does not count.
+  // The depth in the directory does not count.
   other.known.set(mint, [{ ...shallow, depthSol: 900 }, deep]);
   expect(await other.info(mint)).toMatchObject({ venue: 'pump-amm', poolAddress: deep.address, priceSol: 0.05 });
 });
 
-test('an entry of the directory counts for nothing if the account at its address is not a pool of this mint', async () => {
+test('an entry of the directory is ignored if the account at its address is not a pool of this mint', async () => {
   const forged = putPool('forged', 90_000_000_000n, { owner: tokenProgram });
   const ofAnother = putPool('of another', 90_000_000_000n, { baseMint: address('another coin') });
   const missing: KnownPool = { ...forged, address: address('nothing there') };

@@ -17,19 +17,19 @@ import type { Chain } from '../simnet/chain.ts';
 import { entryOf } from '../support/stream-events.ts';
 
 /** An account as a node reports it. */
-export interface ToldAccount {
+export interface NodeAccount {
   owner: string;
   lamports: number;
   data: [string, string];
   executable: boolean;
 }
 
-/** A node that answers from a chain, and lies if the test tells it to. */
+/** A node that answers from a chain, or lies on request of the test. */
 export class ScriptedNode implements Rpc {
   calls = 0;
   away = false;
   slot: number | null = null;
-  lie: (address: string, account: ToldAccount | null) => unknown = (_address, account) => account;
+  lie: (address: string, account: NodeAccount | null) => unknown = (_address, account) => account;
   answerLie: (answer: unknown) => unknown = (answer) => answer;
   readonly asked: (readonly string[])[] = [];
   readonly #chain: Chain;
@@ -47,13 +47,13 @@ export class ScriptedNode implements Rpc {
     this.asked.push(addresses);
     const answer = this.answerLie({
       context: { slot: this.slot ?? this.#chain.slot },
-      value: addresses.map((address) => this.lie(address, this.told(address))),
+      value: addresses.map((address) => this.lie(address, this.accountAt(address))),
     });
     void accept?.(answer);
     return answer;
   }
 
-  told(address: string): ToldAccount | null {
+  accountAt(address: string): NodeAccount | null {
     const account = this.#chain.account(address);
     if (account === null) return null;
     const { owner, lamports, data, executable } = account;
@@ -122,7 +122,7 @@ export class BookHarness {
   }
 
   /** Adds one entry to the log. */
-  tell(event: StreamEvent, topics?: string[]): LogEntry {
+  append(event: StreamEvent, topics?: string[]): LogEntry {
     const { json, msgpack, topics: names } = entryOf(event, ...(topics === undefined ? [] : [topics]));
     const numbered = names.map((topic) => {
       const seq = (this.#seqs.get(topic) ?? 0) + 1;

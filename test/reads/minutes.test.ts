@@ -8,11 +8,11 @@ const beginS = 1_795_248_000;
 describe('windows of minutes', () => {
   it('equal a naive sum, for any order and times of trades', () => {
     const trade = fc.record({ agoS: fc.integer({ min: 0, max: 100_000 }), buy: fc.boolean(), sol: fc.integer({ min: 0, max: 1_000 }) });
-    const kept = fc.uniqueArray(fc.integer({ min: 0, max: 1500 }), { maxLength: 20 });
+    const stored = fc.uniqueArray(fc.integer({ min: 0, max: 1500 }), { maxLength: 20 });
     fc.assert(
-      fc.property(fc.array(trade, { maxLength: 60 }), kept, fc.integer({ min: 0, max: 59 }), (trades, keptMinutes, secondS) => {
+      fc.property(fc.array(trade, { maxLength: 60 }), stored, fc.integer({ min: 0, max: 59 }), (trades, storedMinutes, secondS) => {
         const nowS = beginS + secondS;
-        const before = keptMinutes
+        const before = storedMinutes
           .toSorted((a, b) => b - a)
           .map((ago) => ({ startS: beginS - ago * 60, buys: 1, sells: 2, volumeSol: 3, volumeUsd: 4 }));
         const minutes = new Minutes(before);

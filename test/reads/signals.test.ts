@@ -15,10 +15,10 @@ import { BookHarness } from './harness.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 
-/** The last calls may be in registers yet. */
+/** The last calls may still be in registers. */
 const stillInHand = 6;
 
-/** A node that listens, as a connection does, until it has answered; with what of its signals is still there. */
+/** A node that listens to its signal, as a connection does, until it has answered; and how many of its signals still exist. */
 function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals: WeakRef<Abortable>[]; left: () => number } {
   const signals: WeakRef<Abortable>[] = [];
   const rpc: Rpc = {
@@ -27,9 +27,9 @@ function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals
       signals.push(new WeakRef(signal!));
       await new Promise((resolve) => setImmediate(resolve));
       forget();
-      const told = answer(method);
-      await accept?.(told);
-      return told;
+      const result = answer(method);
+      await accept?.(result);
+      return result;
     },
   };
   const left = (): number => {
@@ -67,7 +67,7 @@ describe('an answered call', () => {
   });
 });
 
-it('a deadline fires whatever garbage is collected before', async () => {
+it('a deadline fires even if garbage is collected before', async () => {
   let fired = 0;
   for (let n = 0; n < 20; n++) whenAborted(startDeadline(20), () => fired++);
   await pause(0);

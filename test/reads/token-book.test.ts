@@ -9,7 +9,7 @@ import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { alice, launch, quietChain } from '../simnet/support/test-chain.ts';
 import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 import { until } from '../support/gateway.ts';
-import { BookHarness, type ToldAccount } from './harness.ts';
+import { BookHarness, type NodeAccount } from './harness.ts';
 
 const chain = quietChain();
 const mint = launch(chain);
@@ -49,8 +49,8 @@ describe('a cold token', () => {
     for (let turn = 0; turn < 5; turn++) expect(await harness.book.find(nobody)).toEqual({ ok: false, reason: 'no_mint' });
     for (let turn = 0; turn < 5; turn++) expect(await harness.book.find(alice.publicKey)).toEqual({ ok: false, reason: 'no_mint' });
     expect(harness.node.calls).toBe(2);
-    harness.tell(newTokenEvent(nobody));
-    // The stream knows better than the node that was asked.
+    harness.append(newTokenEvent(nobody));
+    // The stream is newer than the answer of the node.
     expect(await harness.book.find(nobody)).toMatchObject({ ok: false, reason: 'unavailable' });
     expect(harness.node.calls).toBe(3);
   });
@@ -67,25 +67,25 @@ describe('a warm token', () => {
   it('follows the prices of its main pool, newer ones only', async () => {
     const cold = await harness.info(mint);
     expect(cold).toMatchObject({ venue: 'pump', poolAddress: curve, priceNullReason: null, priceSlot: chain.slot });
-    harness.tell(price({ priceQuote: 5e-8, priceSol: 5e-8 }));
+    harness.append(price({ priceQuote: 5e-8, priceSol: 5e-8 }));
     expect(await harness.info(mint)).toMatchObject({ priceSol: 5e-8, priceUsd: 5e-8 * 150, priceSlot: chain.slot + 1 });
-    harness.tell(price({ priceQuote: 6e-8, slot: chain.slot }));
-    harness.tell(price({ priceQuote: 7e-8, poolAddress: addressOf(1), pool: 'pump-amm', slot: chain.slot + 9 }));
+    harness.append(price({ priceQuote: 6e-8, slot: chain.slot }));
+    harness.append(price({ priceQuote: 7e-8, poolAddress: addressOf(1), pool: 'pump-amm', slot: chain.slot + 9 }));
     expect((await harness.info(mint)).priceSol).toBe(5e-8);
     expect(harness.node.calls).toBe(1);
   });
 
-  it('accepts events after a read, whatever slot the node claimed', async () => {
+  it('accepts events after a read, at any slot that the node claimed', async () => {
     harness.node.slot = chain.slot + 200;
     await harness.info(mint);
     const lateUs = (Date.now() + 3_000) * 1000;
-    harness.tell(price({ priceQuote: 5e-8, ts: { received: lateUs, published: lateUs } }));
+    harness.append(price({ priceQuote: 5e-8, ts: { received: lateUs, published: lateUs } }));
     expect((await harness.info(mint)).priceSol).toBe(5e-8);
   });
 
   it('has no price between the end of its curve and its pool', async () => {
     await harness.info(mint);
-    harness.tell(trade({ curveCompleted: true }));
+    harness.append(trade({ curveCompleted: true }));
     expect(await harness.info(mint)).toMatchObject({
       priceSol: null,
       priceNullReason: 'no_liquidity',
@@ -94,9 +94,9 @@ describe('a warm token', () => {
       curve: { complete: true, progressPercent: 100 },
     });
     const pool = canonicalPoolAddress(mint, wrappedSolMint);
-    harness.tell(migrationEvent(mint, { poolAddress: pool, slot: chain.slot + 2, priceQuote: 4e-7 }));
+    harness.append(migrationEvent(mint, { poolAddress: pool, slot: chain.slot + 2, priceQuote: 4e-7 }));
     expect(await harness.info(mint)).toMatchObject({ venue: 'pump-amm', poolAddress: pool, priceSol: 4e-7, priceNullReason: null });
-    harness.tell(price({ pool: 'pump-amm', poolAddress: pool, slot: chain.slot + 3, priceQuote: 4.5e-7 }));
+    harness.append(price({ pool: 'pump-amm', poolAddress: pool, slot: chain.slot + 3, priceQuote: 4.5e-7 }));
     expect(await harness.info(mint)).toMatchObject({ priceSol: 4.5e-7 });
   });
 
@@ -125,50 +125,50 @@ describe('a warm token', () => {
 
   it('is dropped when one of its events is retracted', async () => {
     await harness.info(mint);
-    harness.tell({ type: 'retract', id: 'x:1' }, [`trades:${mint}`]);
+    harness.append({ type: 'retract', id: 'x:1' }, [`trades:${mint}`]);
     expect(harness.book.size).toBe(0);
   });
 
   it('is dropped when its migration is retracted, and a retracted creation is forgotten', async () => {
     await harness.info(mint);
     const migration = migrationEvent(mint, { slot: chain.slot + 2 });
-    harness.tell(migration);
+    harness.append(migration);
     expect(harness.book.size).toBe(1);
-    harness.tell({ type: 'retract', id: migration.id }, ['migrations']);
+    harness.append({ type: 'retract', id: migration.id }, ['migrations']);
     expect(harness.book.size).toBe(0);
     const nobody = addressOf(4_712);
     const creation = newTokenEvent(nobody);
-    harness.tell(creation);
-    harness.tell({ type: 'retract', id: creation.id }, ['newTokens']);
+    harness.append(creation);
+    harness.append({ type: 'retract', id: creation.id }, ['newTokens']);
     expect(await harness.book.find(nobody)).toEqual({ ok: false, reason: 'no_mint' });
   });
 
-  it('ignores a price that is older than its state, however late it arrives', async () => {
+  it('ignores a price that is older than its state, at any time of arrival', async () => {
     await harness.info(mint);
     const { priceSol } = await harness.info(mint);
     const lateUs = (Date.now() + 3_000) * 1000;
-    harness.tell(price({ priceQuote: 5e-8, slot: chain.slot - 9, late: true, ts: { received: lateUs, published: lateUs } }));
+    harness.append(price({ priceQuote: 5e-8, slot: chain.slot - 9, late: true, ts: { received: lateUs, published: lateUs } }));
     expect((await harness.info(mint)).priceSol).toBe(priceSol);
   });
 
   it('is read again without the retracted prices', async () => {
-    const kept = price({ priceQuote: 4e-8, slot: chain.slot + 1 });
-    harness.summary = { ...harness.summary, price: encodeEvent(kept).json };
+    const stored = price({ priceQuote: 4e-8, slot: chain.slot + 1 });
+    harness.summary = { ...harness.summary, price: encodeEvent(stored).json };
     const dead = price({ priceQuote: 5e-8, slot: chain.slot + 2 });
-    harness.tell(dead);
+    harness.append(dead);
     expect((await harness.info(mint)).priceSol).toBe(5e-8);
-    harness.tell({ type: 'retract', id: dead.id }, [`prices:${mint}`]);
+    harness.append({ type: 'retract', id: dead.id }, [`prices:${mint}`]);
     expect((await harness.info(mint)).priceSol).toBe(4e-8);
-    harness.tell({ type: 'retract', id: kept.id }, [`prices:${mint}`]);
+    harness.append({ type: 'retract', id: stored.id }, [`prices:${mint}`]);
     expect(await harness.info(mint)).toMatchObject({ priceSlot: chain.slot });
   });
 });
 
 describe('windows', () => {
   it('join the record and the log at the checkpoint, each trade once', async () => {
-    harness.tell(trade({ solAmount: 1 }));
-    harness.tell(trade({ solAmount: 2 }));
-    harness.tell(trade({ solAmount: 4, side: 'sell' }));
+    harness.append(trade({ solAmount: 1 }));
+    harness.append(trade({ solAmount: 2 }));
+    harness.append(trade({ solAmount: 4, side: 'sell' }));
     const startS = nowS() - (nowS() % 60);
     harness.summary = {
       checkpoint: { epoch: harness.epoch, offset: 2 },
@@ -177,18 +177,18 @@ describe('windows', () => {
     };
     const joined = await harness.info(mint);
     expect(joined.windows).toMatchObject({ '5m': { buys: 2, sells: 1, volumeSol: 7 }, '1h': { buys: 7, sells: 1, volumeSol: 57 } });
-    harness.tell(trade({ solAmount: 8 }));
+    harness.append(trade({ solAmount: 8 }));
     expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 8, sells: 1, volumeSol: 65 });
   });
 
   it('count nothing that was retracted, and wait while the record still counts it', async () => {
     const [first, second, third] = [trade({ solAmount: 1 }), trade({ solAmount: 2 }), trade({ solAmount: 4 })];
-    for (const event of [first, second, third]) harness.tell(event);
+    for (const event of [first, second, third]) harness.append(event);
     const startS = nowS() - (nowS() % 60);
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(startS, 1, 1)], price: null };
-    harness.tell({ type: 'retract', id: third.id }, [`trades:${mint}`]);
+    harness.append({ type: 'retract', id: third.id }, [`trades:${mint}`]);
     expect((await harness.info(mint)).windows).toMatchObject({ '5m': { buys: 2, volumeSol: 3 } });
-    harness.tell({ type: 'retract', id: first.id }, [`trades:${mint}`]);
+    harness.append({ type: 'retract', id: first.id }, [`trades:${mint}`]);
     expect((await harness.info(mint)).windows).toBeNull();
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: harness.offset }, minutes: [minute(startS, 1, 2)], price: null };
     await harness.info(mint, Date.now() + 2_000);
@@ -199,20 +199,20 @@ describe('windows', () => {
     const startS = nowS() - (nowS() % 60);
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 2 }, minutes: [minute(startS, 2, 3)], price: null };
     await harness.info(mint);
-    harness.tell(trade({ solAmount: 1 }));
-    harness.tell(trade({ solAmount: 2 }));
-    harness.tell(trade({ solAmount: 4 }));
+    harness.append(trade({ solAmount: 1 }));
+    harness.append(trade({ solAmount: 2 }));
+    harness.append(trade({ solAmount: 4 }));
     expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 3, volumeSol: 7 });
   });
 
   it('include what arrived while the token was being read', async () => {
-    harness.beforeSummary = () => void harness.tell(trade({ solAmount: 1 }));
+    harness.beforeSummary = () => void harness.append(trade({ solAmount: 1 }));
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [], price: null };
     expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 1, volumeSol: 1 });
   });
 
   it('are null if the time between record and log is unknown, and joined once they meet', async () => {
-    harness.tell(trade());
+    harness.append(trade());
     harness.summary = { checkpoint: { epoch: 'another-one-', offset: 1 }, minutes: [], price: null };
     expect((await harness.info(mint)).windows).toBeNull();
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(nowS() - (nowS() % 60), 1, 2)], price: null };
@@ -224,12 +224,12 @@ describe('windows', () => {
   });
 
   it('start again after a loss: values that may be incomplete are not returned', async () => {
-    harness.tell(trade());
+    harness.append(trade());
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(nowS() - (nowS() % 60), 1, 2)], price: null };
     expect((await harness.info(mint)).windows).not.toBeNull();
     harness.offset = 9;
     harness.book.onLost(9);
-    // The record stands before the hole.
+    // The record ends before the gap.
     expect((await harness.info(mint)).windows).toBeNull();
     harness.book.onLost(0);
     harness.history.clear();
@@ -270,13 +270,13 @@ describe('outdated prices', () => {
     harness.ingest({}, Date.now() - 6_000);
     await nullFor('no_ingest');
     harness.ingest({});
-    const told = await harness.info(mint);
-    expect(told.priceNullReason).toBeNull();
-    expect(told.reserves).not.toBeNull();
-    expect(told.curve?.progressPercent).toEqual(expect.any(Number));
+    const read = await harness.info(mint);
+    expect(read.priceNullReason).toBeNull();
+    expect(read.reserves).not.toBeNull();
+    expect(read.curve?.progressPercent).toEqual(expect.any(Number));
   });
 
-  it('are read again after a time in which nobody saw the chain', async () => {
+  it('are read again after a time in which no process saw the chain', async () => {
     const first = { instance: 'a', blindPeriods: 0, endpoints: [{ connects: 1 }], publisher: { dropped: 0 } };
     const sights: readonly Readonly<Record<string, unknown>>[] = [
       { ...first, blindPeriods: 1 },
@@ -287,15 +287,15 @@ describe('outdated prices', () => {
     harness.ingest(first);
     const { priceSol } = await harness.info(mint);
     for (const [turn, sight] of sights.entries()) {
-      harness.tell(price({ priceQuote: 5e-8, slot: chain.slot + turn + 1 }));
+      harness.append(price({ priceQuote: 5e-8, slot: chain.slot + turn + 1 }));
       expect((await harness.info(mint)).priceSol).toBe(5e-8);
       const { calls } = harness.node;
-      // The token traded on, which nobody told.
+      // The token continued to trade, but the trades were not published.
       harness.node.slot = chain.slot + turn + 2;
       harness.ingest({ ...sight, endpointsUp: 0 });
       expect(await harness.info(mint)).toMatchObject({ priceSol: null, priceNullReason: 'ingest_blind' });
       harness.ingest({ ...sight, leads: false });
-      harness.tell(price({ poolAddress: addressOf(1), mint: addressOf(2) }));
+      harness.append(price({ poolAddress: addressOf(1), mint: addressOf(2) }));
       expect(await harness.info(mint)).toMatchObject({ priceSol: null, priceNullReason: 'no_ingest' });
       expect(harness.node.calls).toBe(calls);
       harness.ingest(sight);
@@ -316,7 +316,7 @@ describe('outdated prices', () => {
     expect(later.priceSol).toBe(fresh.priceSol);
     expect(later.marketCapSol).toBe(fresh.marketCapSol);
     const us = laterMs * 1000;
-    harness.tell(price({ solUsd: { price: 160, slot: 2, ageMs: 59_000 }, ts: { received: us, published: us } }));
+    harness.append(price({ solUsd: { price: 160, slot: 2, ageMs: 59_000 }, ts: { received: us, published: us } }));
     const again = await harness.info(mint, laterMs);
     expect(again.solUsd).toEqual({ price: 160, slot: 2, ageMs: 59_000 });
     expect(again.priceUsd! / again.priceSol!).toBeCloseTo(160, 9);
@@ -324,9 +324,9 @@ describe('outdated prices', () => {
 });
 
 describe('a node that lies', () => {
-  const changed = (of: string, change: (account: ToldAccount) => unknown) => (asked: string, account: ToldAccount | null) =>
+  const changed = (of: string, change: (account: NodeAccount) => unknown) => (asked: string, account: NodeAccount | null) =>
     asked === of && account !== null ? change(account) : account;
-  const bytes = (account: ToldAccount, edit: (data: Buffer) => Buffer): ToldAccount => ({
+  const bytes = (account: NodeAccount, edit: (data: Buffer) => Buffer): NodeAccount => ({
     ...account,
     data: [edit(Buffer.from(account.data[0], 'base64')).toString('base64'), 'base64'],
   });
@@ -339,14 +339,14 @@ describe('a node that lies', () => {
     expect(await cut.book.find(mint)).toEqual({ ok: false, reason: 'no_mint' });
     const half = new BookHarness(chain);
     half.node.lie = changed(mint, (account) => bytes(account, (data) => data.subarray(0, data.length - 3)));
-    // It says that it is a mint with extensions, which then are not whole: nothing is said of it.
+    // It claims to be a mint with extensions that are incomplete, so nothing is reported about it.
     expect(await half.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
   });
 
   it('cannot present a curve of another program, or a cut one, as a market', async () => {
     for (const change of [
-      (account: ToldAccount) => ({ ...account, owner: tokenProgram }),
-      (account: ToldAccount) => bytes(account, (data) => data.subarray(0, 40)),
+      (account: NodeAccount) => ({ ...account, owner: tokenProgram }),
+      (account: NodeAccount) => bytes(account, (data) => data.subarray(0, 40)),
     ]) {
       const lied = new BookHarness(chain);
       lied.node.lie = changed(curve, change);
@@ -365,15 +365,15 @@ describe('a node that lies', () => {
     const own = Buffer.from(addressBytes(mint));
     lied.node.lie = changed(mint, (account) =>
       bytes(account, (data) => {
-        // The address stands in the pointer and, last, in the metadata.
+        // The address is in the pointer and, at the end, in the metadata.
         data.set(addressBytes(addressOf(3)), data.lastIndexOf(own));
         return data;
       }),
     );
     expect(await lied.info(mint)).toMatchObject({ metadataSource: null, name: null, symbol: null, uri: null });
-    // Where no account tells a name, the creation did.
-    lied.tell(newTokenEvent(mint, { name: 'Told' }));
-    expect(await lied.info(mint)).toMatchObject({ metadataSource: 'event', name: 'Told' });
+    // If no account has the name, the creation has it.
+    lied.append(newTokenEvent(mint, { name: 'Reported' }));
+    expect(await lied.info(mint)).toMatchObject({ metadataSource: 'event', name: 'Reported' });
   });
 
   it('cannot report a slot beyond what the chain can have reached', async () => {
@@ -385,8 +385,8 @@ describe('a node that lies', () => {
 
 describe('the record’s last price', () => {
   it('counts if it is newer than what was read', async () => {
-    const kept = encodeEvent(price({ priceQuote: 9e-8, slot: chain.slot + 50 })).json;
-    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [], price: kept };
+    const stored = encodeEvent(price({ priceQuote: 9e-8, slot: chain.slot + 50 })).json;
+    harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [], price: stored };
     expect((await harness.info(mint)).priceSol).toBe(9e-8);
     const old = new BookHarness(chain);
     old.summary = { ...harness.summary, price: encodeEvent(price({ priceQuote: 9e-8, slot: chain.slot - 1 })).json };

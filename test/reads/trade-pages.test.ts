@@ -8,7 +8,7 @@ import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
 const mint = addressOf(1);
 const topic = `trades:${mint}`;
 
-/** `held` of the newest trades are in the history, and of all but the newest `behind` the newest 100 in the record. */
+/** The newest `held` trades are in the history, and the record has the newest 100 of all but the newest `behind`. */
 function parts(all: readonly Uint8Array[], held: number, behind: number) {
   const history = new History({ maxEntries: 10_000, maxBytes: 64 * 1024 * 1024 });
   for (const [index, json] of all.entries()) {
@@ -29,7 +29,7 @@ const encoded = trades.map((event) => entryOf(event).json);
 const idOf = (json: Uint8Array): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
 
 describe('pages of trades', () => {
-  it('join history and record without a hole and without a repeat, whichever is ahead', async () => {
+  it('join history and record without a gap or a duplicate, whichever is ahead', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 250 }),
@@ -49,7 +49,7 @@ describe('pages of trades', () => {
             found.push(...page.trades.map(idOf));
             before = page.next;
           } while (before !== null);
-          // The record holds 100: what is older than those, and not in the history, is gone.
+          // The record stores 100: older ones that are not in the history are gone.
           const reach = held >= 100 ? held : Math.max(held, Math.min(count, 100 + behind));
           expect(found).toEqual(
             all
@@ -71,7 +71,7 @@ describe('pages of trades', () => {
     const first = encoded.slice(0, 8);
     const again = entryOf({ ...trades[7]!, slot: 1 }).json;
     const retract = (index: number): Uint8Array => encodeEvent({ type: 'retract', id: trades[index]!.id }).json;
-    // Five older ones are in the record alone; of the eight, one of those and two others are taken back.
+    // Five older ones are only in the record; of the eight, one of those and two others are retracted.
     const log = [...first, retract(7), retract(6), retract(2), again];
     const sources = parts(log, log.length - 5, 0);
     const record = { trades: async () => first.slice(0, 8).toReversed() };

@@ -31,16 +31,16 @@ function tokenAccount(
   };
 }
 
-/** Nodes that are asked one after the other until an answer is taken. */
+/** Nodes that are asked one after the other until an answer is accepted. */
 function nodes(...answers: { balance?: unknown; token?: unknown; token2022?: unknown }[]): Rpc {
   return {
     call: async (method, params, _signal, accept) => {
       const programId = (params[1] as { programId?: string }).programId;
-      const told = answers.map(({ balance = { context: { slot: 7 }, value: 5 }, token = list([]), token2022 = list([]) }) =>
+      const results = answers.map(({ balance = { context: { slot: 7 }, value: 5 }, token = list([]), token2022 = list([]) }) =>
         method === 'getBalance' ? balance : programId === tokenProgram ? token : token2022,
       );
-      for (const answer of told) if (await accept!(answer)) return answer;
-      return told[0];
+      for (const answer of results) if (await accept!(answer)) return answer;
+      return results[0];
     },
   };
 }
@@ -71,12 +71,12 @@ describe('a wallet', () => {
       'no object': null,
       'no list': list({}),
       'no context': { value: [] },
-      'a slot that cannot be': list([], 1_001),
+      'an impossible slot': list([], 1_001),
       'another owner': list([tokenAccount(1, 5n, { owner: addressOf(9) })]),
       'another program': list([tokenAccount(1, 5n, { program: token2022Program })]),
-      'a program that is none': list([account({ owner: encodeBase58(Buffer.alloc(32, 1)) })]),
+      'an unknown program': list([account({ owner: encodeBase58(Buffer.alloc(32, 1)) })]),
       'an account twice': list([good, good]),
-      'an address that is none': list([{ ...good, pubkey: 'me' }]),
+      'an invalid address': list([{ ...good, pubkey: 'me' }]),
       'not initialized': list([tokenAccount(1, 5n, { state: 0 })]),
       'cut short': list([tokenAccount(1, 5n, { length: 164 })]),
       'a mint': list([tokenAccount(1, 5n, { length: 82 + 40 })]),

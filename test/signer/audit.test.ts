@@ -94,7 +94,7 @@ describe('the audit log', () => {
       const bad = Buffer.from(good);
       bad[at] = good[at]! ^ (1 << (at % 8));
       writeFileSync(file, bad);
-      // The last newline alone: then the last line looks like one that was being written, and the note of the head tells.
+      // If only the last newline is missing, the last line looks like one that was being written; the recorded end shows the difference.
       const outcome = check(at === good.length - 1 ? log.head : null);
       expect(outcome.ok, `byte ${at}`).toBe(false);
     }
@@ -231,7 +231,7 @@ describe('a log of several segments', () => {
       expect(reopened(null)).toMatchObject({ ok: false, file: segment(gone) });
       restore();
     }
-    // The newest alone can go unseen by the others: the store's note tells.
+    // The other segments do not show that the newest one is missing; the recorded end does.
     rmSync(segment(2));
     expect(reopened(head)).toMatchObject({ ok: false, reason: expect.stringContaining('ends here') });
     expect(check(head)).toMatchObject({ ok: false });
@@ -272,26 +272,26 @@ describe('a log of several segments', () => {
     const siblings = followSiblings({ folder, keystore: 'cluster', ownSlot: 1, key, noted: () => null, seen: (entry) => seen.push(entry) });
     expect(siblings.read()).toBe(false);
     const log = opened();
-    const told = (): number => {
+    const newLines = (): number => {
       seen.length = 0;
       siblings.read();
       return seen.filter(({ event }) => event === 'decision').length;
     };
     addDecisions(log, 3);
-    expect([told(), told()]).toEqual([3, 0]);
+    expect([newLines(), newLines()]).toEqual([3, 0]);
     addDecisions(log, 1);
     log.beginSegment({ sums: sumsOf(20), policyVersion: 0 });
     addDecisions(log, 2);
     log.beginSegment({ sums: [], policyVersion: 0 });
     addDecisions(log, 1);
-    expect([told(), told()]).toEqual([4, 0]);
+    expect([newLines(), newLines()]).toEqual([4, 0]);
     log.close();
     appendFileSync(segment(2), readFileSync(segment(2)).subarray(0, 90));
-    expect(told()).toBe(0);
+    expect(newLines()).toBe(0);
     const again = opened();
     addDecisions(again, 1);
     again.close();
-    expect(told()).toBe(1);
+    expect(newLines()).toBe(1);
     appendFileSync(segment(2), 'f'.repeat(70).concat('\n'));
     expect(() => siblings.read()).toThrow(/does not follow/);
     siblings.close();
@@ -322,7 +322,7 @@ describe('the sums of a wallet in audit logs', () => {
       expect(spend.of(wallet, 'a', now)).toEqual({ hour: 12n, day: 14n, token: 10n });
       spend.recall({ n: 2, event: 'void', of: 1, wallet, mint: 'a', lamports: '8', rule: 'day_limit', atMs: now + 1 }, 'now');
       expect(spend.of(wallet, 'a', now)).toEqual({ hour: 4n, day: 6n, token: 2n });
-      // Where the clock was set back, what is signed now counts all the same.
+      // If the clock was set back, what is signed now still counts.
       spend.recall(entry(now - 30 * hour, 'a', 16), 'now');
       expect(spend.of(wallet, 'a', now - 30 * hour)).toEqual({ hour: 20n, day: 22n, token: 18n });
       expect(spend.of(wallet, 'a', now + 24 * hour)).toEqual({ hour: 0n, day: 0n, token: 0n });

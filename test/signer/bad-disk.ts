@@ -6,14 +6,14 @@ import { transformSync } from 'esbuild';
 
 const source = fileURLToPath(new URL('disk-child.ts', import.meta.url));
 
-/** The disk under the audit logs of the signing processes that this process starts from now on. */
+/** The disk under the audit logs of signing processes that this process starts from now on. */
 export interface BadDisk {
   says(what: 'hold' | 'full' | 'broken'): void;
   isWell(): void;
   end(): void;
 }
 
-/** The processes are the product's own, started as it starts them, with `disk-child.ts` loaded before their program. */
+/** The processes are the product's own and start as usual, but `disk-child.ts` is loaded before their program. */
 export function badDisk(): BadDisk {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
   const [file, program, preload] = [join(folder, 'says'), join(folder, 'node'), join(folder, 'preload.mjs')];

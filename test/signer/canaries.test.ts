@@ -27,18 +27,18 @@ it('no seed and no passphrase is written to a log, an error, an audit line or th
     expect(stdout).toContain('signed\n');
     expect(stdout).toContain('wrong_passphrase');
     expect(stdout).toContain('"rule":"malformed"');
-    const kept = readdirSync(dataDir, { recursive: true, encoding: 'utf8' })
+    const stored = readdirSync(dataDir, { recursive: true, encoding: 'utf8' })
       .map((name) => join(dataDir, name))
       .filter((path) => statSync(path).isFile());
-    expect(kept.some((path) => path.endsWith('cluster-0.log'))).toBe(true);
-    const texts = [Buffer.from(stdout), Buffer.from(stderr), ...kept.map((path) => readFileSync(path))];
+    expect(stored.some((path) => path.endsWith('cluster-0.log'))).toBe(true);
+    const texts = [Buffer.from(stdout), Buffer.from(stderr), ...stored.map((path) => readFileSync(path))];
     const secret = Buffer.concat([seed, publicKeyBytes]);
     const canaries: readonly (string | Buffer)[] = [
       passphrase,
       wrong,
       Buffer.from(seed),
       Buffer.from(seed).toString('hex'),
-      // Base64 of what begins with the seed, but for the last characters, which depend on what follows.
+      // Base64 of text that begins with the seed, without the last characters, which depend on what follows.
       Buffer.from(seed).toString('base64').slice(0, 40),
       encodeBase58(seed),
       encodeBase58(secret),

@@ -8,8 +8,8 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { buyMessage, messageOf, stranger, transfer } from './messages.ts';
 
 /**
- * A gateway's part of signing as a process whose output a test reads: imports a wallet, has good and bad messages signed, ends
- * the signing process in the middle, damages what is stored, tries wrong passphrases.
+ * A gateway's part of signing, as a process whose output a test reads. It imports a wallet, requests signatures for valid and invalid
+ * messages, ends the signing process in the middle, damages what is stored, and tries wrong passphrases.
  */
 const [dataDir = '', passphraseFile = '', wrongFile = '', seedHex = ''] = process.argv.slice(2);
 const log = createLog({ level: 'trace', name: 'canary' });

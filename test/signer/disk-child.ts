@@ -2,9 +2,9 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Loaded into a signing process before its own code: a disk that does what a file says, whose path stands in `DISK`. `hold`: what is
- * to outlive a loss of power is not there yet, for as long as the file says so. `full`: a write ends in the middle, for want of room.
- * `broken`: the disk takes writes, and loses them.
+ * Loaded into a signing process before its own code: a disk with the fault that a file names; `DISK` is its path. `hold`: writes are not
+ * durable while the file says so. `full`: a write ends in the middle, because there is no space. `broken`: the disk accepts writes, and
+ * loses them.
  */
 const pollMs = 2;
 const file = process.env['DISK'] ?? '';

@@ -12,11 +12,14 @@ import { badDisk, type BadDisk } from './bad-disk.ts';
 import { auditReports, newSignerPlace, passphrase, silentLog, type SignerPlace } from './harness.ts';
 import { buyMessage, stranger } from './messages.ts';
 
-/** What becomes of orders where the disk under the audit log is slow, full or broken. */
+/** What happens to orders if the disk under the audit log is slow, full or broken. */
 vi.setConfig({ testTimeout: 90_000 });
-/** Far more than an order takes from the store to the node. */
+/** Far longer than an order takes from the store to the node. */
 const slotsToWait = 10;
-/** What a log has before its first decision; once that is noted in the store, the process asks the disk for nothing more by itself. */
+/**
+ * The length of a log before its first decision. Once the store has recorded this end, the process writes nothing more to the disk by
+ * itself.
+ */
 const firstLines = 2;
 const isNoted = async ({ auditHeads }: Pick<Store, 'auditHeads'>): Promise<boolean> =>
   (await auditHeads.all()).some(({ lines }) => lines === firstLines);
@@ -36,7 +39,7 @@ describe('an order', () => {
     publicKey = await world.wallet();
     ({ mint } = launchCoin(world.chain));
     gateway = await (await world.gateway()).ready(publicKey, mint);
-    await until('the log to be noted', () => isNoted(world.store));
+    await until('the end of the log to be recorded', () => isNoted(world.store));
   });
   afterEach(() => world.close());
 
@@ -49,7 +52,7 @@ describe('an order', () => {
     await until('slots to pass', () => world.chain.slot >= from + slotsToWait);
   }
 
-  /** It is refused for the moment, and no node ever hears of it. */
+  /** It is refused temporarily, and no node ever receives it. */
   async function refused(): Promise<Record<string, unknown>> {
     const { status, headers, body } = await buy();
     expect(status).toBe(503);
@@ -68,10 +71,10 @@ describe('an order', () => {
     await until('the order to land', () => world.landed(publicKey).includes(String(body['signature'])));
   }
 
-  it('is sent to no node before the disk has its line of the audit log', async () => {
+  it('is sent to no node before its line of the audit log is on the disk', async () => {
     disk.says('hold');
     let answer: Answered | null = null;
-    const answered = buy().then((told) => (answer = told));
+    const answered = buy().then((reply) => (answer = reply));
     await until('the order to be stored', async () => (await orders()).length === 1);
     await slotsPass();
     expect(world.sent()).toEqual(new Set());
@@ -116,36 +119,40 @@ describe('a signing process', () => {
   it.each([
     ['full', 'ENOSPC', { ok: false, reason: 'unavailable' }],
     ['broken', 'EIO', { ok: true }],
-  ] as const)('says that its disk is %s, and no secret; its log is whole when it is well', async (state, code, expected) => {
-    lines.length = 0;
-    const { seed, publicKey: wallet } = generateKeypair();
-    await (await place.keystore()).import(seed, null);
-    const signer = place.signer({ log });
-    expect(await signer.started).toEqual({ ok: true });
-    const sign = (): Promise<SignOutcome> =>
-      signer.sign({ orderId: 'one', publicKey: wallet, message: buyMessage(wallet, stranger(50), 1_000n) });
-    await until('the log to be noted', () => isNoted(place.store));
-    disk.says(state);
-    const outcome = await sign();
-    expect(outcome).toMatchObject(expected);
-    // A disk that lost a write may take the next one as if nothing had been.
-    if (outcome.ok) await expect(outcome.audited()).rejects.toThrow(StoreAwayError);
-    await vi.waitFor(
-      () => expect(lines).toContainEqual({ event: 'signer_not_started', reason: 'audit_unwritable', what: expect.stringContaining(code) }),
-      { timeout: 20_000 },
-    );
-    expect(lines[0]).toEqual({ event: 'signer_ended', signerPid: expect.any(Number) });
-    expect(signer.fault).toContain('audit_unwritable');
-    const told = JSON.stringify(lines);
-    const hidden = Buffer.from(seed);
-    for (const secret of [passphrase, hidden.toString('hex'), hidden.toString('base64'), encodeBase58(seed)]) {
-      expect(told).not.toContain(secret);
-    }
-    disk.isWell();
-    await vi.waitFor(async () => expect(await sign()).toMatchObject({ ok: true }), { timeout: 20_000 });
-    await signer.close();
+  ] as const)(
+    'reports that its disk is %s, without a secret; its log is complete when the disk works again',
+    async (state, code, expected) => {
+      lines.length = 0;
+      const { seed, publicKey: wallet } = generateKeypair();
+      await (await place.keystore()).import(seed, null);
+      const signer = place.signer({ log });
+      expect(await signer.started).toEqual({ ok: true });
+      const sign = (): Promise<SignOutcome> =>
+        signer.sign({ orderId: 'one', publicKey: wallet, message: buyMessage(wallet, stranger(50), 1_000n) });
+      await until('the end of the log to be recorded', () => isNoted(place.store));
+      disk.says(state);
+      const outcome = await sign();
+      expect(outcome).toMatchObject(expected);
+      // A disk that lost a write may accept the next one without an error.
+      if (outcome.ok) await expect(outcome.audited()).rejects.toThrow(StoreAwayError);
+      await vi.waitFor(
+        () =>
+          expect(lines).toContainEqual({ event: 'signer_not_started', reason: 'audit_unwritable', what: expect.stringContaining(code) }),
+        { timeout: 20_000 },
+      );
+      expect(lines[0]).toEqual({ event: 'signer_ended', signerPid: expect.any(Number) });
+      expect(signer.fault).toContain('audit_unwritable');
+      const logged = JSON.stringify(lines);
+      const hidden = Buffer.from(seed);
+      for (const secret of [passphrase, hidden.toString('hex'), hidden.toString('base64'), encodeBase58(seed)]) {
+        expect(logged).not.toContain(secret);
+      }
+      disk.isWell();
+      await vi.waitFor(async () => expect(await sign()).toMatchObject({ ok: true }), { timeout: 20_000 });
+      await signer.close();
 
-    // A line that was not whole is gone, one whose loss the disk told is there all the same: nobody has a signature without one.
-    expect(await auditReports(place)).toMatchObject([{ fault: null, signed: outcome.ok ? 2 : 1 }]);
-  });
+      // An incomplete line is gone. A line whose loss the disk reported is still there; no client has a signature without a line.
+      expect(await auditReports(place)).toMatchObject([{ fault: null, signed: outcome.ok ? 2 : 1 }]);
+    },
+  );
 });

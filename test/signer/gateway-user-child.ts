@@ -7,7 +7,10 @@ import { openStore } from '@sluice/gateway/store/store.ts';
 import { buyMessage, stranger } from './messages.ts';
 import { silentLog } from './silent-log.ts';
 
-/** What the gateway's user can do beside a signing process of another user, tried by a process of that user: a line of JSON for each thing. */
+/**
+ * What the gateway's user can do to a signing process of another user. A process of that user tries it, and prints one line of JSON for
+ * each attempt.
+ */
 const [dataDir = '', socket = '', signerDir = '', passphraseFile = '', wallet = '', lamports = '', mode = ''] = process.argv.slice(2);
 const say = (what: unknown): void => void process.stdout.write(`${JSON.stringify(what)}\n`);
 
@@ -42,7 +45,7 @@ if (mode === 'stranger') {
   process.exit();
 }
 const store = await openStore({ dataDir, databaseUrl: null });
-// It would say of any moment that trading goes on, and asks for limits without end.
+// It would always report that trading is allowed, and request unlimited limits.
 const halt = { read: () => ({ halted: false, readAtNs: process.hrtime.bigint() }) };
 const limits = { maxOrderLamports: 10n ** 15n, maxDayLamports: 10n ** 15n };
 const signers = [0, 1].map(() =>

@@ -18,8 +18,8 @@ function haltOf(halt: HaltTable): Halt {
   return made;
 }
 
-/** When the listener is told `halted`, milliseconds from now. */
-function toldWithin(halt: Halt, halted: boolean): Promise<number> {
+/** When the listener receives `halted`, milliseconds from now. */
+function notifiedWithin(halt: Halt, halted: boolean): Promise<number> {
   const from = performance.now();
   return new Promise((resolve) => {
     const stop = halt.onChange((now) => {
@@ -30,7 +30,7 @@ function toldWithin(halt: Halt, halted: boolean): Promise<number> {
   });
 }
 
-/** As a machine does that has no time for this process. */
+/** As on a machine that has no time for this process. */
 function freezeChain(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -48,9 +48,9 @@ describe.each(storeKinds)('the kill switch in %s', (kind) => {
     for (const gateway of gateways) expect(await gateway.read()).toMatchObject({ halted: false });
     for (let turn = 0; turn < 6; turn++) {
       const halted = turn % 2 === 0;
-      const told = Promise.all(gateways.map((gateway) => toldWithin(gateway, halted)));
+      const notified = Promise.all(gateways.map((gateway) => notifiedWithin(gateway, halted)));
       expect(await operator.halt.set(halted, null, Date.now())).toBe(true);
-      for (const withinMs of await told) expect(withinMs).toBeLessThan(1_000);
+      for (const withinMs of await notified) expect(withinMs).toBeLessThan(1_000);
       for (const gateway of gateways) expect(gateway.halted).toBe(halted);
     }
   });
@@ -63,9 +63,9 @@ describe.each(storeKinds)('the kill switch in %s', (kind) => {
   it('counts as halted if its row is missing', async () => {
     const gateway = haltOf((await place.open()).halt);
     expect(await gateway.read()).toMatchObject({ halted: false });
-    const told = toldWithin(gateway, true);
+    const notified = notifiedWithin(gateway, true);
     await (await place.database()).run('DELETE FROM trading_halt');
-    expect(await told).toBeLessThan(maxHaltAgeMs + 1_000);
+    expect(await notified).toBeLessThan(maxHaltAgeMs + 1_000);
     expect(await gateway.read()).toMatchObject({ halted: true });
   });
 });
@@ -83,12 +83,12 @@ describe('the kill switch of a gateway', () => {
     );
     const gateway = haltOf({ read, set: async () => false });
     expect(gateway.halted).toBe(true);
-    const told = toldWithin(gateway, false);
+    const notified = notifiedWithin(gateway, false);
     answer();
-    await told;
+    await notified;
     expect(gateway.halted).toBe(false);
     // From here on the store never answers.
-    expect(await toldWithin(gateway, true)).toBeLessThan(maxHaltAgeMs + 1_000);
+    expect(await notifiedWithin(gateway, true)).toBeLessThan(maxHaltAgeMs + 1_000);
     expect(gateway.halted).toBe(true);
   });
 
@@ -106,11 +106,11 @@ describe('the kill switch of a gateway', () => {
     expect(performance.now() - fromMs).toBeLessThan(maxHaltAgeMs + 1_000);
   });
 
-  it('reads again after the process was suspended, and reports no halt that nobody ordered', async () => {
+  it('reads again after the process was suspended, and reports no halt that no operator ordered', async () => {
     const gateway = haltOf({ read: async () => running, set: async () => false });
     await gateway.read();
-    const told: boolean[] = [];
-    gateway.onChange((halted) => told.push(halted));
+    const notified: boolean[] = [];
+    gateway.onChange((halted) => notified.push(halted));
     for (let stall = 0; stall < 2; stall++) {
       freezeChain(maxHaltAgeMs + 200);
       expect(gateway.halted).toBe(true);
@@ -118,7 +118,7 @@ describe('the kill switch of a gateway', () => {
       freezeChain(maxHaltAgeMs + 200);
       await vi.waitUntil(() => !gateway.halted);
     }
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
   });
 
   it('detects a change that happened while the process was suspended', async () => {

@@ -11,10 +11,10 @@ import { createHalt } from '@sluice/gateway/store/halt.ts';
 import { openEmbeddedStore } from '../support/keys.ts';
 import { silentLog } from './silent-log.ts';
 
-export const passphrase = 'a passphrase that stands in no log';
+export const passphrase = 'a passphrase that is in no log';
 export { silentLog };
 
-/** The check of all audit logs of the place, as `sluice wallets audit` makes it. */
+/** The check of all audit logs of the folder, as in `sluice wallets audit`. */
 export async function auditReports({ store }: Pick<SignerPlace, 'store'>): Promise<readonly AuditReport[]> {
   const stored = await store.wallets.keystore('cluster');
   const keystoreKey = stored === null ? null : await unlockKeystore('cluster', stored, passphrase);
@@ -22,13 +22,13 @@ export async function auditReports({ store }: Pick<SignerPlace, 'store'>): Promi
   return checkAuditLogs(store, { folder: signerFolder(store), keystore: 'cluster', keystoreKey });
 }
 
-/** A data folder with a store, a passphrase file, and signing processes on it; all of it ends with `end`. */
+/** A data folder with a store, a passphrase file, and signing processes on it. `end` ends everything. */
 export interface SignerPlace {
   readonly dataDir: string;
   readonly store: Store;
   readonly passphraseFile: string;
   keystore(): Promise<Keystore>;
-  /** Makes a wallet and gives its address. */
+  /** Creates a wallet and returns its address. */
   wallet(): Promise<string>;
   signer(options?: Partial<SignerOptions>): SigningProcess;
   end(): Promise<void>;
@@ -53,7 +53,7 @@ export async function newSignerPlace(): Promise<SignerPlace> {
     keystore,
     wallet: async () => {
       const made = await (await keystore()).create(null);
-      if (made === null) throw new Error('no wallet was made');
+      if (made === null) throw new Error('no wallet was created');
       return made.publicKey;
     },
     signer: (options = {}) => {

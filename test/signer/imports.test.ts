@@ -6,10 +6,10 @@ import { sourceFiles, type SourceFile } from '../house/source-files.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const entry = 'gateway/src/signer/main.ts';
-/** What the signing process has of Node: ciphers, files, paths; no network, no other process. */
+/** The parts of Node that the signing process uses: ciphers, files, paths; no network, no other process. */
 const allowed: ReadonlySet<string> = new Set(['node:crypto', 'node:fs', 'node:path']);
 
-/** Types leave nothing behind when the program runs. */
+/** Types leave no code when the program runs. */
 function withoutTypes({ path, text }: SourceFile): SourceFile {
   return { path, text: text.replaceAll(/^(import|export) type [^;]*;$/gm, '') };
 }
@@ -33,7 +33,7 @@ it("the signing process runs only our code and Node's, and opens no connection",
   const imports = closure(new Map(sourceFiles(root).map((file) => [file.path, file])));
   const packages = new Set(imports.flatMap((one) => (one.package === null ? [] : [one.package])));
   expect([...packages].filter((name) => !allowed.has(name))).toEqual([]);
-  // The scanner saw what there is to see.
+  // The scanner found the known imports.
   expect(packages).toEqual(allowed);
   const modules = new Set(imports.flatMap((one) => (one.to === null ? [] : [one.to])));
   for (const path of ['gateway/src/signer/policy.ts', 'gateway/src/custody/seal.ts', 'shared/src/solana/transaction.ts']) {

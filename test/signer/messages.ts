@@ -12,10 +12,10 @@ import {
 import { canonicalPoolAddress, instructionDiscriminators as amm, programId as ammProgram } from '@sluice/shared/venues/pump-amm/program.ts';
 import { bondingCurveAddress, instructionDiscriminators as pump, programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
 
-/** Trades as a gateway has them signed, from parts that a test can exchange. */
+/** Trades in the form that a gateway sends to be signed, with parts that a test can replace. */
 export const blockhash = generateKeypair(new Uint8Array(32).fill(200)).publicKey;
 
-/** An address that is nobody's of a trade. */
+/** An address that has no part in a trade. */
 export function stranger(n = 0): string {
   return generateKeypair(new Uint8Array(32).fill(100 + n)).publicKey;
 }
@@ -53,7 +53,7 @@ export interface TradeParts {
   readonly mint: string;
   readonly quoteMint?: string;
   readonly baseProgram?: string;
-  /** In and out, in the order of the instruction. */
+  /** Input and output, in the order of the instruction. */
   readonly amounts?: readonly [bigint, bigint];
 }
 
@@ -96,7 +96,7 @@ export function messageOf(wallet: string, instructions: readonly Instruction[], 
   return compileMessage({ version, feePayer: wallet, recentBlockhash: blockhash, instructions });
 }
 
-/** A buy on a curve with all that may stand around it: budget, account, tip. */
+/** A buy on a curve with everything that may surround it: budget, account, tip. */
 export function buyMessage(
   wallet: string,
   mint: string,
@@ -112,7 +112,7 @@ export function buyMessage(
   ]);
 }
 
-/** A buy on PumpSwap that wraps the SOL it spends. */
+/** A buy on PumpSwap that wraps the SOL to spend. */
 export function wrappingBuyMessage(wallet: string, mint: string, lamports: bigint): Uint8Array {
   const wrapped = associatedTokenAddress(wallet, wrappedSolMint, tokenProgram);
   return messageOf(wallet, [
@@ -127,7 +127,7 @@ export function wrappingBuyMessage(wallet: string, mint: string, lamports: bigin
   ]);
 }
 
-/** A sell of everything on a curve, which closes the emptied account. */
+/** A sell of everything on a curve, which closes the empty account. */
 export function sellMessage(wallet: string, mint: string): Uint8Array {
   return messageOf(wallet, [
     computeLimit(200_000),

@@ -21,7 +21,7 @@ describe('what the signing process runs and reads', { timeout: 60_000 }, () => {
     ['the store', ({ dataDir }: SignerPlace) => join(dataDir, 'sluice.db')],
     ['the data folder', ({ dataDir }: SignerPlace) => dataDir],
     ['the folder of the audit logs', ({ dataDir }: SignerPlace) => join(dataDir, 'audit')],
-  ])('is not %s that others may write, and it says how to mend that', async (_, pathIn) => {
+  ])('is not %s if others may write to it; the refusal contains the command to repair that', async (_, pathIn) => {
     await place.wallet();
     mkdirSync(join(place.dataDir, 'audit'), { mode: 0o700 });
     const path = pathIn(place);
@@ -36,12 +36,12 @@ describe('what the signing process runs and reads', { timeout: 60_000 }, () => {
     expect(await place.signer().started).toEqual({ ok: true });
   });
 
-  it('is not the store, which others may write, if the audit logs are elsewhere', async () => {
+  it('is not the store, which others may write to, if the audit logs are elsewhere', async () => {
     await place.wallet();
     const elsewhere = mkdtempSync(join(tmpdir(), 'sluice-elsewhere-'));
     onTestFinished(() => rmSync(elsewhere, { recursive: true }));
     const signerDir = join(elsewhere, 'signer');
-    // Of no interest: the store is in the data folder.
+    // Not relevant, because the store is in the data folder.
     writeFileSync(join(elsewhere, 'sluice.db'), '');
     chmodSync(join(elsewhere, 'sluice.db'), 0o666);
     for (const path of [join(place.dataDir, 'sluice.db'), place.dataDir]) {
@@ -53,7 +53,7 @@ describe('what the signing process runs and reads', { timeout: 60_000 }, () => {
     expect(await place.signer({ signerDir }).started).toEqual({ ok: true });
   });
 
-  it.skipIf(!isRoot)("is no audit log of another user's", async () => {
+  it.skipIf(!isRoot)('is not an audit log of another user', async () => {
     await place.wallet();
     const first = place.signer();
     expect(await first.started).toEqual({ ok: true });

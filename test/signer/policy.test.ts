@@ -39,7 +39,7 @@ const seed = 20261121;
 
 /** Signature, rent that the venue may take, and the priority fee of 200,000 units at 1,000 micro-lamports. */
 const aroundTrade = 5_000n + 4_078_560n + 200n;
-/** Rent of token accounts that a message makes, as the policy counts it: of SPL Token, and of Token-2022 with all extensions. */
+/** Rent of token accounts that a message creates, as the policy counts it: SPL Token, and Token-2022 with all extensions. */
 const madeAccount = 2_039_280n;
 const made2022Account = 2_282_880n;
 
@@ -97,7 +97,7 @@ describe('the policy', () => {
       fc.property(coin, around, fc.boolean(), (one, { exists, close, tips, price }, onPool) => {
         const { pool } = onPool ? openPool(one) : openCurve(one);
         const { recipient: _recipient, ...random } = orderOf(one, pool);
-        // As the bounds of an order are: a sum to spend bounds itself.
+        // As for the bounds of an order: an exact amount to spend is its own bound.
         const order = one.exact === 'quoteIn' ? { ...random, maxIn: random.trade.amount } : random;
         const isSell = one.exact === 'baseIn';
         const { message, computeUnitLimit } = builder.build({
@@ -128,7 +128,7 @@ describe('the policy', () => {
 const trade = pumpTrade('buyExactQuoteInV2', { wallet, mint, amounts: [1_000n, 1n] });
 const onPool = ammTrade('buyExactQuoteIn', { wallet, mint, amounts: [1_000n, 1n] });
 
-/** Of the token accounts that the message makes, read by @solana/web3.js. */
+/** The token accounts that the message creates, read by @solana/web3.js. */
 function rentOfMade(bytes: Uint8Array): bigint {
   const { staticAccountKeys, compiledInstructions } = MessageV0.deserialize(bytes);
   const keyAt = (index: number | undefined): string | undefined => staticAccountKeys[index ?? -1]?.toBase58();
@@ -137,7 +137,7 @@ function rentOfMade(bytes: Uint8Array): bigint {
     .reduce((sum, { accountKeyIndexes }) => sum + (keyAt(accountKeyIndexes[5]) === token2022Program ? made2022Account : madeAccount), 0n);
 }
 
-/** A good trade whose accounts or data are changed. */
+/** A valid trade whose accounts or data are changed. */
 function changed(good: Instruction, at: number, address: string): Instruction {
   return { ...good, accounts: good.accounts.map((meta, index) => (index === at ? { ...meta, address } : meta)) };
 }
@@ -152,19 +152,19 @@ const hostile: readonly (readonly [what: string, rule: Rule, instructions: reado
   ['SOL to a stranger', 'transfer', [trade, transfer(wallet, thief, 1n)]],
   ['SOL to the coin', 'transfer', [trade, transfer(wallet, own, 1n)]],
   ['two tips', 'transfer', [trade, transfer(wallet, tip, 1n), transfer(wallet, tip, 1n)]],
-  ['two tips to one taker', 'transfer', [trade, transfer(wallet, tip, 1n), transfer(wallet, jitoTipAccounts[1], 1n)]],
+  ['two tips to one recipient', 'transfer', [trade, transfer(wallet, tip, 1n), transfer(wallet, jitoTipAccounts[1], 1n)]],
   ['a tip that gives the wallet away', 'transfer', [trade, transfer(wallet, tip, 100_000_001n)]],
   ['a priority fee that gives the wallet away', 'compute_budget', [computeLimit(1_400_000), computePrice(35_714_286n), trade]],
   ['more wrapped than is traded', 'transfer', [transfer(wallet, ownWrapped, 1_001n), onPool]],
   ['wrapped twice', 'transfer', [transfer(wallet, ownWrapped, 1_000n), transfer(wallet, ownWrapped, 1_000n), onPool]],
   ['SOL wrapped for a sale', 'transfer', [transfer(wallet, ownWrapped, 1n), ammTrade('sell', { wallet, mint })]],
   [
-    'an account of the system made',
+    'a new system account',
     'transfer',
     [trade, instruction(systemProgram, [wallet, thief], Uint8Array.of(0, 0, 0, 0, ...u64s(9n), ...u64s(0n)), wallet)],
   ],
   [
-    'the wallet given to a program',
+    'the wallet assigned to a program',
     'transfer',
     [trade, instruction(systemProgram, [wallet], Uint8Array.of(1, 0, 0, 0, ...new Uint8Array(32)), wallet)],
   ],
@@ -186,35 +186,31 @@ const hostile: readonly (readonly [what: string, rule: Rule, instructions: reado
     [trade, instruction(token2022Program, [own, mint, thief, wallet], Uint8Array.of(12, ...u64s(1n), 6), wallet)],
   ],
   [
-    'a delegate approved',
+    'approval of a delegate',
     'token_account',
     [trade, instruction(token2022Program, [own, thief, wallet], Uint8Array.of(4, ...u64s(1n)), wallet)],
   ],
   [
-    'the owner changed',
+    'a change of the owner',
     'token_account',
     [trade, instruction(token2022Program, [own, wallet], Uint8Array.of(6, 2, 1, ...new Uint8Array(32)), wallet)],
   ],
   ['tokens burned', 'token_account', [trade, instruction(token2022Program, [own, mint, wallet], Uint8Array.of(8, ...u64s(1n)), wallet)]],
   ['a batch', 'token_account', [trade, instruction(tokenProgram, [own, thief, wallet], Uint8Array.of(255, 3, 9, 3), wallet)]],
-  ['an account closed to a stranger', 'token_account', [trade, closeAccount(own, thief, wallet, token2022Program)]],
-  ['an account closed by a stranger', 'signers', [trade, closeAccount(own, wallet, thief, token2022Program)]],
-  ["an account closed that is not the trade's", 'token_account', [trade, closeAccount(stranger(), wallet, wallet, token2022Program)]],
-  ['an account closed under another program', 'token_account', [trade, closeAccount(own, wallet, wallet, tokenProgram)]],
-  ['an account of the coin brought up to its SOL', 'token_account', [trade, syncNative(own)]],
-  ['an account made for a stranger', 'token_account', [makeAccount(wallet, thief, mint, token2022Program), trade]],
-  ['an account made of another coin', 'token_account', [makeAccount(wallet, wallet, stranger(), token2022Program), trade]],
-  ['an account made under another program', 'token_account', [makeAccount(wallet, wallet, mint, tokenProgram), trade]],
+  ['closing an account in favour of a stranger', 'token_account', [trade, closeAccount(own, thief, wallet, token2022Program)]],
+  ['closing an account by a stranger', 'signers', [trade, closeAccount(own, wallet, thief, token2022Program)]],
+  ['closing an account of another trade', 'token_account', [trade, closeAccount(stranger(), wallet, wallet, token2022Program)]],
+  ['closing an account under another program', 'token_account', [trade, closeAccount(own, wallet, wallet, tokenProgram)]],
+  ['a sync of an account of the coin', 'token_account', [trade, syncNative(own)]],
+  ['a new account for a stranger', 'token_account', [makeAccount(wallet, thief, mint, token2022Program), trade]],
+  ['a new account of another coin', 'token_account', [makeAccount(wallet, wallet, stranger(), token2022Program), trade]],
+  ['a new account under another program', 'token_account', [makeAccount(wallet, wallet, mint, tokenProgram), trade]],
   [
-    'a nested account recovered',
+    'recovery of a nested account',
     'token_account',
     [trade, { ...makeAccount(wallet, wallet, mint, token2022Program), data: Uint8Array.of(2) }],
   ],
-  [
-    'three accounts made',
-    'token_account',
-    [...Array.from({ length: 3 }, () => makeAccount(wallet, wallet, mint, token2022Program)), trade],
-  ],
+  ['three new accounts', 'token_account', [...Array.from({ length: 3 }, () => makeAccount(wallet, wallet, mint, token2022Program)), trade]],
   ['an unknown instruction of ATA', 'token_account', [trade, instruction(associatedTokenProgram, [wallet], Uint8Array.of(9), wallet)]],
   ['two prices of compute units', 'compute_budget', [computePrice(1n), computePrice(2n), trade]],
   ['a heap', 'compute_budget', [instruction('ComputeBudget111111111111111111111111111111', [], Uint8Array.of(1, 0, 0, 1, 0)), trade]],
@@ -229,7 +225,7 @@ const hostile: readonly (readonly [what: string, rule: Rule, instructions: reado
     'token_account',
     [changed(ammTrade('sell', { wallet, mint }), 6, associatedTokenAddress(thief, wrappedSolMint, tokenProgram))],
   ],
-  ['a pool of somebody else', 'trade', [changed(onPool, 0, thief)]],
+  ['another pool', 'trade', [changed(onPool, 0, thief)]],
   ['a curve of another coin', 'trade', [changed(trade, 10, thief)]],
   ['a trade of another user', 'signers', [changed(trade, 13, thief)]],
   ['an unknown token program', 'trade', [changed(trade, 3, thief)]],
@@ -239,8 +235,8 @@ const hostile: readonly (readonly [what: string, rule: Rule, instructions: reado
   ['less data than a trade has', 'trade', [withData(trade, trade.data.slice(0, 23))]],
   ['another instruction of the venue', 'trade', [withData(trade, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, ...u64s(1n, 1n)))]],
   ['SOL as the coin', 'trade', [ammTrade('sell', { wallet, mint: wrappedSolMint, quoteMint: mint, baseProgram: tokenProgram })]],
-  ['a purchase that takes whatever comes', 'bounds', [pumpTrade('buyExactQuoteInV2', { wallet, mint, amounts: [1_000n, 0n] })]],
-  ['a sale that takes whatever comes', 'bounds', [pumpTrade('sellV2', { wallet, mint, amounts: [1_000n, 0n] })]],
+  ['a purchase without a bound', 'bounds', [pumpTrade('buyExactQuoteInV2', { wallet, mint, amounts: [1_000n, 0n] })]],
+  ['a sale without a bound', 'bounds', [pumpTrade('sellV2', { wallet, mint, amounts: [1_000n, 0n] })]],
 ];
 
 describe('the policy refuses', () => {
@@ -297,11 +293,11 @@ describe('the policy refuses', () => {
       }),
       { seed, numRuns: 20_000 },
     );
-    // The blockhash, amounts and the venue's own accounts may change: the property is not empty.
+    // The blockhash, amounts and the venue's own accounts may change, so the property is not empty.
     expect(signed).toBeGreaterThan(1_000);
   });
 
-  it('random combinations of instructions of which one moves something of the wallet to somebody else', () => {
+  it('random combinations of instructions, one of which moves something of the wallet to another owner', () => {
     const parts: readonly Instruction[] = [
       ...hostile.flatMap(([, , instructions]) => instructions),
       trade,
@@ -329,8 +325,8 @@ describe('the policy refuses', () => {
 });
 
 /**
- * Where SOL or tokens of the wallet go by this message beside the venue, read by @solana/web3.js and by the programs' own layouts:
- * transfers of SOL and tokens, closed accounts, new owners and delegates, accounts made for others, trades of other wallets.
+ * Where SOL or tokens of the wallet go by this message besides the venue, read by @solana/web3.js and by the programs' own layouts:
+ * transfers of SOL and tokens, closed accounts, new owners and delegates, accounts for others, trades of other wallets.
  */
 function leavesTo(bytes: Uint8Array): readonly string[] {
   const message = MessageV0.deserialize(bytes);

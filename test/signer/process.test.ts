@@ -29,7 +29,7 @@ function decisionsIn({ dataDir }: SignerPlace): number {
   return readFileSync(join(dataDir, 'audit', 'cluster-0.log'), 'utf8').split('"event":"decision"').length - 1;
 }
 
-/** Whether a process runs, and is no zombie. */
+/** Whether a process runs, and is not a zombie. */
 function runs(pid: number): boolean {
   return existsSync(`/proc/${pid}/stat`) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
 }
@@ -53,7 +53,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(goodSignature(wallet, message, await signer.sign({ orderId: 'one', publicKey: wallet, message }))).toBe(true);
   });
 
-  it('tells when the disk has the line of a signature, also where the process dies, or stands still, right behind it', async () => {
+  it('reports when the line of a signature is on the disk, also if the process dies or is suspended directly after it', async () => {
     const wallet = await place.wallet();
     const signer = place.signer({ clock: fastClock(4) });
     await signer.started;
@@ -71,14 +71,14 @@ describe('the signing process', { timeout: 60_000 }, () => {
       const pid = signer.pid!;
       process.kill(pid, signal);
       await next.audited();
-      // Where its line was quicker than the signal, it stands still yet.
+      // If its line was faster than the signal, it is still suspended.
       if (signal === 'SIGSTOP' && signer.pid === pid) process.kill(pid, 'SIGKILL');
       await until('another process', () => signer.pid !== null && signer.pid !== pid, 30_000);
     }
     expect(decisionsIn(place)).toBe(3);
   });
 
-  it('says what it would refuse, and neither signs, counts nor notes it', async () => {
+  it('reports what it would refuse, and neither signs, counts nor records it', async () => {
     const [wallet, other] = [await place.wallet(), await place.wallet()];
     const limits = { maxOrderLamports: 2n * sol, maxDayLamports: 2n * sol + 50_000_000n };
     const signer = place.signer({ limits });
@@ -98,9 +98,9 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(signer.counts).toEqual({ signed: 2, refused: 1, unavailable: 0 });
   });
 
-  it('lets no more SOL out of a wallet for one order, and on one day, than it may, also after it ended', async () => {
+  it('lets no more SOL out of a wallet for one order, and in one day, than allowed, also after a restart', async () => {
     const [wallet, other] = [await place.wallet(), await place.wallet()];
-    // Beside 1 SOL each message may take the fee, rent and priority: less than 0.007 SOL.
+    // Besides 1 SOL each message may use the fee, rent and priority fee: less than 0.007 SOL.
     const limits = { maxOrderLamports: sol + 7_000_000n, maxDayLamports: 3n * sol + 50_000_000n };
     const first = place.signer({ limits });
     await first.started;
@@ -125,7 +125,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(await sign(second, other, sol)).toMatchObject({ ok: true });
   });
 
-  it('starts anew when it was killed, and answers whoever waited', async () => {
+  it('starts again after it was killed, and answers the waiting callers', async () => {
     const wallet = await place.wallet();
     const signer = place.signer();
     await signer.started;
@@ -145,7 +145,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     }
   });
 
-  it('answers nobody for ever: a process that hangs is ended', async () => {
+  it('leaves no caller without an answer: a process that hangs is ended', async () => {
     const wallet = await place.wallet();
     const signer = place.signer({ clock: fastClock(4) });
     await signer.started;
@@ -159,7 +159,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     });
   });
 
-  it('takes signals for nothing, opens no debugger, and ends when its gateway closes it', async () => {
+  it('ignores signals, opens no debugger, and ends when its gateway closes it', async () => {
     const wallet = await place.wallet();
     const signer = place.signer();
     await signer.started;
@@ -168,7 +168,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     const message = buyMessage(wallet, mint, 1_000n);
     expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toMatchObject({ ok: true });
     expect(signer.pid).toBe(pid);
-    // Its sockets, of whatever kind, are pipes to its gateway and to its own loader: none of them is of a network.
+    // All its sockets are pipes to its gateway and to its own loader: none of them is a network socket.
     const inodes = readdirSync(`/proc/${pid}/fd`).flatMap((fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? []);
     const network = ['tcp', 'tcp6', 'udp', 'udp6'].map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')).join('\n');
     for (const inode of inodes) expect(network).not.toMatch(new RegExp(`\\s${inode}\\s`));
@@ -177,7 +177,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(await signer.sign({ orderId: 'one', publicKey: wallet, message })).toEqual({ ok: false, reason: 'unavailable' });
   });
 
-  it('signs nothing while trading is halted, and goes on after it', async () => {
+  it('signs nothing while trading is halted, and continues afterwards', async () => {
     const wallet = await place.wallet();
     const signer = place.signer();
     await signer.started;
@@ -190,7 +190,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     await vi.waitFor(async () => expect(await sign()).toMatchObject({ ok: true }), { timeout: 5_000 });
   });
 
-  it('believes no old word that trading goes on, nor one from the future', async () => {
+  it('accepts no old message that trading is allowed, nor one from the future', async () => {
     const wallet = await place.wallet();
     const offsets = [2_000_000_000n, -2_000_000_000n];
     for (const offset of offsets) {
@@ -206,7 +206,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(log).not.toContain('"verdict":"signed"');
   });
 
-  it('needs no process before there is a wallet, and has one as soon as there is', async () => {
+  it('needs no process before there is a wallet, and starts one as soon as there is', async () => {
     const signer = place.signer();
     expect(await signer.started).toEqual({ ok: true });
     expect(signer.pid).toBeNull();
@@ -219,7 +219,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(goodSignature(wallet, message, await signer.sign({ orderId: 'one', publicKey: wallet, message }))).toBe(true);
   });
 
-  it('does not start with a wrong passphrase, none, or no file with it', async () => {
+  it('does not start with a wrong passphrase, without one, or without its file', async () => {
     const wallet = await place.wallet();
     const file = (name: string, content: string): string => {
       writeFileSync(join(place.dataDir, name), content);
@@ -239,7 +239,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     }
   });
 
-  it('signs with no wallet of which a bit was changed, and does not unlock a keystore of which one was', async () => {
+  it('does not sign with a wallet if a bit of it was changed, and does not unlock a keystore if a bit of it was changed', async () => {
     const wallet = await place.wallet();
     const db = await openSqlite(join(place.dataDir, 'sluice.db'));
     const message = buyMessage(wallet, mint, 1_000n);
@@ -269,7 +269,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     await db.close();
   });
 
-  it('writes an audit log of its own beside that of another gateway on the folder, readable by its owner only', async () => {
+  it('writes its own audit log next to that of another gateway on the folder, readable by its owner only', async () => {
     const wallet = await place.wallet();
     const signers = [place.signer(), place.signer()];
     const message = buyMessage(wallet, mint, 1_000n);

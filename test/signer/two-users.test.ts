@@ -26,11 +26,11 @@ import { currentBuild } from '../../compile/build-folder.mjs';
 import { until } from '../support/gateway.ts';
 import { passphrase } from './harness.ts';
 
-/** Users that nobody has. */
+/** User numbers that do not exist. */
 const signerUid = 64_201;
 const gatewayUid = 64_202;
 const strangerUid = 64_203;
-/** Of the signing process and of gateways. */
+/** The group of the signing process and of gateways. */
 const group = 64_210;
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
@@ -56,7 +56,7 @@ function started(folder: string, args: readonly string[], user: { readonly uid: 
   return made;
 }
 
-/** A folder that this user alone may enter. */
+/** A folder that only this user may enter. */
 function ownFolder(path: string, uid: number, gid = uid, mode = 0o700): string {
   mkdirSync(path);
   chownSync(path, uid, gid);
@@ -64,11 +64,11 @@ function ownFolder(path: string, uid: number, gid = uid, mode = 0o700): string {
   return path;
 }
 
-/** The compiled product, readable by all users, as an installation by root is. */
+/** The compiled product, readable by all users, as after an installation by root. */
 function installation(folder: string): string {
   const build = currentBuild();
   if (build === null) throw new Error('nothing was compiled');
-  // Two folders deep, as in a project: a build finds its packages by its own place.
+  // Two folders deep, as in a project: a build finds its packages by its own location.
   const builds = join(folder, '.build');
   const copy = join(builds, 'product');
   cpSync(build, copy, { recursive: true });
@@ -80,7 +80,7 @@ function installation(folder: string): string {
 
 async function nextLine(lines: AsyncIterator<string>): Promise<unknown> {
   const { value, done } = await lines.next();
-  if (done === true) throw new Error('the process ended before it said all');
+  if (done === true) throw new Error('the process ended before it reported everything');
   return JSON.parse(value);
 }
 

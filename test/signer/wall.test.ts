@@ -30,7 +30,7 @@ const refusedFor = (outcomes: readonly SignOutcome[]): readonly string[] =>
   outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.reason === 'refused' ? outcome.rule : outcome.reason]));
 
 describe("a wallet's day, over all signing processes of a folder", { timeout: 60_000 }, () => {
-  // Beside 1 SOL each message may take the fee, rent and priority: less than 0.007 SOL.
+  // Besides 1 SOL each message may use the fee, rent and priority fee: less than 0.007 SOL.
   const limits = { maxOrderLamports: sol + 7_000_000n, maxDayLamports: 3n * sol + 50_000_000n };
 
   it('is one sum for three of them, in turn and at once, and for a fourth that starts later', async () => {
@@ -45,7 +45,7 @@ describe("a wallet's day, over all signing processes of a folder", { timeout: 60
     const burst = await Promise.all(
       Array.from({ length: 30 }, (_, n) => signers[n % 3]!.sign({ orderId: 'one', publicKey: other, message })),
     );
-    // Those that ask at the same moment may all be refused; never is more signed than the day allows.
+    // Requests at the same moment may all be refused, but never is more signed than the day allows.
     expect(burst.filter(({ ok }) => ok).length).toBeLessThanOrEqual(3);
     const late = place.signer({ limits });
     await late.started;
@@ -192,7 +192,7 @@ describe('segments of an audit log', { timeout: 60_000 }, () => {
     const limits = { maxOrderLamports: sol, maxDayLamports: sol };
     const signers = [place.signer({ limits, segmentBytes: 2_000 }), place.signer({ limits, segmentBytes: 2_000 })];
     for (const signer of signers) await signer.started;
-    /** Whoever has no time for an answer may have been signed for all the same: the logs tell. */
+    /** A request whose answer came too late may still have been signed: the logs show it. */
     const upToTheLimit = async (from: readonly SigningProcess[]): Promise<void> => {
       for (const signer of from)
         await vi.waitUntil(async () => refusedFor([await signer.sign(request(sol / 20n))])[0] === 'day_limit', 20_000);
@@ -207,7 +207,7 @@ describe('segments of an audit log', { timeout: 60_000 }, () => {
     const reports = await auditReports(place);
     expect(reports).toMatchObject([{ fault: null }, { fault: null }]);
     for (const { segments } of reports) expect(segments).toBeGreaterThan(1);
-    // Each takes 0.05 SOL and less than 0.007 SOL around it.
+    // Each uses 0.05 SOL and less than 0.007 SOL in addition.
     const signed = reports.reduce((sum, report) => sum + report.signed, 0);
     expect(signed).toBe(17);
     rmSync(join(place.dataDir, 'audit', 'cluster-1.log'));

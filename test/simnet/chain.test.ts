@@ -56,14 +56,14 @@ function replaceAccount(instruction: Instruction, index: number, to: string): In
 
 const custom = (index: number, code: number) => ({ InstructionError: [index, { Custom: code }] });
 
-test('three SOL into a fresh curve buy what they bought on the network', () => {
+test('three SOL spent on a fresh curve buy the same amount as on the network', () => {
   const fresh = { virtualToken: 1_073_000_000_000_000n, virtualQuote: 30n * sol, realToken: 793_100_000_000_000n };
   const amounts = buyWithQuote(fresh, 3n * sol, { protocol: 95n, creator: 30n });
   expect(amounts).toEqual({ tokens: 96_449_438_144_093n, quote: 2_962_962_962n, protocolFee: 28_148_149n, creatorFee: 8_888_889n });
 
   const chain = quietChain();
   const mint = launch(chain);
-  // A first purchase of another coin makes bob's accumulator and alice's vault, whose rent would come out of the sum.
+  // The first purchase of another coin creates bob's accumulator and alice's vault. Otherwise their rent would come out of the sum.
   const other = launch(chain);
   expect(land(chain, withAccount(other, legacyBuy(tradeOf(chain, other, sol, 1n), true)), [bob]).err).toBeNull();
   const before = chain.account(bob.publicKey)?.lamports ?? 0n;
@@ -75,7 +75,7 @@ test('three SOL into a fresh curve buy what they bought on the network', () => {
   expect(readCurve(accountBytes(chain, curveOf(mint))).realQuote).toBe(2_962_962_962n);
 });
 
-test('slippage, amounts, and completion give the codes of the program, with its log lines', () => {
+test('slippage, amounts and completion give the error codes and log lines of the program', () => {
   const chain = quietChain();
   const mint = launch(chain);
   const buy = (amount: bigint, limit: bigint, exact = false) => withAccount(mint, legacyBuy(tradeOf(chain, mint, amount, limit), exact));
@@ -96,7 +96,7 @@ test('slippage, amounts, and completion give the codes of the program, with its 
   expect(land(chain, buy(1n, sol), [bob]).err).toEqual(custom(1, 6005));
 });
 
-test('wrong accounts give the codes of their checks', () => {
+test('wrong accounts give the error codes of the checks that they fail', () => {
   const chain = quietChain();
   const mint = launch(chain);
   const trade = legacyBuy(tradeOf(chain, mint, 1_000_000n, sol), false);
@@ -142,7 +142,7 @@ test('a failed transaction pays its fee and changes nothing else', () => {
   expect((record.preBalances[0] ?? 0n) - (record.postBalances[0] ?? 0n)).toBe(record.fee);
 });
 
-test('what cannot be processed is refused before it lands', () => {
+test('a transaction that cannot be processed is refused before it lands', () => {
   const chain = quietChain();
   const signed = (instructions: readonly Instruction[], payer = bob, recentBlockhash = chain.latestBlockhash().blockhash) =>
     signTransaction({ version: 'legacy', recentBlockhash, instructions, signers: [payer] });
@@ -193,7 +193,7 @@ test('a blockhash lives for 150 blocks', () => {
   expect(chain.isBlockhashValid(blockhash)).toBe(false);
 });
 
-test('programs can neither borrow signatures nor write what is not theirs', () => {
+test('programs can neither borrow signatures nor write accounts that they do not own', () => {
   const chain = quietChain();
   const stolen = transferInstruction(alice.publicKey, bob.publicKey, sol);
   const unsigned = { ...stolen, accounts: stolen.accounts.map((meta) => ({ ...meta, signer: false })) };
@@ -233,7 +233,7 @@ test('simulation needs no signatures and no fresh blockhash, and changes nothing
   expect(new Map(chain.accounts())).toEqual(before);
 });
 
-test('logs beyond 10,000 bytes are cut as the node cuts them', () => {
+test('logs beyond 10,000 bytes are truncated in the same way as on a node', () => {
   const chain = quietChain();
   const text = 'x'.repeat(380);
   const record = land(chain, [unitLimitInstruction(400_000), ...Array.from({ length: 1 }, () => memoInstruction(text))], [bob]);
@@ -249,7 +249,7 @@ test('logs beyond 10,000 bytes are cut as the node cuts them', () => {
   expect(Buffer.byteLength(many.logs.join(''))).toBeLessThan(10_100);
 });
 
-test('a dead fork rolls the state back exactly, and its records vanish', () => {
+test('a dead fork rolls the state back exactly, and its records disappear', () => {
   const chain = marketChain('fork', { completeEverySeconds: 0 });
   for (let i = 0; i < 40; i++) chain.advance();
   const state = new Map(chain.accounts());
@@ -285,7 +285,7 @@ test('the transactions of a dead fork can land again', () => {
   expect(chain.transaction(record.signature)).toMatchObject({ slot: record.slot + 1, err: null });
 });
 
-test('blocks are confirmed two slots and finalized 31 slots behind', () => {
+test('a block is confirmed after two slots and finalized after 31', () => {
   const chain = quietChain();
   const first = chain.slot;
   const seen: string[] = [];
@@ -301,7 +301,7 @@ test('blocks are confirmed two slots and finalized 31 slots behind', () => {
   expect(seen.filter((line) => line.startsWith('finalized'))).toEqual(Array.from({ length: 9 }, (_, i) => `finalized ${i + 1}`));
 });
 
-test('blocks become final however short the history, and its bounds hold for older ones', () => {
+test('blocks become final however short the history is, and its bounds apply to older ones', () => {
   const chain = quietChain({ transactions: 1, blocks: 3 });
   const held = { most: 0, now: 0 };
   chain.listen({
@@ -314,12 +314,12 @@ test('blocks become final however short the history, and its bounds hold for old
   expect(chain.transaction(signature)).not.toBeNull();
   for (let i = 0; i < 90; i++) chain.advance();
   expect(chain.finalizedSlot).toBe(before + 69);
-  // As many blocks PubSub holds until it has told that they are final.
+  // PubSub retains this many blocks until it has reported that they are final.
   expect(held.most).toBe(32);
   expect(chain.transaction(signature)).toBeNull();
 });
 
-test('history answers by address, newest first, between two signatures', () => {
+test('history returns signatures of an address, newest first, between two given ones', () => {
   const chain = quietChain();
   const records = Array.from({ length: 6 }, (_, i) =>
     land(chain, [transferInstruction(bob.publicKey, alice.publicKey, BigInt(i + 1))], [bob]),
@@ -352,7 +352,7 @@ test('records hold real signatures, balances, and token balances', () => {
   expect([...chain.tokenAccountsOf(bob.publicKey)].map(([key]) => key)).toContain(account);
 });
 
-test('sales pay what the curve says, to trader, creator, buyback and fee recipient', () => {
+test('a sale pays the trader, creator, buyback and fee recipient what the curve computes', () => {
   const chain = quietChain();
   const mint = launch(chain);
   expect(land(chain, withAccount(mint, legacyBuy(tradeOf(chain, mint, 40_000_000_000_000n, 5n * sol), false)), [bob]).err).toBeNull();
@@ -383,7 +383,7 @@ test('airdrops are ordinary signed transfers', () => {
   expect(chain.transaction(signatures[1] ?? '')?.err).toBeNull();
 });
 
-test('priority fees of the last blocks are those that were paid', () => {
+test('priority fees of the last blocks are the fees that were paid', () => {
   const chain = quietChain();
   land(chain, [unitLimitInstruction(10_000), unitPriceInstruction(7_000n), transferInstruction(bob.publicKey, alice.publicKey, 1n)], [bob]);
   const fees = chain.recentPriorityFees([alice.publicKey]);

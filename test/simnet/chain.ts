@@ -13,7 +13,7 @@ export type TransactionErrorJson = string | Readonly<Record<string, unknown>>;
 
 export interface InnerInstruction {
   readonly programId: string;
-  /** Addresses in instruction order. */
+  /** Addresses in the order of the instruction. */
   readonly accounts: readonly string[];
   readonly data: Uint8Array;
   readonly stackHeight: number;
@@ -28,7 +28,7 @@ export interface TokenBalance {
   readonly decimals: number;
 }
 
-/** What executing (or simulating) one transaction gave. */
+/** The result of executing (or simulating) one transaction. */
 export interface Execution {
   readonly err: TransactionErrorJson | null;
   readonly logs: readonly string[];
@@ -36,14 +36,14 @@ export interface Execution {
   readonly fee: bigint;
   /** By index of the top-level instruction. */
   readonly innerInstructions: readonly { readonly index: number; readonly instructions: readonly InnerInstruction[] }[];
-  /** Static keys, then loaded writable, then loaded read-only. */
+  /** Static keys, then writable loaded addresses, then read-only loaded addresses. */
   readonly accountKeys: readonly string[];
   readonly preBalances: readonly bigint[];
   readonly postBalances: readonly bigint[];
   readonly preTokenBalances: readonly TokenBalance[];
   readonly postTokenBalances: readonly TokenBalance[];
   readonly returnData: { readonly programId: string; readonly data: Uint8Array } | null;
-  /** Accounts as they stand after execution (written ones only); empty on failure. */
+  /** The written accounts after execution; empty on failure. */
   readonly written: ReadonlyMap<string, ChainAccount>;
 }
 
@@ -71,20 +71,20 @@ export interface ChainListener {
   onFrozen?(block: Block): void;
   onConfirmed?(slot: number): void;
   onFinalized?(slot: number): void;
-  /** A fork died: these slots and their transactions are gone, account state is rolled back. */
+  /** A fork died: these slots and their transactions are gone, and the state of accounts is rolled back. */
   onDead?(slots: readonly number[]): void;
 }
 
 export interface SendOptions {
   readonly skipPreflight?: boolean;
-  /** The bytes as `decodeTransaction` reads them, where the caller has done that. */
+  /** The bytes, decoded by `decodeTransaction`, if the caller has done that. */
   readonly decoded?: DecodedTransaction;
 }
 
 export interface SimulateOptions {
   readonly sigVerify?: boolean;
   readonly replaceRecentBlockhash?: boolean;
-  /** As of `SendOptions`. */
+  /** See `SendOptions`. */
   readonly decoded?: DecodedTransaction;
 }
 
@@ -93,7 +93,7 @@ export type SendOutcome =
   | { readonly ok: false; readonly code: number; readonly message: string; readonly data?: unknown };
 
 export interface Chain {
-  /** As of a cluster: another one for each chain that is begun. */
+  /** As in a cluster: each new chain has another one. */
   readonly genesisHash: string;
   readonly slot: number;
   readonly blockHeight: number;
@@ -103,11 +103,14 @@ export interface Chain {
   latestBlockhash(): { readonly blockhash: string; readonly lastValidBlockHeight: number };
   isBlockhashValid(blockhash: string): boolean;
   account(address: string): ChainAccount | null;
-  /** Every account that a program owns. */
+  /** All accounts that a program owns. */
   accountsOwnedBy(programId: string): Iterable<readonly [address: string, account: ChainAccount]>;
   /** Token accounts (both token programs) of a wallet. */
   tokenAccountsOf(owner: string): Iterable<readonly [address: string, account: ChainAccount]>;
-  /** Queues a signed transaction for the bank under construction. Without `skipPreflight` it is simulated first (-32002 with err and logs on failure); a bad signature is -32003. */
+  /**
+   * Queues a signed transaction for the bank under construction. Without `skipPreflight` it is simulated first (a failure gives -32002 with
+   * err and logs); a bad signature gives -32003.
+   */
   send(wire: Uint8Array, options?: SendOptions): SendOutcome;
   simulate(wire: Uint8Array, options?: SimulateOptions): Execution;
   transaction(signature: string): TransactionRecord | null;
@@ -116,12 +119,15 @@ export interface Chain {
     address: string,
     options?: { readonly limit?: number; readonly before?: string; readonly until?: string },
   ): readonly TransactionRecord[];
-  /** Priority fees (micro-lamports a CU) of the last 150 blocks, oldest first, over the accounts given. */
+  /** Priority fees (micro-lamports for each compute unit) of the last 150 blocks, oldest first, over the given accounts. */
   recentPriorityFees(accounts: readonly string[]): readonly { readonly slot: number; readonly prioritizationFee: number }[];
   airdrop(address: string, lamports: bigint): string;
-  /** Freezes the current bank now and opens the next (also called by the slot timer). */
+  /** Freezes the current bank now and opens the next one. The slot timer also calls it. */
   advance(): Block;
-  /** Kills the newest `slots` frozen slots: state is rolled back, their transactions vanish (or land again later where `replay`). Confirmed slots never die. */
+  /**
+   * Kills the newest `slots` frozen slots: state is rolled back, and their transactions disappear (with `replay` they land again later).
+   * Confirmed slots never die.
+   */
   fork(slots: number, options?: { readonly replay?: boolean }): readonly number[];
   listen(listener: ChainListener): () => void;
   start(): void;

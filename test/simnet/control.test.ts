@@ -30,11 +30,11 @@ function records(count: number): ReturnType<typeof scriptedRecord>[] {
   return Array.from({ length: count }, () => scriptedRecord(`record ${made++}`, program, [Uint8Array.of(made & 255, made >> 8, 3)]));
 }
 
-function told(): readonly { readonly signature: string; readonly logs: readonly string[] }[] {
+function reported(): readonly { readonly signature: string; readonly logs: readonly string[] }[] {
   return client.notifications.map(({ result }) => (result as { value: { signature: string; logs: readonly string[] } }).value);
 }
 
-/** Everything sent so far has arrived, as an answer comes behind it on the same socket. */
+/** Waits until everything sent so far has arrived: a reply follows it on the same socket. */
 async function settled(): Promise<void> {
   await client.call('slotUnsubscribe', 0).catch((error: Error) => expect(error.message).toContain('Invalid subscription id'));
 }
@@ -58,67 +58,67 @@ async function command(body: unknown): Promise<{ status: number; body: Record<st
 }
 
 describe('notifications', () => {
-  it('drops a share, the same for the same seed', async () => {
+  it('drops a share of the notifications, the same for the same seed', async () => {
     simnet.control.drop({ share: 0.3 });
     chain.freeze(records(400));
     await settled();
-    expect(told().length).toBeGreaterThan(230);
-    expect(told().length).toBeLessThan(330);
-    expect(simnet.control.status().delivery.dropped).toBe(400 - told().length);
+    expect(reported().length).toBeGreaterThan(230);
+    expect(reported().length).toBeLessThan(330);
+    expect(simnet.control.status().delivery.dropped).toBe(400 - reported().length);
     simnet.control.drop({ share: 1, kinds: ['slot'] });
-    const before = told().length;
+    const before = reported().length;
     chain.freeze(records(3));
     await settled();
-    expect(told().length).toBe(before + 3);
+    expect(reported().length).toBe(before + 3);
   });
 
-  it('stalls with open connections, and goes on afterwards', async () => {
+  it('stalls with open connections, and continues afterwards', async () => {
     simnet.control.stall();
     chain.freeze(records(2));
     await settled();
-    expect(told()).toHaveLength(0);
+    expect(reported()).toHaveLength(0);
     simnet.control.clear('stall');
     const [next] = records(1);
     chain.freeze(next === undefined ? [] : [next]);
-    await client.until(() => told().length === 1);
-    expect(told()[0]?.signature).toBe(next?.signature);
+    await client.until(() => reported().length === 1);
+    expect(reported()[0]?.signature).toBe(next?.signature);
     expect(simnet.control.status().delivery.stalled).toBe(2);
   });
 
-  it('lags by what was asked, in order', async () => {
+  it('delays notifications by the requested time, in order', async () => {
     simnet.control.lag({ ms: 150 });
     const late = records(5);
     const fromMs = performance.now();
     chain.freeze(late);
     await settled();
-    expect(told()).toHaveLength(0);
-    await client.until(() => told().length === 5);
+    expect(reported()).toHaveLength(0);
+    await client.until(() => reported().length === 5);
     expect(performance.now() - fromMs).toBeGreaterThanOrEqual(145);
-    expect(told().map(({ signature }) => signature)).toEqual(late.map(({ signature }) => signature));
+    expect(reported().map(({ signature }) => signature)).toEqual(late.map(({ signature }) => signature));
     simnet.control.lag({ ms: 60_000 });
     chain.freeze(records(1));
     simnet.control.clear('lag');
-    await client.until(() => told().length === 6);
+    await client.until(() => reported().length === 6);
   });
 
-  it('doubles, and reorders within the slot', async () => {
+  it('sends notifications twice, and reorders them within the slot', async () => {
     simnet.control.duplicate({ share: 1 });
     chain.freeze(records(2));
-    await client.until(() => told().length === 4);
-    expect(new Set(told().map(({ signature }) => signature)).size).toBe(2);
+    await client.until(() => reported().length === 4);
+    expect(new Set(reported().map(({ signature }) => signature)).size).toBe(2);
     simnet.control.clear();
     simnet.control.reorder();
     const many = records(30).map((record) => record);
     chain.freeze(many);
-    await client.until(() => told().length === 34);
-    const order = told()
+    await client.until(() => reported().length === 34);
+    const order = reported()
       .slice(4)
       .map(({ signature }) => signature);
     expect(order).not.toEqual(many.map(({ signature }) => signature));
     expect([...order].sort()).toEqual(many.map(({ signature }) => signature).sort());
   });
 
-  it('cuts, refuses for a while, and takes connections again', async () => {
+  it('cuts connections, refuses new ones for a while, and then accepts them again', async () => {
     simnet.control.cut({ refuseMs: 60_000 });
     await client.until(() => client.socket.readyState === client.socket.CLOSED);
     await expect(connectPubSub(simnet.wsUrl)).rejects.toThrow();
@@ -129,8 +129,8 @@ describe('notifications', () => {
   });
 });
 
-describe('the chain as it is shown', () => {
-  it('cuts the logs of the next transactions, and of getTransaction, but keeps the inner instructions', async () => {
+describe('the chain as the node reports it', () => {
+  it('truncates the logs of the next transactions, also in getTransaction, but leaves the inner instructions whole', async () => {
     const inner = [{ index: 0, instructions: [{ programId: program, accounts: [], data: Uint8Array.of(1), stackHeight: 2 }] }];
     const [whole] = records(1);
     if (whole === undefined) throw new Error('no record');
@@ -142,28 +142,28 @@ describe('the chain as it is shown', () => {
     simnet.control.truncate({ count: 1, bytes: 200 });
     chain.freeze([long, ...records(1)]);
     chain.confirm(chain.slot);
-    await client.until(() => told().length === 2);
-    expect(told()[0]?.logs[1]).toBe('Log truncated');
-    expect(told()[1]?.logs).not.toContain('Log truncated');
+    await client.until(() => reported().length === 2);
+    expect(reported()[0]?.logs[1]).toBe('Log truncated');
+    expect(reported()[1]?.logs).not.toContain('Log truncated');
     const shown = await resultOf<{ meta: { logMessages: string[]; innerInstructions: unknown[] } }>('getTransaction', long.signature, {
       commitment: 'confirmed',
     });
-    expect(shown.meta.logMessages).toEqual(told()[0]?.logs);
+    expect(shown.meta.logMessages).toEqual(reported()[0]?.logs);
     expect(shown.meta.innerInstructions).toHaveLength(1);
     expect(simnet.oracle.slot(chain.slot)?.transactions[0]?.events).toHaveLength(1);
     expect(simnet.control.status().active).toEqual([]);
   });
 
-  it('shows a foreign program logging an event as its own', async () => {
+  it('reports a foreign program that logs an event as its own', async () => {
     simnet.control.lookAlike({ count: 2 });
     const genuine = records(2);
     chain.freeze(genuine.slice(0, 1));
     chain.freeze(genuine.slice(1));
     chain.freeze(records(1));
     chain.confirm(chain.slot);
-    await client.until(() => told().length === 5);
+    await client.until(() => reported().length === 5);
     const known = new Set(genuine.map(({ signature }) => signature));
-    const forged = [told()[1], told()[3]];
+    const forged = [reported()[1], reported()[3]];
     for (const item of forged) {
       if (item === undefined) throw new Error('no forgery');
       expect(known.has(item.signature)).toBe(false);
@@ -181,7 +181,7 @@ describe('the chain as it is shown', () => {
     }
     const listed = await resultOf<readonly { signature: string }[]>('getSignaturesForAddress', program, { commitment: 'confirmed' });
     expect(listed.map(({ signature }) => signature)).toEqual(
-      told()
+      reported()
         .map(({ signature }) => signature)
         .toReversed(),
     );
@@ -190,7 +190,7 @@ describe('the chain as it is shown', () => {
     expect(simnet.oracle.liveEvents(program)).toHaveLength(3);
   });
 
-  it('forks, and the oracle remembers what died', async () => {
+  it('forks, and the oracle remembers the dead slots', async () => {
     chain.freeze(records(1));
     chain.freeze(records(2));
     expect(simnet.control.fork({ slots: 1 })).toEqual([1_002]);
@@ -201,7 +201,7 @@ describe('the chain as it is shown', () => {
     expect(simnet.oracle.liveEvents()).toHaveLength(1);
   });
 
-  it('lies about the history', async () => {
+  it('reports a false history', async () => {
     const all = records(200);
     chain.freeze(all);
     chain.confirm(chain.slot);
@@ -224,7 +224,7 @@ describe('the chain as it is shown', () => {
 });
 
 describe('HTTP', () => {
-  it('answers 429 as often as asked, for the methods named', async () => {
+  it('answers 429 for the named methods, as often as requested', async () => {
     simnet.control.error429({ count: 2, methods: ['getSlot'], retryAfterSeconds: 3 });
     expect((await rpc('getHealth')).status).toBe(200);
     const refused = await rpc('getSlot');
@@ -255,7 +255,7 @@ describe('HTTP', () => {
 });
 
 describe('POST /control', () => {
-  it('runs a command and answers the state', async () => {
+  it('runs a command and returns the state', async () => {
     expect(await command({ op: 'drop', share: 0.5, kinds: ['logs'] })).toMatchObject({
       status: 200,
       body: { ok: true, simulated: true, status: { active: ['drop'] } },
@@ -267,7 +267,7 @@ describe('POST /control', () => {
     await client.until(() => client.socket.readyState === client.socket.CLOSED);
   });
 
-  it('does nothing where anything in a command is wrong', async () => {
+  it('does nothing if anything in a command is wrong', async () => {
     const wrong = [
       {},
       { op: 'explode' },
@@ -292,7 +292,7 @@ describe('POST /control', () => {
 });
 
 describe('truncateLogs', () => {
-  it('cuts as the runtime does: shorter lines behind the cut still enter', () => {
+  it('truncates as the runtime does: shorter lines after the cut are still logged', () => {
     expect(truncateLogs(['aaaa', 'bbbb', 'cc', 'dddd'], 11)).toEqual(['aaaa', 'bbbb', 'cc', 'Log truncated']);
     expect(truncateLogs(['aaaa', 'bbbbbbbbbb', 'cc'], 10)).toEqual(['aaaa', 'Log truncated', 'cc']);
     expect(truncateLogs(['aaaa', 'bbbb'], 9)).toEqual(['aaaa', 'bbbb']);

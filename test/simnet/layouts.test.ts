@@ -20,7 +20,7 @@ const coders = new Map([
 ]);
 const layouts = new Map([pumpIdl, pumpAmmIdl].map((idl) => [idl, layoutsOf(idl)]));
 
-test('the settings of both programs decode with the published interface and are re-encoded byte for byte', () => {
+test('the settings of both programs decode with the published interface and encode to the same bytes', () => {
   const chain = quietChain();
   const global = accountBytes(chain, globalAddress);
   expect(global.length).toBe(1087);
@@ -78,7 +78,7 @@ test('every event of a running market decodes with the published interface, to t
         if (coders.has(programId)) logged.push(Buffer.from(data).toString('hex'));
       });
       const called = calledEvents(record);
-      // A boosted migration logs more than a node keeps: then the calls alone are complete.
+      // A boosted migration logs more than a node retains. Then only the calls are complete.
       if (!truncated) expect(called.map(({ data }) => data.toString('hex'))).toEqual(logged);
       for (const { programId, data } of called) {
         const event = coders.get(programId)?.decode(data.toString('base64')) ?? null;

@@ -14,7 +14,7 @@ import type { SimChain } from './sim-chain.ts';
 import { accountBytes } from './support/account-bytes.ts';
 import { bob, land, marketChain } from './support/test-chain.ts';
 
-/** What a careless trader's limit, or a trade before theirs in the same slot, may do to a trade. */
+/** How a trade may fail: because of a limit that is too tight, or because of an earlier trade in the same slot. */
 const expectedFailures = new Set(['6002', '6003', '6042', '6005', '6004', '6040']);
 
 function failure(record: TransactionRecord): string {
@@ -22,7 +22,7 @@ function failure(record: TransactionRecord): string {
   return String(error?.Custom ?? JSON.stringify(record.err));
 }
 
-test('2,000 slots: coins are made, traded, completed, migrated and traded on; nothing fails but for slippage; no lamport is lost', () => {
+test('2,000 slots: coins are created, traded, completed, migrated and traded again; only slippage makes transactions fail; no lamport is lost', () => {
   const chain = marketChain('long run', { completeEverySeconds: 30, boostedShare: 0.4 });
   const lamports = chain.totalLamports();
   const instructions = new Map<string, number>();
@@ -40,7 +40,7 @@ test('2,000 slots: coins are made, traded, completed, migrated and traded on; no
         if (programId === pumpProgram || programId === ammProgram) events++;
       });
       expect(read.malformed).toBeNull();
-      // Only a boosted migration logs more than a node keeps.
+      // Only a boosted migration logs more than a node retains.
       if (read.truncated) expect(record.logs.some((line) => line.startsWith('Program log: Instruction: Migrate'))).toBe(true);
       for (const line of record.logs) {
         if (!line.startsWith('Program log: Instruction: ')) continue;
@@ -71,7 +71,7 @@ test('2,000 slots: coins are made, traded, completed, migrated and traded on; no
   expect(curves.some(({ quoteMint }) => quoteMint !== systemProgram)).toBe(true);
 }, 90_000);
 
-test('every coin says that it is simulated', () => {
+test('every coin states that it is simulated', () => {
   const chain = marketChain('labels');
   for (let i = 0; i < 30; i++) chain.advance();
   let [mints, unreachable] = [0, 0];
@@ -89,7 +89,7 @@ test('every coin says that it is simulated', () => {
   expect(unreachable).toBeLessThan(mints / 4);
 });
 
-test('the same seed gives the same chain, another seed another', () => {
+test('the same seed gives the same chain, and another seed gives another chain', () => {
   const signatures = (seed: string): string[] => {
     const chain = marketChain(seed);
     return Array.from({ length: 60 }, () => chain.advance().transactions.map(({ signature }) => signature)).flat();
@@ -100,7 +100,7 @@ test('the same seed gives the same chain, another seed another', () => {
   expect(signatures('other')).not.toEqual(first);
 });
 
-test('coins retire and their accounts go, so that the state stays bounded; what an outsider holds stays', () => {
+test('coins retire and their accounts are removed, so that the state stays bounded; coins that an outsider holds remain', () => {
   const coins = { onCurve: 20, onPool: 2, retired: 30 };
   const chain = marketChain('retire', { newTokensPerSecond: 10, tradesPerSecond: 5, completeEverySeconds: 8, coins });
   for (let i = 0; i < 6; i++) chain.advance();

@@ -4,12 +4,12 @@ import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import type { Block, Chain, TransactionErrorJson, TransactionRecord } from './chain.ts';
 
-/** Transactions remembered where nothing else is asked for; the oldest slots go first and are counted in `forgotten`. */
+/** How many transactions are remembered by default. The oldest slots are dropped first and counted in `forgotten`. */
 const defaultMaxTransactions = 20_000;
-/** Slots remembered, also empty ones. */
+/** How many slots are remembered, including empty ones. */
 const maxOracleSlots = 20_000;
 
-/** One event: the program that told it, path of the instruction, and the bytes as base64. */
+/** One event: the program that logged it, the path of the instruction, and the bytes as base64. */
 export interface OracleEvent {
   readonly programId: string;
   readonly path: string;
@@ -20,7 +20,7 @@ export interface OracleTransaction {
   readonly signature: string;
   readonly index: number;
   readonly err: TransactionErrorJson | null;
-  /** What its `Program data:` lines say; where the runtime cut the log, what the venues' own calls say instead. */
+  /** The events in its `Program data:` lines. If the runtime truncated the log, the events in the venues' own calls. */
   readonly events: readonly OracleEvent[];
 }
 
@@ -31,9 +31,9 @@ export interface OracleSlot {
   readonly transactions: readonly OracleTransaction[];
 }
 
-/** What truly happened on the chain, whatever a misbehaving server told: cut, lost and forged lines do not show here. */
+/** What happened on the chain, whatever a faulty server reported: truncated, lost and forged lines do not appear here. */
 export interface Oracle {
-  /** All remembered slots, oldest first. A slot that died and was built again stands twice. */
+  /** All remembered slots, oldest first. A slot that died and was built again appears twice. */
   slots(): readonly OracleSlot[];
   slot(slot: number): OracleSlot | null;
   /** Events of successful transactions in slots that live, in chain order; `id` is `<signature>:<path>`. */
@@ -43,7 +43,7 @@ export interface Oracle {
   close(): void;
 }
 
-interface Kept {
+interface Retained {
   readonly block: Block;
   dead: boolean;
 }
@@ -52,7 +52,7 @@ const eventAuthorities = new Map(
   venues.flatMap(({ programId, eventAuthority }) => (eventAuthority === null ? [] : [[programId, eventAuthority] as const])),
 );
 
-/** What getTransaction would tell of a record, without its encoding; null for a record without bytes. */
+/** The getTransaction result of a record, before encoding; null for a record without bytes. */
 function viewOf(record: TransactionRecord): TransactionView | null {
   const decoded = decodeTransaction(record.wire);
   if (decoded.kind === 'malformed') return null;
@@ -89,7 +89,7 @@ function eventsOf(record: TransactionRecord): readonly OracleEvent[] {
   return events;
 }
 
-function describe({ block, dead }: Kept): OracleSlot {
+function describe({ block, dead }: Retained): OracleSlot {
   const transactions = block.transactions.map((record) => ({
     signature: record.signature,
     index: record.index,
@@ -99,39 +99,39 @@ function describe({ block, dead }: Kept): OracleSlot {
   return { slot: block.slot, dead, transactions };
 }
 
-/** Watches a chain. Lines are read when asked for, so watching costs next to nothing. */
+/** Watches a chain. Log lines are read only on request, so that watching costs almost nothing. */
 export function createOracle(chain: Chain, maxTransactions = defaultMaxTransactions): Oracle {
-  let kept: Kept[] = [];
+  let retained: Retained[] = [];
   let transactions = 0;
   let forgotten = 0;
   const forget = (): void => {
     let gone = 0;
-    while ((transactions > maxTransactions || kept.length - gone > maxOracleSlots) && gone < kept.length - 1) {
-      const count = kept[gone++]?.block.transactions.length ?? 0;
+    while ((transactions > maxTransactions || retained.length - gone > maxOracleSlots) && gone < retained.length - 1) {
+      const count = retained[gone++]?.block.transactions.length ?? 0;
       transactions -= count;
       forgotten += count;
     }
-    if (gone > 0) kept = kept.slice(gone);
+    if (gone > 0) retained = retained.slice(gone);
   };
   const unlisten = chain.listen({
     onFrozen: (block) => {
-      kept.push({ block, dead: false });
+      retained.push({ block, dead: false });
       transactions += block.transactions.length;
       forget();
     },
     onDead: (slots) => {
       const gone = new Set(slots);
-      for (const item of kept) if (gone.has(item.block.slot)) item.dead = true;
+      for (const item of retained) if (gone.has(item.block.slot)) item.dead = true;
     },
   });
   return {
-    slots: () => kept.map(describe),
+    slots: () => retained.map(describe),
     slot: (slot) => {
-      const found = kept.findLast((item) => item.block.slot === slot);
+      const found = retained.findLast((item) => item.block.slot === slot);
       return found === undefined ? null : describe(found);
     },
     liveEvents: (programId) =>
-      kept
+      retained
         .filter((item) => !item.dead)
         .flatMap(({ block }) =>
           block.transactions

@@ -5,7 +5,7 @@ export interface Notification {
   readonly subscription: number;
   readonly slot: number | null;
   readonly result: unknown;
-  /** The frame as it came. */
+  /** The frame as it arrived. */
   readonly text: string;
 }
 
@@ -18,9 +18,9 @@ interface Waiting {
 export interface PubSubClient {
   readonly notifications: readonly Notification[];
   readonly socket: WebSocket;
-  /** Calls a method; rejects with the error object where the answer is one. */
+  /** Calls a method; rejects with the error object if the answer is one. */
   call(method: string, ...params: readonly unknown[]): Promise<unknown>;
-  /** Resolves once `condition` holds; it is asked after every message and on closing. */
+  /** Resolves once `condition` is true; checks it after every message and on closing. */
   until(condition: () => boolean): Promise<void>;
   close(): void;
 }

@@ -41,7 +41,7 @@ function signatureOf(notification: Notification): string {
   return (notification.result as { value: { signature: string } }).value.signature;
 }
 
-/** Everything told so far has arrived, as answers come behind it on the same socket. */
+/** Waits until everything reported so far has arrived: a reply follows it on the same socket. */
 async function settled(): Promise<void> {
   await client.call('slotUnsubscribe', 0).catch((error: Error) => expect(error.message).toContain('Invalid subscription id'));
 }
@@ -124,14 +124,14 @@ describe('logsSubscribe', () => {
 });
 
 describe('accountSubscribe and programSubscribe', () => {
-  it('reports the state at the end of a slot, once a slot', async () => {
+  it('reports the state at the end of each slot, once', async () => {
     await client.call('accountSubscribe', curve, { encoding: 'base64', commitment: 'processed' });
     chain.freeze([changing('one', [1]), changing('two', [2])]);
     chain.freeze([scriptedRecord('three', programA)]);
     chain.freeze([changing('four', [4])]);
-    const told = await received(2);
+    const reported = await received(2);
     await settled();
-    expect(told.map(({ slot, result }) => [slot, (result as { value: { data: unknown } }).value.data])).toEqual([
+    expect(reported.map(({ slot, result }) => [slot, (result as { value: { data: unknown } }).value.data])).toEqual([
       [1_001, ['Ag==', 'base64']],
       [1_003, ['BA==', 'base64']],
     ]);
@@ -153,8 +153,8 @@ describe('accountSubscribe and programSubscribe', () => {
     chain.accounts.set(curve, account([0]));
     chain.kill([1_001]);
     chain.freeze([], 1);
-    const told = await received(2);
-    expect(told[1]).toMatchObject({ slot: 1_002, result: { value: { data: ['AA==', 'base64'] } } });
+    const reported = await received(2);
+    expect(reported[1]).toMatchObject({ slot: 1_002, result: { value: { data: ['AA==', 'base64'] } } });
   });
 
   it('filters and slices for a program', async () => {
@@ -170,15 +170,17 @@ describe('accountSubscribe and programSubscribe', () => {
       scriptedRecord('other', programA, [], { written: new Map([[programB, account([1, 2, 3, 4])]]) }),
     ]);
     chain.confirm(1_001);
-    const [told] = await received(1);
+    const [reported] = await received(1);
     await settled();
     expect(client.notifications).toHaveLength(1);
-    expect(told?.result).toMatchObject({ value: { pubkey: programB, account: { data: ['AgM=', 'base64'], owner: programA, space: 4 } } });
+    expect(reported?.result).toMatchObject({
+      value: { pubkey: programB, account: { data: ['AgM=', 'base64'], owner: programA, space: 4 } },
+    });
   });
 });
 
 describe('signatureSubscribe, slotSubscribe, rootSubscribe', () => {
-  it('reports a signature once, also one that landed before', async () => {
+  it('reports a signature once, also if it landed before the subscription', async () => {
     const record = scriptedRecord('one', programA, [], { err: { InstructionError: [0, { Custom: 1 }] } });
     const early = await client.call('signatureSubscribe', record.signature, { commitment: 'processed' });
     chain.freeze([record]);
@@ -186,16 +188,16 @@ describe('signatureSubscribe, slotSubscribe, rootSubscribe', () => {
     chain.confirm(1_001);
     chain.freeze([]);
     chain.confirm(1_002);
-    const told = await received(2);
+    const reported = await received(2);
     await settled();
-    expect(told.map(({ subscription, result }) => [subscription, (result as { value: unknown }).value])).toEqual([
+    expect(reported.map(({ subscription, result }) => [subscription, (result as { value: unknown }).value])).toEqual([
       [early, { err: { InstructionError: [0, { Custom: 1 }] } }],
       [late, { err: { InstructionError: [0, { Custom: 1 }] } }],
     ]);
     await expect(client.call('signatureUnsubscribe', early)).rejects.toMatchObject({ error: { code: -32602 } });
   });
 
-  it('reports that a transaction was received', async () => {
+  it('reports that the node received a transaction', async () => {
     const record = scriptedRecord('one', programA);
     await client.call('signatureSubscribe', record.signature, { commitment: 'processed', enableReceivedNotification: true });
     const body = {
@@ -207,8 +209,8 @@ describe('signatureSubscribe, slotSubscribe, rootSubscribe', () => {
     const headers = { 'content-type': 'application/json' };
     await fetch(`http://127.0.0.1:${server.port}`, { method: 'POST', headers, body: JSON.stringify(body) });
     chain.freeze([record]);
-    const told = await received(2);
-    expect(told.map(({ result }) => (result as { value: unknown }).value)).toEqual(['receivedSignature', { err: null }]);
+    const reported = await received(2);
+    expect(reported.map(({ result }) => (result as { value: unknown }).value)).toEqual(['receivedSignature', { err: null }]);
   });
 
   it('reports slots and roots', async () => {
@@ -216,8 +218,8 @@ describe('signatureSubscribe, slotSubscribe, rootSubscribe', () => {
     await client.call('rootSubscribe');
     chain.freeze([], 2);
     chain.finalize(1_003);
-    const told = await received(2);
-    expect(told.map(({ method, result }) => [method, result])).toEqual([
+    const reported = await received(2);
+    expect(reported.map(({ method, result }) => [method, result])).toEqual([
       ['slotNotification', { slot: 1_003, parent: 1_000, root: 1_000 }],
       ['rootNotification', 1_003],
     ]);
@@ -238,7 +240,7 @@ describe('bounds', () => {
     await client.until(() => client.socket.readyState === client.socket.CLOSED);
   });
 
-  it('refuses one subscription too many and a message that is too long', async () => {
+  it('refuses a subscription above the limit and a message that is too long', async () => {
     const refused = await Promise.all(
       Array.from({ length: maxSubscriptions + 1 }, (_unused, index) =>
         client.call('logsSubscribe', { mentions: [seededAddress(index)] }).then(
@@ -253,7 +255,7 @@ describe('bounds', () => {
   });
 });
 
-/** Distinct addresses without the cost of a key each: the system address with other last digits. */
+/** Distinct addresses without the cost of creating keys: the system address with other last digits. */
 function seededAddress(index: number): string {
   const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
   const digits = [index % 58, Math.floor(index / 58) % 58, Math.floor(index / 3_364) % 58].map((digit) => alphabet[digit] ?? '1');

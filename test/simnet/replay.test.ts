@@ -46,7 +46,7 @@ function recorded(file: string): RecordedMeta {
 describe.skipIf(!existsSync(fixtures))('recorded mainnet transactions', () => {
   const files = existsSync(fixtures) ? readdirSync(fixtures).filter((file) => file.endsWith('.json')) : [];
 
-  it.each(files)('%s comes back whole', (file) => {
+  it.each(files)('reads all of %s', (file) => {
     const source = recorded(file);
     const rebuilt = rebuildTransaction(source);
     if (!rebuilt.ok) throw new Error(rebuilt.reason);
@@ -86,9 +86,9 @@ describe.skipIf(!existsSync(fixtures))('recorded mainnet transactions', () => {
         wire === null
           ? ((source.transaction as { signatures: readonly string[] }).signatures[0] ?? '')
           : encodeBase58(VersionedTransaction.deserialize(wire).signatures[0] ?? new Uint8Array(0));
-      const told = bySignature.get(signature);
-      expect(told?.result).toMatchObject({ value: { err: source.meta.err, logs: source.meta.logMessages } });
-      if (source.slot !== undefined) expect(told?.slot).toBe(source.slot);
+      const reported = bySignature.get(signature);
+      expect(reported?.result).toMatchObject({ value: { err: source.meta.err, logs: source.meta.logMessages } });
+      if (source.slot !== undefined) expect(reported?.slot).toBe(source.slot);
       const answer = await transactionOf(node.rpcUrl, signature);
       expect(answer.transaction[1]).toBe('base64');
       if (wire !== null) expect(answer.transaction[0]).toBe(wire.toString('base64'));
@@ -101,14 +101,14 @@ describe.skipIf(!existsSync(fixtures))('recorded mainnet transactions', () => {
     await node.close();
   });
 
-  it('returns the recorded json of a json recording, field by field', async () => {
+  it('returns the recorded JSON of a JSON recording, field by field', async () => {
     const file = 'pump_buy_legacy_2026-10-08.json';
     const node = await replayFile(join(fixtures, file), { speed: 0, begin: 'at-once' });
     await node.finished;
     const source = recorded(file);
     const { signatures } = source.transaction as { readonly signatures: readonly string[] };
     const answer = await transactionOf(node.rpcUrl, signatures[0] ?? '', 'json');
-    // Not in the simulation: what the block cost model charged.
+    // The simulation lacks what the block cost model charged.
     const { costUnits: _costUnits, ...meta } = source.meta as RecordedMeta['meta'] & { readonly costUnits: number };
     expect(answer).toEqual({ ...source, meta });
     await node.close();
@@ -130,7 +130,7 @@ async function transactionOf(
 }
 
 describe('recording and replaying', () => {
-  it('writes what a chain confirms, and replays the same', async () => {
+  it('writes what a chain confirms, and replays the same transactions', async () => {
     const chain = new ScriptedChain();
     const simnet = await startSimnet({ chain });
     const file = join(folder, 'recorded.jsonl');
@@ -195,14 +195,14 @@ describe('recording and replaying', () => {
     expect(recording.refused).toBe(4);
     expect(recording.reasons.map((reason) => reason.slice(file.length))).toEqual([
       ':2: not JSON',
-      ':3: no transaction as getTransaction gives it',
-      ':4: no meta with log messages',
-      ':5: the transaction stands there already',
+      ':3: not a getTransaction result',
+      ':4: meta has no log messages',
+      ':5: the transaction appears twice',
     ]);
     await expect(readRecording(join(folder, 'missing.jsonl'))).rejects.toThrow('ENOENT');
   });
 
-  it('follows the recorded pace, shortens long pauses, and is as fast as possible without a speed', async () => {
+  it('follows the recorded pace, shortens long pauses, and without a speed plays as fast as possible', async () => {
     const at = (name: string, slot: number) => ({
       ...scriptedRecord(name, program),
       slot,
@@ -231,29 +231,29 @@ describe('recording and replaying', () => {
     expect((await played([1, 1_000_000, 2_000_000], 0)).at(-1)).toBeLessThan(1_000);
   });
 
-  it('reports slots in long pauses and after the end, so that no reader takes it for stalled', async () => {
+  it('reports slots in long pauses and after the end, so that no reader takes silence for a stall', async () => {
     const slots = [1_000, 2_000];
     const records = slots.map((slot) => ({ ...scriptedRecord(`long ${slot}`, program), slot, blockTime: 1_700_000_000 + slot }));
     const chain = createReplayChain(records, { speed: 4 });
-    const told: { slot: number; parentSlot: number; atMs: number }[] = [];
-    chain.listen({ onFrozen: ({ slot, parentSlot }) => told.push({ slot, parentSlot, atMs: performance.now() }) });
+    const reported: { slot: number; parentSlot: number; atMs: number }[] = [];
+    chain.listen({ onFrozen: ({ slot, parentSlot }) => reported.push({ slot, parentSlot, atMs: performance.now() }) });
     chain.start();
     expect(await chain.finished).toEqual({ blocks: 2, transactions: 2 });
-    const before = told.length;
-    await expect.poll(() => told.length, { timeout: 5_000 }).toBeGreaterThan(before + 2);
-    const seen = told.map(({ slot }) => slot);
+    const before = reported.length;
+    await expect.poll(() => reported.length, { timeout: 5_000 }).toBeGreaterThan(before + 2);
+    const seen = reported.map(({ slot }) => slot);
     expect(seen.slice(0, 2)).toEqual([1_000, 1_001]);
     expect(seen.slice(before - 1, before + 2)).toEqual([2_000, 2_001, 2_002]);
-    expect(told.slice(1).map(({ parentSlot }) => parentSlot)).toEqual(seen.slice(0, -1));
-    expect(Math.max(...told.slice(1).map(({ atMs }, index) => atMs - told[index]!.atMs))).toBeLessThan(2_000);
+    expect(reported.slice(1).map(({ parentSlot }) => parentSlot)).toEqual(seen.slice(0, -1));
+    expect(Math.max(...reported.slice(1).map(({ atMs }, index) => atMs - reported[index]!.atMs))).toBeLessThan(2_000);
     await expect.poll(() => chain.finalizedSlot).toBeGreaterThan(2_000);
     chain.stop();
-    const after = told.length;
+    const after = reported.length;
     await new Promise((resolve) => setImmediate(resolve));
-    expect(told).toHaveLength(after);
+    expect(reported).toHaveLength(after);
   });
 
-  it('refuses transactions, with a reason', async () => {
+  it('refuses transactions, and gives a reason', async () => {
     const chain = createReplayChain([scriptedRecord('x', program)], { speed: 0 });
     const simnet = await startSimnet({ chain });
     await chain.finished;
@@ -275,8 +275,8 @@ describe('recording and replaying', () => {
   });
 });
 
-describe('a recording that only has the parsed form', () => {
-  it('is told, while its bytes are refused', async () => {
+describe('a recording that has only the parsed form', () => {
+  it('is reported, but requests for its bytes are refused', async () => {
     const source = scriptedRecord('parsed', program, [Uint8Array.of(4)]);
     const decoded = decodeTransaction(source.wire);
     if (decoded.kind !== 'decoded') throw new Error(decoded.reason);

@@ -42,7 +42,7 @@ async function value(method: string, ...params: readonly unknown[]): Promise<unk
 
 async function errorOf(method: string, ...params: readonly unknown[]): Promise<{ code: number; message: string; data?: unknown }> {
   const { error } = await call(method, ...params);
-  if (error === undefined) throw new Error(`${method} answered no error`);
+  if (error === undefined) throw new Error(`${method} returned no error`);
   return error;
 }
 
@@ -101,7 +101,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('JSON-RPC', () => {
-  it('answers the errors of the protocol with their codes', async () => {
+  it('returns the errors of the protocol with their codes', async () => {
     expect(JSON.parse((await post('{not json')).text)).toMatchObject({ id: null, error: { code: -32700 } });
     expect(JSON.parse((await post('[]')).text)).toMatchObject({ id: null, error: { code: -32600 } });
     expect(JSON.parse((await post('{"id":3,"method":"getSlot"}')).text)).toMatchObject({ id: 3, error: { code: -32600 } });
@@ -114,7 +114,7 @@ describe('JSON-RPC', () => {
     expect((await errorOf('getSlot', { minContextSlot: 9_999 })).data).toEqual({ contextSlot: 1_001 });
   });
 
-  it('answers batches in order and leaves notifications without an answer', async () => {
+  it('answers batches in order and sends no answer to notifications', async () => {
     const batch = [
       { jsonrpc: '2.0', id: 'a', method: 'getHealth' },
       { jsonrpc: '2.0', method: 'getSlot' },
@@ -130,7 +130,7 @@ describe('JSON-RPC', () => {
     expect(await post('{"jsonrpc":"2.0","method":"getSlot"}')).toEqual({ status: 200, text: '' });
   });
 
-  it('refuses other verbs, content types and long bodies', async () => {
+  it('refuses other verbs, other content types and long bodies', async () => {
     expect((await fetch(url)).status).toBe(405);
     expect((await post('{}', 'text/plain')).status).toBe(415);
     expect((await post(`{"a":"${'x'.repeat(60_000)}"}`)).status).toBe(413);
@@ -147,7 +147,7 @@ describe('JSON-RPC', () => {
 });
 
 describe('keys', () => {
-  it('are refused in the words of a node', async () => {
+  it('are refused with the messages of a node', async () => {
     const messageOf = async (...[method, ...params]: Parameters<typeof errorOf>) => (await errorOf(method, ...params)).message;
     expect(await messageOf('getBalance', 'zzz')).toBe('Invalid param: WrongSize');
     expect(await messageOf('getBalance', `${wallet.publicKey}1`)).toBe('Invalid param: WrongSize');
@@ -160,7 +160,7 @@ describe('keys', () => {
 });
 
 describe('any parameters', () => {
-  it('get an answer or a typed error, never a fault of ours', async () => {
+  it('get an answer or a typed error, never an internal fault', async () => {
     const signature = scriptedRecord('one', program).signature;
     const word = fc.constantFrom<unknown>(
       program,
@@ -220,7 +220,7 @@ describe('any parameters', () => {
 });
 
 describe('commitments', () => {
-  it('tells slots, heights and blockhashes by commitment', async () => {
+  it('returns slots, heights and blockhashes by commitment', async () => {
     const slots = await Promise.all(
       ['processed', 'confirmed', 'finalized'].map(async (commitment) => (await call('getSlot', { commitment })).result),
     );
@@ -233,7 +233,7 @@ describe('commitments', () => {
     expect(await value('isBlockhashValid', systemProgram)).toBe(false);
   });
 
-  it('shows a transaction from confirmed on, and its version only to who can read it', async () => {
+  it('returns a transaction once it is confirmed, and its version only to a client that can read it', async () => {
     const [one, three, four] = ['one', 'three', 'four'].map(
       (name) => scriptedRecord(name, program, [], name === 'three' ? { messageVersion: 0 } : {}).signature,
     );
@@ -247,7 +247,7 @@ describe('commitments', () => {
     expect((await call('getTransaction', one, { maxSupportedTransactionVersion: 1 })).result).toMatchObject({ version: 'legacy' });
   });
 
-  it('gives statuses with confirmations until final', async () => {
+  it('returns statuses with confirmations until they are final', async () => {
     const names = ['one', 'two', 'four', 'nobody'];
     const statuses = await value(
       'getSignatureStatuses',
@@ -290,7 +290,7 @@ describe('commitments', () => {
     expect((await errorOf('getSignaturesForAddress', program, { limit: 1_001 })).code).toBe(-32602);
   });
 
-  it('gives blocks whole, without details, and says which slot was skipped', async () => {
+  it('returns blocks in full or without details, and reports which slot was skipped', async () => {
     expect((await call('getBlock', 1_001, { maxSupportedTransactionVersion: 0 })).result).toMatchObject({
       blockHeight: 901,
       parentSlot: 1_000,
@@ -308,7 +308,7 @@ describe('commitments', () => {
 });
 
 describe('accounts', () => {
-  it('encodes and slices as asked', async () => {
+  it('encodes and slices as requested', async () => {
     const state = seededKeypair('state').publicKey;
     const dataOf = async (config?: object): Promise<unknown> => ((await value('getAccountInfo', state, config)) as { data: unknown }).data;
     const bytes = Uint8Array.from([9, 8, 7, 6, 5]);
@@ -323,7 +323,7 @@ describe('accounts', () => {
     expect(await value('getAccountInfo', seededKeypair('nobody').publicKey)).toBeNull();
   });
 
-  it('writes u64 with all their digits', async () => {
+  it('writes all digits of a u64', async () => {
     const { text } = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getAccountInfo', params: [wallet.publicKey] }));
     expect(text).toContain('"lamports":12345678901234567,');
     expect(text).toContain('"rentEpoch":18446744073709551615,');
@@ -418,7 +418,7 @@ describe('sending', () => {
   const wire = assembleTransaction(message, [signMessage(wallet, message)]);
   const base64 = Buffer.from(wire).toString('base64');
 
-  it('takes base58 by default and base64 when told', async () => {
+  it('accepts base58 by default, and base64 on request', async () => {
     chain.sent.length = 0;
     const signature = encodeBase58(signMessage(wallet, message));
     expect((await call('sendTransaction', encodeBase58(wire))).result).toBe(signature);
@@ -433,7 +433,7 @@ describe('sending', () => {
     expect(chain.sent).toHaveLength(2);
   });
 
-  it('passes on what the chain refuses', async () => {
+  it('forwards refusals of the chain', async () => {
     const data = { err: { InstructionError: [2, { Custom: 6002 }] }, logs: ['Program log: slippage'], unitsConsumed: 9 };
     chain.sendOutcome = { ok: false, code: -32002, message: 'Transaction simulation failed', data };
     expect(await errorOf('sendTransaction', base64, { encoding: 'base64' })).toEqual({
@@ -444,7 +444,7 @@ describe('sending', () => {
     chain.sendOutcome = null;
   });
 
-  it('simulates, and refuses the conflicts that a node refuses', async () => {
+  it('simulates, and refuses the same conflicting options as a node', async () => {
     const after: ChainAccount = { lamports: 42n, owner: systemProgram, data: new Uint8Array(0), executable: false };
     const inner = [
       { index: 2, instructions: [{ programId: program, accounts: [wallet.publicKey], data: Uint8Array.of(5), stackHeight: 2 }] },
@@ -476,7 +476,7 @@ describe('sending', () => {
     expect((await errorOf('simulateTransaction', base64, { encoding: 'json' })).message).toContain('unsupported encoding');
   });
 
-  it('prices a message whose blockhash it knows', async () => {
+  it('returns the price of a message whose blockhash it knows', async () => {
     const known = compileMessage({
       version: 0,
       feePayer: wallet.publicKey,
@@ -492,7 +492,7 @@ describe('sending', () => {
     expect((await errorOf('getFeeForMessage', 'AAAA')).code).toBe(-32602);
   });
 
-  it('passes fees, rent and airdrops through', async () => {
+  it('forwards fees, rent and airdrops', async () => {
     expect((await call('getRecentPrioritizationFees', [program])).result).toContainEqual({ slot: 1_001, prioritizationFee: 1 });
     expect(
       (

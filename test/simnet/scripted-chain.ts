@@ -5,7 +5,7 @@ import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/
 import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from './chain.ts';
 import { genesisHashOf } from './ledger/genesis-hash.ts';
 
-/** A chain for tests of the server: blocks, confirmations and deaths come when the test says so. */
+/** A chain for tests of the server: the test decides when blocks freeze, are confirmed or die. */
 export class ScriptedChain implements Chain {
   readonly genesisHash = genesisHashOf('scripted');
   readonly lamportsPerByte = 5_080n;
@@ -34,7 +34,7 @@ export class ScriptedChain implements Chain {
     return this.slot - 100;
   }
 
-  /** Freezes a block of these transactions and tells everybody. */
+  /** Freezes a block of these transactions and notifies all listeners. */
   freeze(transactions: readonly TransactionRecord[] = [], skip = 0): Block {
     const parentSlot = this.slot;
     const slot = parentSlot + 1 + skip;

@@ -19,7 +19,7 @@ import { pumpSdk } from './support/pump-sdk.ts';
 import { alice, bob, land, launch, quietChain } from './support/test-chain.ts';
 import { accountInfo, fromWeb3, key } from './support/web3.ts';
 
-/** Instructions built by the programs' own SDK, executed on the simulated chain: this proves the order of the accounts. */
+/** Instructions built by the programs' own SDK and executed on the simulated chain. This proves the order of the accounts. */
 const sdk = pumpSdk.PUMP_SDK;
 const sol = new BN(1_000_000_000);
 

@@ -37,11 +37,11 @@ import { messageKeys } from './runtime/message.ts';
 const confirmedDepth = 2;
 const defaultSlotMs = 200;
 const defaultFirstSlot = 460_000_000;
-/** Slots that the chain skipped before it began: block heights are that much lower. */
+/** Slots that the chain skipped before its first block: block heights are lower by this number. */
 const skippedSlots = 21_000_000;
-/** Transactions that wait for a block; more are refused. */
+/** Transactions that wait for a block. More are refused. */
 const maxQueued = 10_000;
-/** Transactions of one block; the rest waits for the next. */
+/** Transactions of one block. The rest waits for the next one. */
 const maxPerBlock = 2_000;
 
 /** A legacy or v0 transaction fits one packet. */
@@ -52,9 +52,9 @@ const rpcCode = { simulationFailed: -32002, signatureFailure: -32003, overloaded
 export interface FundedWallet {
   readonly address: string;
   readonly lamports: bigint;
-  /** Raw. */
+  /** Raw units. */
   readonly usdc?: bigint;
-  /** Raw, of `otherQuoteCoin`. */
+  /** Raw units of `otherQuoteCoin`. */
   readonly other?: bigint;
 }
 
@@ -63,7 +63,7 @@ export interface ChainOptions {
   /** False for a chain on which nothing happens by itself. */
   readonly market?: MarketOptions | false;
   readonly slotMs?: number;
-  /** How long a slot begun by the timer may run transactions at a stretch, in milliseconds, before requests get their turn; endless by default. */
+  /** How long a slot of the timer may run transactions, in milliseconds, before requests get a turn; unlimited by default. */
   readonly turnMs?: number;
   /** The chain's clock, in milliseconds since the epoch; the machine's by default. */
   readonly nowMs?: () => number;
@@ -79,7 +79,7 @@ interface Queued {
   readonly signature: string;
 }
 
-/** The bank under construction, from the slot's beginning to its freezing. */
+/** The bank under construction, from the beginning of the slot until it is frozen. */
 interface OpenBank {
   readonly slot: number;
   readonly blockTime: number;
@@ -90,10 +90,10 @@ interface OpenBank {
   fees: bigint;
 }
 
-/** What the market may do beside sending transactions. */
+/** What the market may do in addition to sending transactions. */
 export interface MarketChain extends Chain {
   tokenAccountsOfMint(mint: string): Iterable<readonly [address: string, account: ChainAccount]>;
-  /** Takes accounts nobody uses any more out of the state at the next slot; their lamports go to the validator. */
+  /** Removes accounts that nobody uses any more at the next slot; their lamports go to the validator. */
   retire(addresses: readonly string[]): void;
 }
 
@@ -111,7 +111,7 @@ class SimChain implements MarketChain {
   readonly #turnMs: number;
   readonly #nowMs: () => number;
   readonly #faucet: Keypair;
-  /** Bytes of what waits for a block, by signature. */
+  /** Bytes of the waiting transactions, by signature. */
   readonly #queued = new Map<string, Uint8Array>();
   #queue: Queued[] = [];
   #retired: string[] = [];
@@ -130,7 +130,7 @@ class SimChain implements MarketChain {
     this.#slotMs = options.slotMs ?? defaultSlotMs;
     this.#turnMs = options.turnMs ?? Infinity;
     this.#nowMs = options.nowMs ?? Date.now;
-    // What the chain was begun with, its time among it, as of a cluster.
+    // The settings of this chain, including its start time, as in a cluster.
     this.genesisHash = genesisHashOf(`${this.#seed} ${this.#nowMs()}`);
     this.#history = new History(options.history ?? defaultHistoryBounds);
     this.#faucet = faucetKeypair(this.#seed);
@@ -200,7 +200,7 @@ class SimChain implements MarketChain {
     this.#retired.push(...addresses);
   }
 
-  /** Sum over all accounts; constant, as fees go to the validator. */
+  /** Sum over all accounts; constant, because fees go to the validator. */
   totalLamports(): bigint {
     return this.#store.totalLamports();
   }
@@ -271,7 +271,7 @@ class SimChain implements MarketChain {
       version: 'legacy',
       feePayer: this.#faucet.publicKey,
       recentBlockhash: this.latestBlockhash().blockhash,
-      // The number keeps two equal airdrops of one slot apart.
+      // The number makes two equal airdrops of one slot differ.
       instructions: [transferInstruction(this.#faucet.publicKey, address, lamports), memoInstruction(`airdrop ${++this.#airdrops}`)],
     });
     const sent = this.send(assembleTransaction(message, [signMessage(this.#faucet, message)]), { skipPreflight: true });
@@ -323,7 +323,7 @@ class SimChain implements MarketChain {
         return;
       }
       this.#freeze(bank);
-      // A late slot moves the later ones: the chain never hurries to catch up.
+      // A late slot delays the later ones: the chain never catches up.
       due = Math.max(due + this.#slotMs, performance.now());
       this.#timer = setTimeout(turn, due - performance.now());
     };
@@ -347,13 +347,13 @@ class SimChain implements MarketChain {
     return { programs: this.#programs, clock: { slot, unixTimestamp }, account: (address: string) => this.#store.get(address) };
   }
 
-  /** Whether these very bytes were verified when they first came: clients send again until they see them in a block. */
+  /** Whether exactly these bytes were verified when they first came: clients send them again until they see them in a block. */
   #isVerified(signature: string, wire: Uint8Array): boolean {
     const known = this.#queued.get(signature) ?? this.#history.transaction(signature)?.wire;
     return known !== undefined && Buffer.compare(known, wire) === 0;
   }
 
-  /** What a transaction would do in a bank on top of the newest block; signatures are not looked at. */
+  /** What a transaction would do in a bank after the newest block. Signatures are not checked. */
   #preview(transaction: DecodedTransaction, anyBlockhash: boolean): Outcome {
     const newest = this.#newest();
     const seen = this.#history.transaction(transaction.signatures[0] ?? '') !== null;
@@ -443,7 +443,7 @@ class SimChain implements MarketChain {
     return block;
   }
 
-  /** Moves confirmation and finality on by what the new block allows. */
+  /** Confirms and finalizes blocks after a new block. */
   #settle(): void {
     const { blocks } = this.#history;
     const reach = (depth: number, from: Block): Block[] => {
@@ -507,7 +507,9 @@ function preflightFailure(execution: Execution, err: NonNullable<Execution['err'
 
 export type { SimChain };
 
-/** A simulated chain: everything on it follows from the seed (block times from the clock). It stands still until `start()` or `advance()`. */
+/**
+ * A simulated chain. Everything on it depends only on the seed (block times on the clock). It does nothing before `start()` or `advance()`.
+ */
 export function createChain(options: ChainOptions): SimChain {
   return new SimChain(options);
 }

@@ -4,13 +4,13 @@ import { eventDiscriminators } from '@sluice/shared/venues/pump-amm/program.ts';
 import { connectPubSub } from './pubsub-client.ts';
 import { startSimnet } from './simnet.ts';
 
-interface Told {
+interface LogsResult {
   readonly context: { readonly slot: number };
   readonly value: { readonly signature: string; readonly err: unknown; readonly logs: readonly string[] };
 }
 
 describe('startSimnet', () => {
-  it('tells a subscriber exactly what the oracle saw', async () => {
+  it('reports to a subscriber exactly what the oracle saw', async () => {
     const simnet = await startSimnet({ seed: 5, autoStart: false, market: { boostedShare: 0 } });
     const client = await connectPubSub(simnet.wsUrl);
     await client.call('logsSubscribe', 'all', { commitment: 'processed' });
@@ -19,7 +19,7 @@ describe('startSimnet', () => {
     await client.until(() => client.notifications.length === transactions);
     const received: string[] = [];
     for (const { result } of client.notifications) {
-      const { value } = result as Told;
+      const { value } = result as LogsResult;
       if (value.err !== null) continue;
       readLogs(value.logs, (programId, path, data) =>
         received.push(`${value.signature}:${path} ${programId} ${Buffer.from(data).toString('base64')}`),
@@ -32,7 +32,7 @@ describe('startSimnet', () => {
     await simnet.close();
   });
 
-  it('remembers the events of a transaction whose log the runtime cut', async () => {
+  it('remembers the events of a transaction whose log the runtime truncated', async () => {
     const simnet = await startSimnet({ seed: 7, autoStart: false, market: { completeEverySeconds: 12, boostedShare: 1 } });
     const blocks = Array.from({ length: 300 }, () => simnet.chain.advance());
     const cut = blocks.flatMap(({ transactions }) => transactions).find(({ err, logs }) => err === null && logs.includes('Log truncated'));
@@ -47,7 +47,7 @@ describe('startSimnet', () => {
     await simnet.close();
   });
 
-  it('shows a fork as a node does: what died is gone, what was replayed comes again', async () => {
+  it('reports a fork as a node does: dead transactions are gone, and replayed ones are reported again', async () => {
     const simnet = await startSimnet({ seed: 6, autoStart: false });
     const client = await connectPubSub(simnet.wsUrl);
     await client.call('logsSubscribe', 'all', { commitment: 'processed' });
@@ -65,7 +65,7 @@ describe('startSimnet', () => {
     await simnet.close();
   });
 
-  it('runs by itself, and ends with its signal', async () => {
+  it('runs by itself, and ends when its signal aborts', async () => {
     const ending = new AbortController();
     const events: string[] = [];
     const note = (_data: object, event: string): void => void events.push(event);
@@ -80,7 +80,7 @@ describe('startSimnet', () => {
     await expect(fetch(simnet.rpcUrl)).rejects.toThrow();
   });
 
-  it('rejects a port that is taken', async () => {
+  it('rejects a port that is in use', async () => {
     const simnet = await startSimnet({ market: false, autoStart: false });
     await expect(startSimnet({ market: false, autoStart: false, port: simnet.port })).rejects.toThrow('EADDRINUSE');
     await simnet.close();

@@ -16,36 +16,39 @@ export type { SimnetControl } from './control/control.ts';
 export type { Oracle } from './oracle.ts';
 
 const defaultSeed = 1;
-/** A fast replay waits between two blocks while more than this waits for any reader. */
+/** A fast replay pauses between two blocks while more than this waits for any reader. */
 const replayHighWaterBytes = 4 * 1024 * 1024;
 /** A replay begins this long after the last subscription of its first reader. */
 const subscriberSettleMs = 300;
 const pollMs = 10;
 
 export interface SimnetOptions {
-  /** 127.0.0.1 where not given. */
+  /** 127.0.0.1 by default. */
   readonly host?: string;
-  /** 0, a free port, where not given. */
+  /** 0 by default: a free port. */
   readonly port?: number;
-  /** The whole world follows from it. */
+  /** The whole simulation depends on it. */
   readonly seed?: number | string;
   /** What the market does; false for a chain on which nothing happens by itself. */
   readonly market?: MarketOptions | false;
   readonly slotMs?: number;
-  /** Blocks and transactions that the chain keeps; `defaultHistoryBounds` where not given. */
+  /** How many blocks and transactions the chain stores; `defaultHistoryBounds` by default. */
   readonly history?: HistoryBounds;
   readonly log?: SimnetLog;
-  /** Closes the simnet. */
+  /** Aborting it closes the simnet. */
   readonly signal?: AbortSignal;
-  /** Another chain in place of the simulated one; `seed`, `market`, `slotMs` and `history` are then not its. */
+  /** Another chain instead of the simulated one. `seed`, `market`, `slotMs` and `history` are then ignored. */
   readonly chain?: Chain;
-  /** False leaves the chain standing still: `chain.advance()` freezes each slot. */
+  /** False: the chain waits, and each `chain.advance()` freezes a slot. */
   readonly autoStart?: boolean;
-  /** How long notifications may take at a stretch, in milliseconds, before requests get their turn; endless where not given. */
+  /** How long notifications may run, in milliseconds, before requests get a turn; unlimited by default. */
   readonly turnMs?: number;
-  /** Called when a JSON-RPC request begins to be answered, with the `performance.now()` at which its head was read; what it answers, when that is written. */
+  /**
+   * Called when the answer to a JSON-RPC request begins, with the `performance.now()` at which its head was read. The function that it
+   * returns is called when the answer is written.
+   */
   readonly onRequest?: (beganAtMs: number) => () => void;
-  /** Transactions that the oracle remembers; 20,000 where not given. */
+  /** Transactions that the oracle remembers; 20,000 by default. */
   readonly oracleTransactions?: number;
 }
 
@@ -54,18 +57,18 @@ export interface Simnet {
   readonly rpcUrl: string;
   readonly wsUrl: string;
   readonly port: number;
-  /** The chain as the node shows it, misbehaviour included. */
+  /** The chain as the node reports it, including faults. */
   readonly chain: Chain;
   readonly control: SimnetControl;
-  /** What truly happened. */
+  /** What really happened. */
   readonly oracle: Oracle;
   stats(): ServerStats;
-  /** Subscriptions of one kind, or all, that are held now. */
+  /** Current subscriptions of one kind, or of all kinds. */
   subscriptions(kind?: SubscriptionKind): number;
   close(): Promise<void>;
 }
 
-/** A number from a seed of any form, for what is random outside the chain. */
+/** A number from a seed of any form, for random behaviour outside the chain. */
 function numericSeed(seed: number | string): number {
   if (typeof seed === 'number') return seed >>> 0;
   let hash = 0;
@@ -125,7 +128,7 @@ async function serve(base: Chain, options: SimnetOptions): Promise<Running> {
   return { simnet, server };
 }
 
-/** Starts a simulated chain behind a node's JSON-RPC and PubSub. Rejects when the address cannot be listened on. */
+/** Starts a simulated chain with a node's JSON-RPC and PubSub. Rejects if it cannot listen on the address. */
 export async function startSimnet(options: SimnetOptions = {}): Promise<Simnet> {
   const { seed = defaultSeed, market, slotMs, history } = options;
   const given = { ...(market !== undefined && { market }), ...(slotMs !== undefined && { slotMs }), ...(history && { history }) };
@@ -136,19 +139,19 @@ export async function startSimnet(options: SimnetOptions = {}): Promise<Simnet> 
 }
 
 export interface ReplayFileOptions {
-  /** 1 is the recorded pace; 0 or Infinity as fast as the readers take it. */
+  /** 1 is the recorded pace; 0 or Infinity plays as fast as the readers can receive. */
   readonly speed: number;
   readonly host?: string;
   readonly port?: number;
   readonly log?: SimnetLog;
   readonly signal?: AbortSignal;
-  /** When the replay begins: at the first logs subscription, which is the default, at once, or at `chain.start()`. */
+  /** When the replay begins: at the first logs subscription (the default), at once, or at `chain.start()`. */
   readonly begin?: 'at-subscription' | 'at-once' | 'at-start';
 }
 
 export interface ReplayNode extends Simnet {
   readonly recording: Recording;
-  /** Resolves when all was played, or at `close`. */
+  /** Resolves when everything was played, or at `close`. */
   readonly finished: Promise<ReplayReport>;
 }
 
@@ -156,7 +159,7 @@ async function waitUntil(condition: () => boolean, stopped: () => boolean): Prom
   while (!stopped() && !condition()) await new Promise((resolve) => setTimeout(resolve, pollMs));
 }
 
-/** Waits for logs subscriptions that have not become more for a while, as a reader subscribes to several programs. */
+/** Waits until the number of logs subscriptions has not grown for a while, because a reader subscribes to several programs. */
 async function waitForSubscriber(server: RpcServer, stopped: () => boolean): Promise<void> {
   let count = 0;
   let sinceMs = performance.now();
@@ -170,7 +173,7 @@ async function waitForSubscriber(server: RpcServer, stopped: () => boolean): Pro
   }, stopped);
 }
 
-/** Plays a recording out on a node of its own. Rejects when the file cannot be read or the address not be listened on. */
+/** Plays a recording on a node of its own. Rejects if the file cannot be read or if it cannot listen on the address. */
 export async function replayFile(files: string | readonly string[], options: ReplayFileOptions): Promise<ReplayNode> {
   const recording = await readRecording(...(typeof files === 'string' ? [files] : files));
   const { speed, log } = options;

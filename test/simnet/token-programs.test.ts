@@ -29,7 +29,7 @@ import type { SimChain } from './sim-chain.ts';
 import { RealMachine } from './support/real-machine.ts';
 import { alice, bob, land, quietChain } from './support/test-chain.ts';
 
-/** The same transactions on the simulated chain and on the real machine with the real programs: results, logs and bytes must agree. */
+/** The same transactions on the simulated chain and on the real machine with the real programs. Results, logs and bytes must be equal. */
 let chain: SimChain;
 let machine: RealMachine;
 
@@ -38,7 +38,7 @@ beforeEach(() => {
   machine = new RealMachine([alice, bob], 1_000_000_000_000n);
 });
 
-/** Log lines without compute units, which the simulation only approximates. */
+/** Log lines without compute units, because the simulation only approximates these. */
 function comparable(logs: readonly string[]): string[] {
   return logs.map((line) => line.replace(/consumed \d+ of \d+ compute units/, 'consumed'));
 }
@@ -114,7 +114,7 @@ test.each(programs)('%s: mint, accounts, transfer, burn, close', (_, program) =>
   expect(both([removeMintAuthorityInstruction(program, mint.publicKey, alice.publicKey)], [alice], [mint.publicKey])).toBeNull();
 });
 
-test.each(programs)('%s: refusals have the same codes and the same lines', (_, program) => {
+test.each(programs)('%s: refusals have the same codes and log lines', (_, program) => {
   issue(program, 1_000n);
   const from = accountOf(alice, program);
   expect(both([move(program, 1_001n)], [alice], [from])).toBe('{"InstructionError":[0,{"Custom":1}]}');
@@ -205,7 +205,7 @@ test('a mint with its metadata, as the curve program creates it', () => {
   expect(both([owner], [alice], [])).toBe('{"InstructionError":[0,{"Custom":34}]}');
 });
 
-test('compute units run out if there are too few', () => {
+test('execution fails if there are too few compute units', () => {
   const a = alice.publicKey;
   const wrap = associatedTokenInstruction(a, a, wrappedSolMint, tokenProgram, true);
   const record = land(chain, [unitLimitInstruction(3_000), wrap], [alice]);
@@ -215,7 +215,7 @@ test('compute units run out if there are too few', () => {
   expect(comparable(record.logs).slice(-2)).toEqual(comparable(real.logs).slice(-2));
 });
 
-test('system transfers and accounts: the same codes and lines', () => {
+test('system transfers and accounts have the same codes and log lines', () => {
   const a = alice.publicKey;
   const fresh = wallet('token tests', 'fresh');
   expect(both([transferInstruction(a, fresh.publicKey, 10n ** 15n)], [alice], [fresh.publicKey])).toBe(

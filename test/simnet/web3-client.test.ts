@@ -15,8 +15,8 @@ import type { ChainAccount } from './chain.ts';
 import { emptyExecution, ScriptedChain, scriptedRecord, seededKeypair } from './scripted-chain.ts';
 import { startSimnet, type Simnet } from './simnet.ts';
 
-/** Resolves with the first value that `listen` hands on. */
-function first<T>(listen: (tell: (value: T) => void) => void): Promise<T> {
+/** Resolves with the first value that `listen` reports. */
+function first<T>(listen: (report: (value: T) => void) => void): Promise<T> {
   return new Promise((resolve) => {
     listen(resolve);
   });
@@ -156,22 +156,24 @@ describe('web3.js accepts every answer', () => {
 
   it('in notifications', async () => {
     const state = seededKeypair('state').publicKey;
-    const record = scriptedRecord('told', program, [Uint8Array.of(7)], {
+    const record = scriptedRecord('reported', program, [Uint8Array.of(7)], {
       written: new Map([[state, { lamports: 9n, owner: program, data: Uint8Array.of(4), executable: false }]]),
     });
-    const logs = first<readonly string[]>((tell) => connection.onLogs(programKey, (told) => tell(told.logs), 'processed'));
-    const account = first<AccountInfo<Buffer>>((tell) =>
-      connection.onAccountChange(new PublicKey(state), tell, { commitment: 'processed' }),
+    const logs = first<readonly string[]>((report) =>
+      connection.onLogs(programKey, (notification) => report(notification.logs), 'processed'),
     );
-    const owned = first<string>((tell) =>
-      connection.onProgramAccountChange(programKey, ({ accountId }) => tell(accountId.toBase58()), {
+    const account = first<AccountInfo<Buffer>>((report) =>
+      connection.onAccountChange(new PublicKey(state), report, { commitment: 'processed' }),
+    );
+    const owned = first<string>((report) =>
+      connection.onProgramAccountChange(programKey, ({ accountId }) => report(accountId.toBase58()), {
         commitment: 'confirmed',
         filters: [{ dataSize: 1 }],
       }),
     );
-    const signature = first<unknown>((tell) => connection.onSignature(record.signature, (result) => tell(result.err), 'finalized'));
-    const slot = first<number>((tell) => connection.onSlotChange((info) => tell(info.slot)));
-    const root = first<number>((tell) => connection.onRootChange(tell));
+    const signature = first<unknown>((report) => connection.onSignature(record.signature, (result) => report(result.err), 'finalized'));
+    const slot = first<number>((report) => connection.onSlotChange((info) => report(info.slot)));
+    const root = first<number>((report) => connection.onRootChange(report));
     await subscribed(simnet, 6);
     chain.freeze([record]);
     chain.confirm(chain.slot);

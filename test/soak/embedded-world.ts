@@ -10,10 +10,10 @@ export interface EmbeddedWorld {
 }
 
 const readyWithinMs = 60_000;
-/** What OPERATING.md promises for the embedded start, in bytes; its signing process is apart. */
+/** The limit that OPERATING.md promises for the embedded start, in bytes, without its signing process. */
 const mostResidentBytes = 400 * 1024 * 1024;
 
-/** `start` as users run it, on a simulated market that moves `speed` times faster. Nobody is connected. */
+/** `start` as users run it, on a simulated market that moves `speed` times faster. It has no clients. */
 export async function openEmbeddedWorld(speed: number): Promise<EmbeddedWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-soak-'));
   const env = { PORT: '0', DATA_DIR: folder, SIMNET_SPEED: String(speed) };

@@ -1,7 +1,7 @@
-/** What is measured of a process, and how much more of it there may be at the end of the judged time than at its beginning. */
+/** A measure of a process, and how much it may grow from the beginning of the judged time to its end. */
 export interface Bound {
   readonly name: string;
-  /** The larger of both is allowed: so much, and such a part of what there is. */
+  /** The larger of both is allowed: an absolute amount, and a share of the measure. */
   readonly amount: number;
   readonly share: number;
 }
@@ -14,18 +14,18 @@ export interface Sample {
 export interface Growth {
   /** Median of the judged time. */
   readonly level: number;
-  /** Over the judged time, by the slope that is fitted. */
+  /** Growth over the judged time, by the fitted slope. */
   readonly grown: number;
   readonly allowed: number;
   readonly isGrowing: boolean;
 }
 
-/** The first part of the time in which buffers, caches and compiled code come to their size. */
+/** The first part of the time, in which buffers, caches and compiled code reach their size. */
 const warmUpShare = 1 / 3;
 
 /**
- * The slope of the last two thirds, as the median of the slopes between all pairs of samples: it does not follow a peak, nor a step that
- * is taken back. Null for fewer than three samples to judge.
+ * The slope of the last two thirds, as the median of the slopes between all pairs of samples. It follows neither a peak nor a step that
+ * returns. Null for fewer than three samples to judge.
  */
 export function growthOf(samples: readonly Sample[], { amount, share }: Bound): Growth | null {
   const [first, last] = [samples[0], samples.at(-1)];

@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import { createRandom } from '../simnet/market/random.ts';
 import type { SoakWorld } from './world.ts';
 
-/** What was done, and what did not come out as it should. */
+/** What was done, and what had the wrong result. */
 export interface LoadCounts {
   messages: number;
   visits: number;
@@ -21,11 +21,11 @@ const readEveryMs = 60;
 const orderEveryMs = 500;
 const answerWithinMs = 20_000;
 const askAgainMs = 500;
-/** Mints that were traded last; what is asked goes to one of them. */
-const keptMints = 200;
+/** The mints that were traded last; requests use one of them. */
+const maxMints = 200;
 const isOver = new Set(['finalized', 'failed', 'expired']);
 
-/** The same load all the time: streams that stay, streams that come and go, reads over HTTP, orders. */
+/** A constant load: streams that stay, streams that come and go, reads over HTTP, orders. */
 export class Load {
   readonly counts: LoadCounts = { messages: 0, visits: 0, reads: 0, readsFailed: 0, orders: 0, ordersFinal: 0, ordersFailed: 0 };
   readonly #world: SoakWorld;
@@ -38,7 +38,7 @@ export class Load {
     this.#world = world;
   }
 
-  /** Resolves when it has ended; rejects on what must not be. */
+  /** Resolves when it has ended; rejects on a fault. */
   async run(): Promise<void> {
     for (let at = 0; at < steadyStreams; at++) this.#follow(at % 4 === 0 ? [{ channel: 'trades' }, { channel: 'newTokens' }] : null, at);
     await Promise.all([
@@ -53,7 +53,7 @@ export class Load {
     for (const socket of this.#sockets) socket.terminate();
   }
 
-  /** Begins one more each time, whether or not those before have ended. */
+  /** Starts one more each time, whether or not the previous ones have ended. */
   async #repeat(everyMs: number, begin: () => Promise<void>): Promise<void> {
     const { signal } = this.#over;
     const running = new Set<Promise<void>>();
@@ -87,7 +87,7 @@ export class Load {
       this.counts.messages++;
       if (!binary && commands !== null) this.#noteMint(data.toString('utf8'));
     });
-    // Shows in the close that follows.
+    // The close that follows shows it.
     socket.on('error', () => undefined);
     socket.on('close', () => this.#sockets.delete(socket));
     return socket;
@@ -99,7 +99,7 @@ export class Load {
     this.#mints.delete(mint);
     this.#mints.add(mint);
     for (const oldest of this.#mints) {
-      if (this.#mints.size <= keptMints) break;
+      if (this.#mints.size <= maxMints) break;
       this.#mints.delete(oldest);
     }
   }
@@ -131,7 +131,7 @@ export class Load {
     if (answer.status >= 400) this.counts.readsFailed++;
   }
 
-  /** Buys, and sells all of it again. */
+  /** Buys, and sells everything again. */
   async #trade(): Promise<void> {
     const [mint] = this.#someMints(1);
     if (mint === undefined) return;

@@ -4,12 +4,12 @@ import type { Metered } from './sampler.ts';
 
 const giveBackMs = 200;
 
-/** Loaded into a process before its program: at SIGUSR2 it collects its garbage and logs what is left. */
+/** Loaded into a process before its program. At SIGUSR2 it collects the garbage and logs what remains. */
 if (isMainThread) {
   let number = 0;
   process.on('SIGUSR2', () => {
     collectGarbage();
-    // What objects held outside the heap is given back a little later.
+    // Memory that objects had outside the heap is freed a little later.
     setTimeout(() => {
       collectGarbage();
       const { heapUsed, external } = process.memoryUsage();

@@ -3,40 +3,43 @@ import { until } from '../support/gateway.ts';
 import type { LogLine, RunningProgram } from '../support/processes.ts';
 import type { Bound, Sample } from './growth.ts';
 
-/** What a process of ours tells of itself at SIGUSR2 (`meter.ts`). */
+/** What a process of ours reports about itself at SIGUSR2 (`meter.ts`). */
 export interface Metered extends LogLine {
   readonly msg: 'metered';
   readonly number: number;
-  /** Heap after a collection, and what its objects hold outside. */
+  /** The heap after a collection, and what its objects use outside it. */
   readonly heldBytes: number;
   /** Handles and requests of the event loop. */
   readonly resources: number;
 }
 
-/** A cache that fills up to its bound: its entries, by a metric, and what one of them takes. Not growth, so it is taken off. */
+/**
+ * A cache that fills up to its bound: a metric that counts its entries, and the bytes of one entry. This is not growth, so it is
+ * subtracted.
+ */
 export interface Cache {
   readonly name: string;
-  /** Metric's name, as in `/metrics`. */
+  /** Name of the metric in `/metrics`. */
   readonly metric: string;
   readonly bytesEach: number;
-  /** No more entries than that. */
+  /** The bound of its entries. */
   readonly atMost: number;
 }
 
-/** One process that is watched. */
+/** One watched process. */
 export interface Watched {
   readonly name: string;
   readonly pid: number;
-  /** Resident memory that it may never exceed, in bytes. */
+  /** Its resident memory may never exceed this, in bytes. */
   readonly mostResidentBytes?: number;
-  /** Where it can be asked for its garbage to be collected, and for its caches. */
+  /** The address for requests to collect its garbage, and for its caches. */
   readonly own: { readonly program: RunningProgram; readonly metricsUrl: string; readonly caches: readonly Cache[] } | null;
 }
 
 const mebibyte = 1024 * 1024;
 /**
- * In the judged time, twenty minutes of thirty. Held: after a collection and without the caches. Resident: as the system sees it; it
- * goes by what was needed at once and by pages that the allocator keeps.
+ * In the judged time, twenty minutes of thirty. Held: after a collection and without the caches. Resident: as the system reports it; it
+ * depends on the highest use and on pages that the allocator retains.
  */
 export const bounds = {
   held: { name: 'held MiB', amount: 8 * mebibyte, share: 0.05 },
@@ -46,7 +49,7 @@ export const bounds = {
 } as const satisfies Record<string, Bound>;
 export type Measure = keyof typeof bounds;
 export const measures = Object.keys(bounds) as readonly Measure[];
-/** What was taken off for caches. */
+/** What was subtracted for caches. */
 export const cached = 'cached';
 
 const answerWithinMs = 15_000;
@@ -92,7 +95,7 @@ async function meter(program: RunningProgram, pid: number): Promise<Metered> {
   const before = newest()?.number ?? 0;
   process.kill(pid, 'SIGUSR2');
   return until(
-    'a process to tell what it holds',
+    'a process to report what it holds',
     () => {
       const now = newest();
       return now !== undefined && now.number > before ? now : undefined;
@@ -108,7 +111,7 @@ async function cachedBytes(url: string, caches: readonly Cache[]): Promise<numbe
 
 function valueOf(text: string, metric: string): number {
   const value = new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1];
-  if (value === undefined) throw new Error(`no metric ${metric}`);
+  if (value === undefined) throw new Error(`the metric ${metric} does not exist`);
   return Number(value);
 }
 

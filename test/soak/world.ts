@@ -15,7 +15,7 @@ import { startRedis } from '../support/redis.ts';
 import { childrenOf, type Cache, type Watched } from './sampler.ts';
 
 export interface SoakWorld {
-  /** Of two gateways. */
+  /** For two gateways together. */
   readonly hosts: readonly string[];
   readonly apiKey: string;
   /** Custodial, with SOL. */
@@ -25,24 +25,24 @@ export interface SoakWorld {
 }
 
 const slotMs = 200;
-/** So many that the history is full before growth is judged: its bytes lie in shared memory, which counts as resident alone. */
+/** As many as fill the history before growth is judged: its bytes are in shared memory, which counts only as resident. */
 const tradesPerSecond = 250;
 const copies = [0, 1];
 const walletLamports = 10_000n * 10n ** 9n;
 const passphrase = 'a passphrase of the soak';
-/** Of a process that is told its nodes by address. */
+/** Settings of a process that gets its nodes by address. */
 const keystoreName = 'cluster';
 const readyWithinMs = 60_000;
 
 const caches = {
   ingest: [
-    { name: 'transactions told already', metric: 'sluice_ingest_notifications_total', bytesEach: 200, atMost: 400_000 },
+    { name: 'transactions already reported', metric: 'sluice_ingest_notifications_total', bytesEach: 200, atMost: 400_000 },
     { name: 'pools', metric: 'sluice_ingest_pools', bytesEach: 2_000, atMost: 200_000 },
   ],
   gateway: [
     { name: 'places in the history', metric: 'sluice_gateway_history_entries', bytesEach: 60, atMost: Infinity },
-    { name: 'tokens that were asked for', metric: 'sluice_gateway_tokens', bytesEach: 7_700, atMost: Infinity },
-    // Of the same coins; see OPERATING.md for the bounds.
+    { name: 'requested tokens', metric: 'sluice_gateway_tokens', bytesEach: 7_700, atMost: Infinity },
+    // For the same coins; see OPERATING.md for the bounds.
     { name: 'their creations and addresses', metric: 'sluice_gateway_tokens', bytesEach: 1_900, atMost: 4_096 },
     { name: 'their markets', metric: 'sluice_gateway_tokens', bytesEach: 5_000, atMost: 1_024 },
     { name: 'messages to buy and sell them', metric: 'sluice_gateway_tokens', bytesEach: 12_000, atMost: 512 },
@@ -52,7 +52,7 @@ const caches = {
 const loaded = (path: string): string => pathToFileURL(path).href;
 const preload = `--import ${loaded(createRequire(import.meta.url).resolve('tsx'))} --import ${loaded(join(import.meta.dirname, 'meter.ts'))}`;
 
-/** A market that goes on by itself, Redis, two ingest processes and two gateways that trade; all of it watched. */
+/** A market that runs by itself, Redis, two ingest processes and two gateways that trade; all of them are watched. */
 export async function openSoakWorld(): Promise<SoakWorld> {
   const closers: (() => unknown)[] = [];
   const close = async (): Promise<void> => {
@@ -117,7 +117,7 @@ async function openAccounts(folder: string): Promise<{ readonly apiKey: string; 
     const { key: apiKey } = await makeKey(store, { plan: 'enterprise' });
     const outcome = await openKeystore(store, keystoreName, passphrase, randomPassphraseCost);
     const { publicKey, seed } = wallet('soak', 'custodial');
-    if (!outcome.ok || (await outcome.keystore.import(seed, null)) === null) throw new Error('no wallet was made');
+    if (!outcome.ok || (await outcome.keystore.import(seed, null)) === null) throw new Error('no wallet was created');
     return { apiKey, publicKey };
   } finally {
     await store.close();

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 
-/** Real time, `factor` times faster: where a part waits for real sockets beside its own bounds. */
+/** Real time, `factor` times faster, for parts that have real sockets and time limits of their own. */
 export function fastClock(factor: number): Clock {
   const wallStartMs = Date.now();
   const steadyStartMs = performance.now();

@@ -98,11 +98,11 @@ function plainEvent(event: VenueEvent): PlainEvent {
 export function decodeEvent(venue: Venue, data: Uint8Array): PlainDecoded {
   const { outcome, events } = decodeData(venue, data);
   if (outcome.kind !== 'decoded') {
-    if (events.length > 0) throw new Error('An event beside a refusal.');
+    if (events.length > 0) throw new Error('An event together with a refusal.');
     return outcome;
   }
   const [event] = events;
-  if (event === undefined || events.length > 1) throw new Error(`${events.length} events where one was expected.`);
+  if (event === undefined || events.length > 1) throw new Error(`${events.length} events, but one was expected.`);
   return { kind: 'decoded', event: plainEvent(event) };
 }
 

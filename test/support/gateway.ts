@@ -64,7 +64,7 @@ export class TestKeys implements Authenticator {
 
   replan(key: string, plan: Plan): void {
     const principal = this.#principals.get(key);
-    if (principal === undefined) throw new Error(`there is no key ${key}`);
+    if (principal === undefined) throw new Error(`the key ${key} does not exist`);
     const replanned = { ...principal, plan };
     this.#principals.set(key, replanned);
     for (const listener of this.#planListeners) listener(replanned);
@@ -176,7 +176,7 @@ export async function until<T>(what: string, check: () => Maybe<T> | Promise<May
   for (;;) {
     const value = await check();
     if (value !== undefined && value !== false) return value;
-    if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
+    if (performance.now() > endMs) throw new Error(`timed out waiting for ${what}`);
     await delay(2);
   }
 }

@@ -71,7 +71,7 @@ async function install(missing: readonly Tool[], tell: (text: string) => void): 
 /** Null if it succeeded; otherwise the end of its output. */
 function apt(...args: readonly string[]): string | null {
   const result = spawnSync('apt-get', ['-q', '-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-    // RUNLEVEL=1 keeps the package's own service from starting; the suites start servers of their own.
+    // RUNLEVEL=1 prevents the package's own service from starting; the suites start servers of their own.
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',

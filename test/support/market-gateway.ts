@@ -97,7 +97,7 @@ export async function startMarketGateway({ seed, slots, config, ...options }: Ma
           const publicKey = wallets.find((one) => holds(one, mint));
           if (publicKey !== undefined) return { publicKey, mint };
         }
-        throw new Error('nobody holds anything');
+        throw new Error('no wallet holds anything');
       },
       freeze: async () => {
         const stop = await freezeChain(bus, ingest);

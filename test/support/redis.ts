@@ -115,7 +115,7 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
       const [file] = readdirSync(folder)
         .filter((name) => name.endsWith('.incr.aof'))
         .toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
-      if (file === undefined) throw new Error('It appends to no file.');
+      if (file === undefined) throw new Error('Redis has no append-only file.');
       const path = join(folder, file);
       truncateSync(path, Math.max(0, statSync(path).size - bytes));
     },

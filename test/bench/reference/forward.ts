@@ -3,8 +3,8 @@ import { Redis } from 'ioredis';
 import type * as Uws from 'uWebSockets.js';
 
 /**
- * The smallest gateway there is: what Redis announces on the channel of a topic goes to those who follow the topic. No key, no
- * position, no history, no format, no heartbeat, no limit for the slow. What it costs is the floor that ours is measured against.
+ * The smallest possible gateway: what Redis announces on a topic's channel goes to all clients that follow the topic. No key, no position,
+ * no history, no format, no heartbeat, no limit for slow clients. Our gateway is compared with its cost.
  */
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
 const prefix = 'bench:';

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import type * as Uws from 'uWebSockets.js';
 
 /**
- * The smallest handler there is: the same status, headers and bytes for every GET, as a file tells them. No key, no limit, no
- * path. What it costs is the floor that the gateway's answers are measured against.
+ * The smallest possible handler: the same status, headers and bytes for every GET, read from a file. No key, no limit, no path. The
+ * gateway's answers are compared with its cost.
  */
 interface PlainAnswer {
   readonly status: string;

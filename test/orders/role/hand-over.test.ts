@@ -175,7 +175,7 @@ it('never runs at a later holder a call that its caller has an answer to', async
 it('passes a call on that a former holder took from its box', async () => {
   const [first, next, caller] = [gateway(), gateway(), gateway()];
   giveRole(first);
-  // The lease has run out, and nobody has noticed.
+  // The lease has expired, and no gateway has noticed.
   first.lease.held = false;
   const answered = caller.handOver.hand(tradeBuyEndpoint, call);
   await until('the call to be taken', () => exchange.everPut.length >= 3);
@@ -183,7 +183,7 @@ it('passes a call on that a former holder took from its box', async () => {
   await untilRun(next);
   expect(first.runs).toEqual([]);
   next.answer!(refusal);
-  // The first one said that it did not run the call.
+  // The first one reported that it did not run the call.
   expect(await answered).toEqual(refusal);
 });
 

@@ -28,8 +28,8 @@ const faults: readonly (Tampering | null)[] = [
   () => Promise.resolve(cut),
   // Knows no messages.
   async ({ method, params }, answer) => {
-    const told = (await answer()) as { readonly context: object };
-    return method === 'getSignatureStatuses' ? { context: told.context, value: (params[0] as string[]).map(() => null) } : told;
+    const answered = (await answer()) as { readonly context: object };
+    return method === 'getSignatureStatuses' ? { context: answered.context, value: (params[0] as string[]).map(() => null) } : answered;
   },
 ];
 

@@ -99,7 +99,7 @@ test('nothing is sent after the last block in which it can land', async () => {
   const one = message();
   await send(one);
   while (world.chain.blockHeight <= one.lastValidBlockHeight) world.chain.advance();
-  await until(() => broadcaster.held === 0, 'the end of sending');
+  await until(() => broadcaster.held === 0, 'sending to end');
   expect(broadcaster.counters.outlived).toBe(1);
 });
 
@@ -115,9 +115,9 @@ test('while sending is not allowed, nothing is sent, first or again; then it con
   expect(await send(during)).toEqual({ kind: 'unanswered', by: null });
   expect(withheld()).toBe(3);
   // Two of the lanes accept repeated sends.
-  const told = sent();
-  await until(() => withheld() >= 3 + 3 * 4, 'three rounds of both that are left out');
-  expect(sent()).toEqual(told);
+  const counts = sent();
+  await until(() => withheld() >= 3 + 3 * 4, 'three rounds without both');
+  expect(sent()).toEqual(counts);
   expect(broadcaster.held).toBe(2);
   maySend = true;
   await until(() => {

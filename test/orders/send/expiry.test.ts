@@ -37,7 +37,7 @@ function advanceTo(height: number): void {
   while (world.chain.blockHeight < height) world.chain.advance();
 }
 
-/** Every node was asked this often since, for the state and for whether it can land: what follows from their words is known. */
+/** Waits until every node was asked this often, for the state and for whether it can land: the result of their answers is known then. */
 async function heard(rounds = 4): Promise<void> {
   const asked = world.nodes.map((node) => node.count('getSignatureStatuses'));
   const heights = world.nodes.map((node) => node.count('getEpochInfo'));
@@ -46,7 +46,7 @@ async function heard(rounds = 4): Promise<void> {
       world.nodes.every(
         (node, i) => node.count('getSignatureStatuses') >= asked[i]! + rounds && node.count('getEpochInfo') > heights[i]! + 1,
       ),
-    'what they say',
+    'their answers',
   );
 }
 
@@ -73,11 +73,12 @@ test('a false last block expires nothing: the blockhash is still valid on two no
 test('one of two nodes that reports an expiry expires nothing', { timeout: 30_000 }, async () => {
   const begun = await begin(2, (of) => of.prepare(buy));
   world.nodes[0]!.tampering = async (call, answer) => {
-    const told = await answer();
-    if (call.method === 'isBlockhashValid') return { ...(told as object), value: false };
-    if (call.method === 'getEpochInfo') return { ...(told as object), blockHeight: (told as { absoluteSlot: number }).absoluteSlot };
-    if (call.method === 'getSignatureStatuses') return { ...(told as object), value: (call.params[0] as string[]).map(() => null) };
-    return await blackhole(call, () => Promise.resolve(told));
+    const answered = await answer();
+    if (call.method === 'isBlockhashValid') return { ...(answered as object), value: false };
+    if (call.method === 'getEpochInfo')
+      return { ...(answered as object), blockHeight: (answered as { absoluteSlot: number }).absoluteSlot };
+    if (call.method === 'getSignatureStatuses') return { ...(answered as object), value: (call.params[0] as string[]).map(() => null) };
+    return await blackhole(call, () => Promise.resolve(answered));
   };
   advanceTo(begun.prepared.lastValidBlockHeight - 20);
   await heard();
@@ -97,7 +98,7 @@ test('two nodes that do not report whether a blockhash is valid: their heights c
 });
 
 test(
-  'one node alone expires nothing before its height is past the margin, whatever it says of the blockhash',
+  'one node alone expires nothing before its height has passed the margin, whatever it reports about the blockhash',
   { timeout: 30_000 },
   async () => {
     const { prepared, order } = await begin(1, (of) => of.prepare(buy));

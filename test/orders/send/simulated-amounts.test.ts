@@ -46,8 +46,8 @@ const asked = (): readonly number[] => world.nodes.map((node) => node.count('sim
 const instead =
   (fields: (value: Record<string, unknown>) => Record<string, unknown>): Tampering =>
   async ({ method }, answer) => {
-    const told = (await answer()) as { readonly value: Record<string, unknown> };
-    return method === 'simulateTransaction' ? { ...told, value: { ...told.value, ...fields(told.value) } } : told;
+    const answered = (await answer()) as { readonly value: Record<string, unknown> };
+    return method === 'simulateTransaction' ? { ...answered, value: { ...answered.value, ...fields(answered.value) } } : answered;
   };
 
 /** The amount of tokens in the event of the trade, halved. */
@@ -75,19 +75,19 @@ describe('the amounts of a simulation', () => {
   test('clearly differ: it counts as a deviation after the others reported the same', async () => {
     const before = asked();
     expect(await simulate(0, { baseAmount: 1_000n })).toMatchObject({ kind: 'deviates' });
-    // A slow machine may still be at the hedge of the one before.
+    // A slow machine may still be working on the previous hedged request.
     for (const [i, count] of asked().entries()) expect(count - before[i]!).toBeGreaterThan(0);
   });
 
   const liars: readonly (readonly [string, Tampering])[] = [
     ['a false amount', halved],
-    ['a failure that is none', failing],
-    ['nothing of what it gives', instead(() => ({ logs: [] }))],
-    ['token balances that are not those of its log', instead(() => ({ preTokenBalances: [], postTokenBalances: [] }))],
+    ['a false failure', failing],
+    ['no result', instead(() => ({ logs: [] }))],
+    ['token balances that contradict its log', instead(() => ({ preTokenBalances: [], postTokenBalances: [] }))],
     ['nothing at all', () => Promise.resolve(silent)],
   ];
 
-  test.each(liars)('is told by another node where one tells %s', async (_what, tampering) => {
+  test.each(liars)('are reported by another node if one reports %s', async (_what, tampering) => {
     world.nodes[0]!.tampering = tampering;
     expect(await simulate()).toMatchObject({ kind: 'passed', amounts: {} });
   });
@@ -122,7 +122,7 @@ describe('the amounts of a simulation', () => {
     expect((await simulate(0b001)).kind).toBe('unavailable');
   });
 
-  test('are requested from the source of the state if the others are silent and failed before, and not if they are only late', async () => {
+  test('are requested from the source of the state if the others are silent and failed before, but not if they are only late', async () => {
     const before = asked();
     const late: Tampering = async (_call, answer) => {
       await pause(1_000);

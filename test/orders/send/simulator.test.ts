@@ -134,10 +134,10 @@ const faults: readonly (readonly [string, Tampering])[] = [
   ['is silent', () => Promise.resolve(silent)],
   ['cuts the connection', () => Promise.resolve(cut)],
   ['answers null', () => Promise.resolve(null)],
-  ['tells no err', () => Promise.resolve({ context: { slot: 460_000_001 }, value: { logs: [] } })],
-  ['tells a slot that cannot be', () => Promise.resolve({ context: { slot: 1e14 }, value: { err: null, logs: [] } })],
-  ['tells a slot from before', () => Promise.resolve({ context: { slot: 1 }, value: { err: null, logs: [] } })],
-  ['tells logs that are none', () => Promise.resolve({ context: { slot: 460_000_001 }, value: { err: null, logs: [1] } })],
+  ['reports no err', () => Promise.resolve({ context: { slot: 460_000_001 }, value: { logs: [] } })],
+  ['reports an impossible slot', () => Promise.resolve({ context: { slot: 1e14 }, value: { err: null, logs: [] } })],
+  ['reports an earlier slot', () => Promise.resolve({ context: { slot: 1 }, value: { err: null, logs: [] } })],
+  ['reports invalid logs', () => Promise.resolve({ context: { slot: 460_000_001 }, value: { err: null, logs: [1] } })],
   ['has not seen the blockhash', () => Promise.resolve({ context: { slot: 470_000_001 }, value: { err: 'BlockhashNotFound', logs: [] } })],
 ];
 

@@ -42,12 +42,12 @@ export async function startTamperedNode(rpcUrl: string): Promise<TamperedNode> {
     const body = await bodyOf(request);
     const { id, method, params } = JSON.parse(body) as NodeCall & { readonly id: number };
     calls.push({ method, params });
-    let told: Answered | null = null;
+    let received: Answered | null = null;
     const truth = async (): Promise<unknown> => {
       const headers = { 'content-type': 'application/json' };
       const answered = await fetch(rpcUrl, { method: 'POST', headers, body, signal: closing.signal });
-      told = (await answered.json()) as Answered;
-      return told.result;
+      received = (await answered.json()) as Answered;
+      return received.result;
     };
     const result = await (node.tampering ?? ((_call, answer) => answer()))({ method, params }, truth);
     if (result === silent) return;
@@ -55,7 +55,7 @@ export async function startTamperedNode(rpcUrl: string): Promise<TamperedNode> {
       request.socket.destroy();
       return;
     }
-    const whole = told as Answered | null;
+    const whole = received as Answered | null;
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(whole !== null && result === whole.result ? whole : { jsonrpc: '2.0', id, result }));
   }

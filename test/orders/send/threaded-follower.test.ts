@@ -53,7 +53,7 @@ async function threaded(gatewayId: string, broadcast = noPaidLanes, httpUrls = w
 }
 
 test(
-  'an order is followed to its end, each change is told once and in order, and its place is free again',
+  'an order is followed to its end, each change is published once and in order, and its place is free again',
   { timeout: 30_000 },
   async () => {
     world = await startWorld();
@@ -64,12 +64,12 @@ test(
     world.chain.start();
     const { state, version } = await world.ended(order);
     expect(state).toBe('finalized');
-    await until(() => follower.size === 0, 'that it is let go');
+    await until(() => follower.size === 0, 'it to be released');
     const versions = changes.map((one) => one.version);
     expect(versions).toEqual(Array.from({ length: version - order.version }, (_, i) => order.version + 1 + i));
     expect(changes.at(-1)!.fill).not.toBeNull();
     await until(() => follower.report.counters.advanced === versions.length, 'its report');
-    // Whoever handed it over sees to the first round.
+    // The process that handed it over does the first round.
     expect(follower.report.lanes.map(({ counters }) => counters.first)).toEqual([0, 0]);
   },
 );
@@ -80,20 +80,20 @@ test('a thread that dies is started again, loads its orders from the store, and 
   const first = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
   follower.follow(first);
   await threads[0]!.terminate();
-  // Nobody is there to take it: it is in the store.
+  // No thread can accept it, but it is in the store.
   const second = await world.insert(world.prepare({ exact: 'quoteIn', amount: 11_000_000n }), 'gateway');
   follower.follow(second);
   await until(() => threads.length === 2 && follower.size === 2, 'the next thread, with both orders');
   world.chain.start();
   for (const order of [first, second]) expect((await world.ended(order)).state).toBe('finalized');
-  await until(() => follower.size === 0, 'that both are let go');
+  await until(() => follower.size === 0, 'both to be released');
   expect(world.landed().length).toBe(2);
   expect(new Set(world.landed())).toEqual(new Set([first.signature, second.signature]));
   expect(new Set(changes.map(({ id }) => id))).toEqual(new Set([first.id, second.id]));
 });
 
 test(
-  'an order that is sent while the thread starts is taken up from the store: the block engine gets it once',
+  'an order that is sent while the thread starts is loaded from the store: the block engine gets it once',
   { timeout: 30_000 },
   async () => {
     world = await startWorld({ nodeCount: 3 });
@@ -110,7 +110,7 @@ test(
     expect((await firstRound(prepared.signature, prepared.wire, lanes)).kind).toBe('accepted');
     const { follower } = await threaded('gateway', broadcast, [node!.url]);
     expect(follower.size).toBe(1);
-    await until(() => sender!.count('sendTransaction') >= 3, 'that it is sent again');
+    await until(() => sender!.count('sendTransaction') >= 3, 'it to be sent again');
     expect(jito!.count('sendTransaction')).toBe(1);
     world.chain.start();
     expect((await world.ended(order)).state).toBe('finalized');
@@ -126,8 +126,8 @@ test('an order that another gateway has ended is dropped, and not published agai
   const order = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
   follower.follow(order);
   await world.store.orders.advanceAll([{ order, change: { state: 'expired' }, atMs: Date.now() }]);
-  // That nobody answers is a change to be stored, which finds it ended.
-  await until(() => follower.size === 0, 'that it is let go');
+  // That no node answers is a change to be stored, and storing it shows that the order has ended.
+  await until(() => follower.size === 0, 'it to be released');
   expect(changes).toEqual([]);
 });
 

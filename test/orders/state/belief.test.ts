@@ -27,13 +27,13 @@ describe('the accepted blockhash', () => {
     fc.assert(fc.property(chain, fc.nat(), fc.nat(), (blocks, a, b) => agree(blocks[a % blocks.length]!, blocks[b % blocks.length]!)));
   });
 
-  it('is never that of one liar beside two honest nodes', () => {
+  it('is never that of one liar next to two honest nodes', () => {
     const lie = fc.record({ slots: fc.integer({ min: -300, max: 300 }), blocks: fc.integer({ min: 20, max: 400 }), isLess: fc.boolean() });
     fc.assert(
       fc.property(chain, fc.nat(), fc.nat(), lie, (blocks, a, b, { slots, blocks: by, isLess }) => {
         const [first, second] = [blocks[a % blocks.length]!, blocks[b % blocks.length]!];
         const liar = { ...first, slot: first.slot + slots, lastValidBlockHeight: first.lastValidBlockHeight + slots + (isLess ? -by : by) };
-        // A lie that could be true of this chain is none.
+        // A lie that could be true on this chain is not detectable.
         if ([first, second].some((one) => agree(liar, one))) return;
         const votes = [liar, first, second].map((value, endpoint) => ({ endpoint, value }));
         expect(countVotes(votes, { endpoints: 3, waiting: 0 }, agree)).toMatchObject({ kind: 'agreed', outvoted: [0], isMajority: true });
@@ -70,7 +70,7 @@ describe('the chain according to several endpoints', () => {
 });
 
 describe('the first slot of the chain', () => {
-  it('is never that of one of three, whoever reports first', () => {
+  it('is never that of one of three, whichever reports first', () => {
     for (const order of [
       [0, 1, 2],
       [1, 0, 2],

@@ -10,7 +10,7 @@ import { address } from '../../simnet/support/test-chain.ts';
 const slotMs = 400;
 const firstSlot = 460_000_000;
 const runMs = 120_000;
-/** By which a height may be wrong: an answer is up to a second and a delay old, and blocks of different nodes differ by a few. */
+/** The error that a height may have: an answer is up to a second plus a delay old, and blocks of different nodes differ by a few. */
 const maxErrorBlocks = 6;
 
 const slotAt = (nowMs: number): number => firstSlot + Math.floor(nowMs / slotMs);
@@ -31,7 +31,7 @@ const liar =
   (lie: (nowMs: number, round: number) => Said): Node =>
   (round) => ({ delayMs: 0, said: (nowMs) => lie(nowMs, round) });
 
-/** Each step is possible after the one before, and the height stands still. */
+/** Each step is possible after the previous one, but the height hardly changes. */
 const drifting = liar((nowMs) => ({ slot: slotAt(nowMs), height: heightAt(firstSlot) + Math.floor(nowMs / 1_000) }));
 const low = liar((nowMs) => ({ ...truth(nowMs), height: truth(nowMs).height - 120 }));
 const high = liar((nowMs) => ({ ...truth(nowMs), height: truth(nowMs).height + 120 }));
@@ -74,7 +74,7 @@ interface Watched {
   readonly unknownMs: number;
 }
 
-/** What was held, looked at ten times a second: how far from the truth, and for how long nothing was. */
+/** What was stored, checked ten times a second: its distance from the truth, and how long nothing was stored. */
 async function watch(nodes: readonly Node[]): Promise<Watched> {
   const chain = new ChainView(nodes.length);
   const lines: never[] = [];
@@ -99,11 +99,11 @@ const worst = ({ errors }: Watched): number => Math.max(0, ...errors.map(Math.ab
 
 describe('the current block height', () => {
   it.each([
-    ['stands almost still', drifting],
+    ['hardly changes', drifting],
     ['is far too low', low],
     ['is far too high', high],
     ['differs from answer to answer', fickle],
-  ])('is not that of one of three that %s, however late the honest ones are', async (_what, lie) => {
+  ])('is not that of one of three whose height %s, however late the honest ones are', async (_what, lie) => {
     for (const [leastMs, mostMs] of [
       [0, 400],
       [200, 200],
@@ -119,10 +119,10 @@ describe('the current block height', () => {
   });
 
   it.each([
-    ['stands almost still', drifting],
+    ['hardly changes', drifting],
     ['is far too low', low],
     ['is far too high', high],
-  ])('is not that of one of two that %s: while they contradict each other there is none', async (_what, lie) => {
+  ])('is not that of one of two whose height %s: while they contradict each other there is none', async (_what, lie) => {
     for (const delayMs of [0, 200, 400]) {
       startMs = Date.now();
       expect(worst(await watch([lie, honest(delayMs, delayMs)]))).toBeLessThanOrEqual(maxErrorBlocks);

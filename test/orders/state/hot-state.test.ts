@@ -14,7 +14,7 @@ import { reservesIn, slotsTooOld, startTradedWorld, type TradedWorld } from './t
 
 const slotMs = 40;
 
-/** Asks for both coins over and over: nothing is ever older than it says. Answers how often nobody had to be asked. */
+/** Requests both coins again and again: nothing is ever older than it states. Returns how often no node had to be asked. */
 async function askFor(world: TradedWorld, state: HotState, ms: number): Promise<{ hits: number; reads: number; worstBehind: number }> {
   const asked = { hits: 0, reads: 0, worstBehind: 0 };
   const endMs = performance.now() + ms;
@@ -33,16 +33,16 @@ async function askFor(world: TradedWorld, state: HotState, ms: number): Promise<
   return asked;
 }
 
-/** Whether it is answered without asking anybody. */
+/** Whether it is returned without asking a node. */
 function isInMemory(state: HotState, mint: string): boolean {
   const answer = state.market(mint);
   if (!(answer instanceof Promise)) return true;
-  // Whatever comes of it: the test may be over by then.
+  // The result does not matter, because the test may be over by then.
   answer.catch(() => undefined);
   return false;
 }
 
-/** A connection that was given up comes back with growing pauses. */
+/** A dropped connection is opened again after growing pauses. */
 const followedWithinMs = 30_000;
 
 async function inMemory(state: HotState, ...mints: readonly string[]): Promise<void> {
@@ -170,7 +170,7 @@ describe('with two nodes', () => {
     const state = world.open();
     await inMemory(state, world.curve.mint, world.pool.mint);
     await until(
-      'both follow all',
+      'both follow everything',
       () => state.counts().links.every(({ slot }) => slot !== null) && world.nodes.every((node) => node.subscriptions('account') > 0),
     );
     for (const node of world.nodes) {
@@ -179,7 +179,7 @@ describe('with two nodes', () => {
       const { hits, reads } = await askFor(world, state, maxSilenceMs + 500);
       expect(hits).toBeGreaterThan(reads);
       node.control.clear('stall');
-      await until('it is back', () =>
+      await until('it has reconnected', () =>
         state.counts().links.every(({ state: one, slot }) => one === 'up' && slot !== null && world.chain.slot - slot <= 2),
       );
       await askFor(world, state, 300);
@@ -189,7 +189,7 @@ describe('with two nodes', () => {
   it('the answer of a lagging one is not used', async () => {
     const state = world.open();
     await inMemory(state, world.curve.mint);
-    // The second node is of the same chain; the first one tells late, and the second nothing at all.
+    // The second node has the same chain; the first one reports late, and the second nothing at all.
     world.nodes[0]!.control.lag({ ms: 20 * slotMs });
     world.nodes[1]!.control.stall();
     await askFor(world, state, maxSilenceMs + 800);
@@ -220,7 +220,7 @@ describe('a coin that leaves its curve', () => {
   });
 });
 
-describe('beside the markets', () => {
+describe('besides the markets', () => {
   let world: TradedWorld;
   let stop: () => void;
   beforeEach(async () => {
@@ -305,7 +305,7 @@ describe('beside the markets', () => {
       world.chain.advance();
     }
     await until('the level of all', () => state.feeLevel([]) === 1_112n);
-    await until('that of the pool, whoever pays', () => state.feeLevel([pool, trader.publicKey]) === 2_112n);
+    await until('that of the pool, for any payer', () => state.feeLevel([pool, trader.publicKey]) === 2_112n);
     expect(state.feeLevel([pool, maker.publicKey])).toBe(2_112n);
     for (let i = 0; i < 150; i++) {
       pay(9_000, maker.publicKey);

@@ -8,7 +8,7 @@ import { recordingLog } from '../../ingest/harness.ts';
 import { accountJson, startScriptedNode, type ScriptedNode } from '../../ingest/scripted-node.ts';
 import { address } from '../../simnet/support/test-chain.ts';
 
-/** What a node says of rent (lamports for a byte) and of the fees that others pay (micro-lamports for a compute unit). */
+/** What a node reports about rent (lamports for each byte) and the fees that others pay (micro-lamports for each compute unit). */
 interface Levels {
   readonly rentPerByte: number;
   readonly fee: number;
@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-/** As the Rent sysvar. */
+/** In the form of the Rent sysvar. */
 function rentAccount({ rentPerByte }: Levels): unknown {
   const data = Buffer.alloc(17);
   data.writeBigUInt64LE(BigInt(rentPerByte), 0);
@@ -37,7 +37,7 @@ function rentAccount({ rentPerByte }: Levels): unknown {
   return accountJson('Sysvar1111111111111111111111111111111111111', data);
 }
 
-/** A node that says this over HTTP, and over PubSub again and again; after `delayMs`. */
+/** A node that reports this over HTTP, and repeatedly over PubSub, after `delayMs`. */
 async function startNode(levels: Levels, delayMs: number): Promise<ScriptedNode> {
   const node = await startScriptedNode();
   node.onCall = async (method, params) => {
@@ -65,7 +65,7 @@ async function startNode(levels: Levels, delayMs: number): Promise<ScriptedNode>
   return node;
 }
 
-/** Everything that was believed while the state was looked at. */
+/** Everything that was accepted while the state was checked. */
 interface Believed {
   readonly rents: Set<bigint | null>;
   readonly fees: Set<bigint>;
@@ -91,7 +91,7 @@ async function believed(nodes: readonly ScriptedNode[]): Promise<Believed> {
   return { rents, fees };
 }
 
-/** What was believed in each world at once: of so many endpoints, each in turn says one of the lies, at once, and the others are 200 ms late. */
+/** What was accepted in each world: each endpoint in turn sends one of the lies at once, and the others are 200 ms late. */
 async function withLiars<T>(endpoints: number, look: (seen: Believed, lie: Levels) => T): Promise<T[]> {
   const worlds = lies.flatMap((lie) => Array.from({ length: endpoints }, (_, place) => ({ lie, place })));
   return await Promise.all(

@@ -14,7 +14,7 @@ import { until } from '../../support/gateway.ts';
 import { launchCoin, tradedChain } from '../../support/quoted-trades.ts';
 import { startVirtualTime } from '../../support/virtual-time.ts';
 
-/** Nodes whose every word is the test's. */
+/** Nodes whose reports are set by the test. */
 const wallet = address('wallet');
 let nodes: ScriptedNode[];
 let states: HotState[];
@@ -27,28 +27,28 @@ afterEach(async () => {
   for (const node of nodes) await node.close();
 });
 
-interface Told {
+interface NodeValues {
   lamports: number;
   height: number;
   blockhash: string;
   reads: number;
 }
 
-/** Answers as a node does whose wallet has `lamports`, at the slot that it tells. */
-function answers(node: ScriptedNode, told: Told): (method: string, params: readonly unknown[]) => Answer {
+/** Answers like a node whose wallet has `lamports`, at the slot that it reports. */
+function answers(node: ScriptedNode, values: NodeValues): (method: string, params: readonly unknown[]) => Answer {
   return (method, params) => {
     const context = { slot: node.slot };
     switch (method) {
       case 'getSlot':
         return { result: node.slot };
       case 'getLatestBlockhash':
-        return { result: { context, value: { blockhash: told.blockhash, lastValidBlockHeight: told.height + blockhashLifetime } } };
+        return { result: { context, value: { blockhash: values.blockhash, lastValidBlockHeight: values.height + blockhashLifetime } } };
       case 'getRecentPrioritizationFees':
         return { result: [] };
       default: {
         const addresses = params[0] as readonly string[];
-        if (addresses.includes(wallet)) told.reads++;
-        return { result: { context, value: addresses.map((one) => (one === wallet ? accountOf(told.lamports) : null)) } };
+        if (addresses.includes(wallet)) values.reads++;
+        return { result: { context, value: addresses.map((one) => (one === wallet ? accountOf(values.lamports) : null)) } };
       }
     }
   };
@@ -63,13 +63,13 @@ const accountOf = (lamports: number): unknown => ({
   space: 0,
 });
 
-async function startNode(told: Partial<Told> = {}): Promise<{ readonly node: ScriptedNode; readonly told: Told }> {
+async function startNode(values: Partial<NodeValues> = {}): Promise<{ readonly node: ScriptedNode; readonly values: NodeValues }> {
   const node = await startScriptedNode();
   nodes.push(node);
-  node.tellsSlots = false;
-  const all: Told = { lamports: 1_000_000_000, height: node.slot - 100, blockhash: address('hash'), reads: 0, ...told };
+  node.reportsSlots = false;
+  const all: NodeValues = { lamports: 1_000_000_000, height: node.slot - 100, blockhash: address('hash'), reads: 0, ...values };
   node.onCall = answers(node, all);
-  return { node, told: all };
+  return { node, values: all };
 }
 
 function open(): HotState {
@@ -85,21 +85,21 @@ function open(): HotState {
   return state;
 }
 
-function tellSlot(node: ScriptedNode, slot: number, parent = slot - 1): void {
+function reportSlot(node: ScriptedNode, slot: number, parent = slot - 1): void {
   node.slot = slot;
   node.notify('slotNotification', 'slotSubscribe', { slot, parent, root: slot - 32 });
 }
 
-function tellWallet(node: ScriptedNode, lamports: number, slot = node.slot): void {
+function reportWallet(node: ScriptedNode, lamports: number, slot = node.slot): void {
   const result = { context: { slot }, value: accountOf(lamports) };
   node.notify('accountNotification', 'accountSubscribe', result, ([of]) => of === wallet);
 }
 
-/** What is in memory, null where it would have to be asked for. */
+/** What is in memory; null if it would have to be requested. */
 function lamportsInMemory(state: HotState): number | null {
   const read = state.wallet(wallet);
   if (!(read instanceof Promise)) return Number(read.lamports);
-  // Asking is what makes it followed; the answer is of no interest.
+  // The request makes the state follow it; the answer does not matter.
   read.catch(() => undefined);
   return null;
 }
@@ -110,7 +110,7 @@ async function followed(node: ScriptedNode, state: HotState): Promise<void> {
   );
   lamportsInMemory(state);
   await until('it is followed', () => {
-    tellSlot(node, node.slot + 1);
+    reportSlot(node, node.slot + 1);
     return lamportsInMemory(state) !== null;
   });
 }
@@ -119,18 +119,18 @@ describe('a blockhash', () => {
   it('that one node reports quickly with too low a height is not believed before the others had time to answer', async () => {
     const liar = await startNode();
     const honest = await startNode();
-    liar.told.height -= 100;
+    liar.values.height -= 100;
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    const tells = honest.node.onCall;
+    const original = honest.node.onCall;
     honest.node.onCall = async (method, params) => {
       if (method === 'getLatestBlockhash') await released;
-      return tells(method, params);
+      return original(method, params);
     };
     const state = open();
     const asked = (node: ScriptedNode): boolean => node.calls.some(({ method }) => method === 'getLatestBlockhash');
     await until('both are asked', () => asked(liar.node) && asked(honest.node));
-    // Longer than a round waits for those who are slow once something is known.
+    // Longer than a round waits for slow nodes once something is known.
     const sinceMs = performance.now();
     await until('the time of the slow ones', () => {
       expect(state.blockhash()).toBeNull();
@@ -139,65 +139,65 @@ describe('a blockhash', () => {
     release();
     await until('the contradiction', () => state.counts().blockhashes.contradicted > 0);
     expect(state.blockhash()).toBeNull();
-    liar.told.height += 100;
-    await until('that both agree', () => state.blockhash()?.lastValidBlockHeight === honest.told.height + blockhashLifetime);
+    liar.values.height += 100;
+    await until('that both agree', () => state.blockhash()?.lastValidBlockHeight === honest.values.height + blockhashLifetime);
   });
 });
 
 describe('an account that only one node reports', () => {
   it('has the state of the newest report, by slot', async () => {
-    const { node, told } = await startNode();
+    const { node, values } = await startNode();
     const state = open();
     await followed(node, state);
     const before = node.slot;
-    told.lamports = 2;
+    values.lamports = 2;
     await until('the newer', () => {
-      tellSlot(node, node.slot + 1);
-      tellWallet(node, 2);
+      reportSlot(node, node.slot + 1);
+      reportWallet(node, 2);
       return lamportsInMemory(state) === 2;
     });
-    tellWallet(node, 1, before);
+    reportWallet(node, 1, before);
     await until('the late one', () => {
-      tellSlot(node, node.slot + 1);
+      reportSlot(node, node.slot + 1);
       return state.counts().watched.late > 0;
     });
     expect(Number((await state.wallet(wallet)).lamports)).toBe(2);
   });
 
   it('is read again if it was of a dead fork, even without a new report', async () => {
-    const { node, told } = await startNode({ lamports: 500 });
+    const { node, values } = await startNode({ lamports: 500 });
     const state = open();
     await followed(node, state);
     for (const goesBack of [false, true]) {
       const living = node.slot;
-      told.lamports = 7;
+      values.lamports = 7;
       await until('what dies later', () => {
-        tellSlot(node, node.slot + 1);
-        tellWallet(node, 7);
+        reportSlot(node, node.slot + 1);
+        reportWallet(node, 7);
         return lamportsInMemory(state) === 7;
       });
-      told.lamports = 500;
-      const [deadBefore, readsBefore] = [state.counts().watched.dead, told.reads];
-      if (goesBack) tellSlot(node, living + 1, living);
-      else tellSlot(node, node.slot + 1, living);
+      values.lamports = 500;
+      const [deadBefore, readsBefore] = [state.counts().watched.dead, values.reads];
+      if (goesBack) reportSlot(node, living + 1, living);
+      else reportSlot(node, node.slot + 1, living);
       await until('that it died', () => state.counts().watched.dead > deadBefore);
       expect(lamportsInMemory(state)).not.toBe(7);
       expect(Number((await state.wallet(wallet)).lamports)).toBe(500);
-      expect(told.reads).toBeGreaterThan(readsBefore);
+      expect(values.reads).toBeGreaterThan(readsBefore);
     }
   });
 
   it('is read again if one of its changes is unreadable', async () => {
-    const { node, told } = await startNode();
+    const { node, values } = await startNode();
     const state = open();
     await followed(node, state);
-    told.lamports = 77;
+    values.lamports = 77;
     const nonsense = { context: { slot: node.slot }, value: { lamports: 'many' } };
     node.notify('accountNotification', 'accountSubscribe', nonsense, ([of]) => of === wallet);
     await until('it was seen', () => state.counts().links[0]!.malformed === 1);
     expect(lamportsInMemory(state)).toBeNull();
     await until('the truth', () => {
-      tellSlot(node, node.slot + 1);
+      reportSlot(node, node.slot + 1);
       return lamportsInMemory(state) === 77;
     });
   });
@@ -206,23 +206,23 @@ describe('an account that only one node reports', () => {
     const { node } = await startNode();
     const state = open();
     await followed(node, state);
-    tellWallet(node, 13, node.slot + 1_000_000);
+    reportWallet(node, 13, node.slot + 1_000_000);
     await until('it was seen', () => state.counts().links[0]!.malformed === 1);
     expect(lamportsInMemory(state)).not.toBe(13);
     await until('it is followed again', () => {
-      tellSlot(node, node.slot + 1);
+      reportSlot(node, node.slot + 1);
       return lamportsInMemory(state) === 1_000_000_000;
     });
   });
 
   it('is gone if it has no lamports', async () => {
-    const { node, told } = await startNode();
+    const { node, values } = await startNode();
     const state = open();
     await followed(node, state);
-    told.lamports = 0;
+    values.lamports = 0;
     await until('it is gone', () => {
-      tellSlot(node, node.slot + 1);
-      tellWallet(node, 0);
+      reportSlot(node, node.slot + 1);
+      reportWallet(node, 0);
       return lamportsInMemory(state) === 0;
     });
   });
@@ -235,32 +235,32 @@ describe('the blockhash', () => {
     const state = open();
     await until('a blockhash', () => state.blockhash() !== null);
     const before = state.blockhash()!;
-    Object.assign(liar.told, { height: liar.told.height - 90, blockhash: address('a lie') });
-    for (const { told } of honest) Object.assign(told, { height: told.height + 3, blockhash: address('newer') });
+    Object.assign(liar.values, { height: liar.values.height - 90, blockhash: address('a lie') });
+    for (const { values } of honest) Object.assign(values, { height: values.height + 3, blockhash: address('newer') });
     for (const { node } of [...honest, liar]) node.slot += 3;
     await until('the newer', () => state.blockhash()?.blockhash === address('newer'));
     expect(state.blockhash()!.lastValidBlockHeight).toBe(before.lastValidBlockHeight + 3);
-    await until('the lie is refused', () => state.counts().blockhashes.refused > 0);
+    await until('the lie was refused', () => state.counts().blockhashes.refused > 0);
   });
 
   it('is neither of two that contradict each other from the start', async () => {
     await startNode();
     await startNode({ height: 700, blockhash: address('a lie') });
     const state = open();
-    await until('both were heard', () => state.counts().blockhashes.contradicted > 0);
+    await until('both were received', () => state.counts().blockhashes.contradicted > 0);
     expect(state.blockhash()).toBeNull();
     expect(state.blockHeight()).toBeNull();
     expect(lines.map(({ name }) => name)).toContain('blockhash_contradicted');
   });
 
   it('does not go back, and is dropped when it is old', async () => {
-    const { node, told } = await startNode();
+    const { node, values } = await startNode();
     const state = open();
     await until('a blockhash', () => state.blockhash() !== null);
     const known = state.blockhash()!;
-    told.height -= 5;
+    values.height -= 5;
     node.slot -= 5;
-    told.blockhash = address('older');
+    values.blockhash = address('older');
     const asked = state.counts().blockhashes.rounds;
     await until('it was asked again', () => state.counts().blockhashes.rounds > asked + 1);
     expect(state.blockhash()!.blockhash).toBe(known.blockhash);
@@ -293,7 +293,7 @@ describe('followed accounts', () => {
       await until('the settings are followed', () => node.subscriptions('account') === settings);
       const coins = Array.from({ length: maxWarmedAhead + 10 }, () => launchCoin(chain).mint);
       for (const [i, mint] of coins.entries()) {
-        // Beyond so many at a time it does not begin.
+        // It begins only this many at a time.
         await until('it is read', () => {
           state.warm(mint);
           return state.counts().markets.reads === i + 1;
@@ -306,7 +306,7 @@ describe('followed accounts', () => {
       await until('the newest wallets are', () => node.subscriptions('account') === settings + maxWarmedAhead * perCoin + maxHotWallets);
       expect(state.counts().wallets.size).toBe(maxHotWallets);
       for (let i = 0; i < maxHotMarkets + 5; i++) await state.market(address(`no mint ${i}`));
-      await until('coins gave way', () => node.subscriptions('account') === settings + maxHotWallets);
+      await until('coins were dropped', () => node.subscriptions('account') === settings + maxHotWallets);
       expect(state.counts().markets.size).toBe(maxHotMarkets);
     } finally {
       await node.close();

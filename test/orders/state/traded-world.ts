@@ -13,18 +13,18 @@ import { launchCoin, moveToPool, tradedChain, tradeOnChain, type QuotedCoin } fr
 const everything = 793_100_000_000_000n;
 const anyPrice = 10n ** 14n;
 
-/** What a coin's pools held at the end of each slot; a slot that died is here too. */
+/** What a coin's pools held at the end of each slot, including slots that died. */
 type Past = readonly { readonly slot: number; readonly reserves: string }[];
 
-/** A chain on which one coin on its curve and one in its pool are traded, slot by slot, and everything that was true of them. */
+/** A chain on which one coin on its curve and one in its pool are traded, slot by slot, with the history of their true states. */
 export interface TradedWorld {
   readonly chain: SimChain;
   readonly nodes: readonly Simnet[];
   readonly curve: QuotedCoin;
   readonly pool: QuotedCoin;
-  /** One trade of either coin in turn, in a slot of its own. */
+  /** One trade of the two coins in turn, in its own slot. */
   step(): void;
-  /** `step` every so often, until the function that it answers is called. */
+  /** Runs `step` at this interval until the returned function is called. */
   run(everyMs: number): () => void;
   open(options?: Partial<HotStateOptions>): HotState;
   /** The lines that the states logged. */
@@ -38,7 +38,7 @@ export function reservesIn(result: AssembledMarket): string {
   return result.market.pools.map(({ venue, pool }) => `${venue.name} ${pool.complete} ${Object.values(pool.reserves!).join()}`).join('; ');
 }
 
-/** Slots by which what was read is older than the slot that it states; 0 or less where it is not. */
+/** By how many slots a value is older than the slot that it states; 0 or less if it is not. */
 export function slotsTooOld(past: Past, { slot, result }: MarketRead): number {
   const reserves = reservesIn(result);
   const newest = past.findLast((state) => state.reserves === reserves);

@@ -11,7 +11,7 @@ import { recordingLog } from '../../ingest/harness.ts';
 import { startSimnet } from '../../simnet/simnet.ts';
 import { until } from '../../support/gateway.ts';
 
-/** From the event to the accounts being followed, with room for a slow machine. */
+/** From the event until the accounts are followed, with a margin for a slow machine. */
 const followedWithinMs = 1_000;
 
 it('new coins of the log are followed before anybody requests them', { timeout: 60_000 }, async () => {
@@ -24,27 +24,27 @@ it('new coins of the log are followed before anybody requests them', { timeout: 
   const subscriber = await bus.subscriber();
   const state = createHotState({ directory: new InProcessPoolDirectory(), ...rpc, venues, log, signal: ending.signal });
   try {
-    const told: { readonly mint: string; readonly atMs: number }[] = [];
+    const coins: { readonly mint: string; readonly atMs: number }[] = [];
     const follower = warmNewTokens(state, venues);
     await subscriber.start({
       onEntry: (entry, replayed) => {
         const lazy = new LazyEvent(entry);
         follower.onEntry(entry, lazy, replayed);
-        if (lazy.event.type === 'newToken') told.push({ mint: lazy.event.mint, atMs: performance.now() });
+        if (lazy.event.type === 'newToken') coins.push({ mint: lazy.event.mint, atMs: performance.now() });
       },
       onLost: ({ last }) => follower.onLost(last),
     });
     let asked = 0;
     const isNextInMemory = async (): Promise<boolean> => {
-      const next = told[asked];
+      const next = coins[asked];
       if (next === undefined || performance.now() - next.atMs < followedWithinMs) return false;
       asked++;
       const answer = state.market(next.mint);
       await answer;
       return !(answer instanceof Promise);
     };
-    await until('one that nobody asked for before is in memory', isNextInMemory, 30_000);
-    for (const { mint } of told) expect((await state.market(mint)).result.kind).toBe('market');
+    await until('a coin that was never requested is in memory', isNextInMemory, 30_000);
+    for (const { mint } of coins) expect((await state.market(mint)).result.kind).toBe('market');
   } finally {
     ending.abort();
     await subscriber.close();

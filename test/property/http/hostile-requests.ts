@@ -2,7 +2,7 @@ import type { Random } from '../../simnet/market/random.ts';
 import type { RawRequest } from '../../support/raw-http.ts';
 import { formType, resolve, type Json, type JsonObject, type Operation } from './operations.ts';
 
-/** What valid values are taken from, and keys of all kinds. */
+/** Sources of valid values, and keys of all kinds. */
 export interface Pools {
   readonly addresses: readonly string[];
   readonly keys: readonly string[];
@@ -10,7 +10,7 @@ export interface Pools {
 
 export interface Hostile {
   readonly request: RawRequest;
-  /** The key that was sent as it should be; null where none was. */
+  /** The key that was sent correctly; null if none was. */
   readonly key: string | null;
 }
 
@@ -55,12 +55,12 @@ const types = [
   'application/json,application/json',
 ];
 const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'.split('');
-/** Some bodies go beyond what is read at all. */
+/** Some bodies are longer than the server reads. */
 const tooLongBytes = 70_000;
 /** Deeper than any schema. */
 const deepLevels = 40;
 
-/** Requests from the operations of a document: valid ones, nearly valid ones, and ones that nobody sane would send. */
+/** Requests from the operations of a document: valid ones, nearly valid ones, and absurd ones. */
 export class HostileRequests {
   readonly #document: JsonObject;
   readonly #operations: readonly Operation[];
@@ -150,14 +150,14 @@ export class HostileRequests {
     return parts;
   }
 
-  /** For a URL; now and then broken on purpose. */
+  /** For a URL; sometimes broken on purpose. */
   #encoded(text: string): string {
     const random = this.#random;
     const whole = encodeURIComponent(text);
     return random.chance(0.985) ? whole : random.pick([`${whole}%`, `%zz${whole}`, '%ff%fe', '%c0%af', whole.replaceAll('%', '%25')]);
   }
 
-  /** Of the schema with this probability, otherwise anything. */
+  /** A value of the schema with this probability, otherwise any value. */
   #text(schema: JsonObject, valid: number): string {
     const random = this.#random;
     if (!random.chance(valid)) return random.chance(0.5) ? random.pick(texts) : this.#address(44);
@@ -189,7 +189,7 @@ export class HostileRequests {
     ])();
   }
 
-  /** The fields of a value, escaped, now and then broken or repeated. */
+  /** The fields of a value, escaped, sometimes broken or repeated. */
   #form(schema: JsonObject): string | Buffer {
     const random = this.#random;
     const value = this.#mutated(this.#value(schema, 0), 0);
@@ -211,7 +211,7 @@ export class HostileRequests {
         ])();
   }
 
-  /** As chunks of random sizes. */
+  /** In chunks of random sizes. */
   #chunked(body: string | Buffer): Buffer {
     const bytes = Buffer.from(body);
     const parts: Buffer[] = [];
@@ -223,7 +223,7 @@ export class HostileRequests {
     return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
   }
 
-  /** A value of the schema, as far as its keywords are known here. */
+  /** A value of the schema, as far as its keywords are supported here. */
   #value(schema: JsonObject, depth: number): Json {
     const random = this.#random;
     const own = '$ref' in schema ? resolve(this.#document, schema) : schema;
@@ -264,7 +264,7 @@ export class HostileRequests {
     return value;
   }
 
-  /** Some values exchanged for others of any type, some names added. */
+  /** Replaces some values by others of any type, and adds some names. */
   #mutated(value: Json, depth: number): Json {
     const random = this.#random;
     if (random.chance(0.04)) {
@@ -278,7 +278,7 @@ export class HostileRequests {
   }
 }
 
-/** Bytes that are no request, or two, or half of one. */
+/** Bytes that are not a request, or two requests, or half of one. */
 export function garbage(random: Random, valid: Buffer): Buffer {
   const at = random.below(valid.length);
   return random.pick<() => Buffer>([

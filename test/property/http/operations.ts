@@ -1,4 +1,4 @@
-/** JSON of a document, followed by names. */
+/** A JSON value of a document, with its path as names. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
 
@@ -7,9 +7,9 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query'; readonly schema: JsonObject }[];
-  /** Schema of the JSON body; null where it takes none. */
+  /** Schema of the JSON body; null if it accepts none. */
   readonly body: JsonObject | null;
-  /** It takes the body as a form too. */
+  /** Whether it also accepts the body as a form. */
   readonly form: boolean;
 }
 

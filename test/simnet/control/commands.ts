@@ -6,7 +6,7 @@ const maxNames = 64;
 const day = 86_400_000;
 const kinds: readonly SubscriptionKind[] = ['logs', 'account', 'program', 'signature', 'slot', 'root'];
 
-/** Reads the fields of one command; the first fault sticks, and a field that was never asked for is a fault. */
+/** Reads the fields of one command. The first fault is retained. A field that was never read is a fault. */
 class CommandFields {
   private readonly source: Readonly<Record<string, unknown>>;
   private readonly asked = new Set(['op']);
@@ -71,7 +71,7 @@ function defined<T extends object>(fields: T): Defined<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
-/** By `op`: reads the fields and answers what is to be done, so that nothing is done where a field is wrong. */
+/** By `op`: reads the fields and returns what to do, so that nothing is done if a field is wrong. */
 const commands: Readonly<Record<string, (fields: CommandFields, control: SimnetControl) => () => unknown>> = {
   drop: (fields, control) => {
     const share = fields.needed('share', 0, 1, false);
@@ -85,7 +85,7 @@ const commands: Readonly<Record<string, (fields: CommandFields, control: SimnetC
   },
   cut: (fields, control) => {
     const options = defined({ refuseMs: fields.number('refuseMs', 0, day, true) });
-    // After the answer to this very command has been written.
+    // Only after the reply to this command was written.
     return () => void setImmediate(() => control.cut(options));
   },
   fork: (fields, control) => {
@@ -139,7 +139,7 @@ const commands: Readonly<Record<string, (fields: CommandFields, control: SimnetC
 
 export const commandNames: readonly string[] = Object.keys(commands);
 
-/** Runs one command of `POST /control`; answers the HTTP status and body. Nothing is done where anything in it is wrong. */
+/** Runs one command of `POST /control`; returns the HTTP status and body. Nothing is done if anything in the command is wrong. */
 export function runCommand(control: SimnetControl, body: unknown): { readonly status: number; readonly body: unknown } {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return { status: 400, body: { error: 'expected {"op":…}' } };
   const source = body as Record<string, unknown>;

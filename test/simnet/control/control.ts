@@ -30,42 +30,42 @@ export interface ControlStatus {
   readonly requestsRefused: number;
 }
 
-/** Misbehaviour on command. Each stays until `clear`, or until it has happened as often as asked. Shares are 0-1. */
+/** Faults on command. Each one lasts until `clear`, or until it has happened as often as requested. Shares are 0-1. */
 export interface SimnetControl {
-  /** Loses a share of the notifications (of all kinds, or of those named). */
+  /** Drops a share of the notifications (of all kinds, or of the named kinds). */
   drop(options: { readonly share: number; readonly kinds?: readonly SubscriptionKind[] }): void;
-  /** Connections stay open and calls are answered, but no notification goes out; they are lost, not kept. */
+  /** Connections stay open and calls are answered, but no notification is sent. These notifications are lost. */
   stall(): void;
   /** Delays every notification, in order. */
   lag(options: { readonly ms: number }): void;
   /** Closes all connections now, and refuses new ones (HTTP too) for `refuseMs`. */
   cut(options?: { readonly refuseMs?: number }): void;
-  /** Kills the newest frozen slots, see `Chain.fork`; answers the slots that died. */
+  /** Kills the newest frozen slots (see `Chain.fork`); returns the slots that died. */
   fork(options: { readonly slots: number; readonly replay?: boolean }): readonly number[];
-  /** Cuts the logs of the next `count` transactions that log at least `bytes`; inner instructions stay whole. */
+  /** Truncates the logs of the next `count` transactions that log at least `bytes`; inner instructions stay whole. */
   truncate(options: { readonly count: number; readonly bytes?: number }): void;
-  /** getSignaturesForAddress ignores `until`, or leaves out a share of the signatures (always the same ones). */
+  /** getSignaturesForAddress ignores `until`, or omits a share of the signatures (always the same ones). */
   lie(options: { readonly ignoreUntil?: boolean; readonly omitShare?: number }): void;
-  /** Answers HTTP 429 to a share of the calls (of the methods named, or all), at most `count` times. */
+  /** Answers HTTP 429 to a share of the calls (of the named methods, or all), at most `count` times. */
   error429(options?: {
     readonly share?: number;
     readonly count?: number;
     readonly methods?: readonly string[];
     readonly retryAfterSeconds?: number;
   }): void;
-  /** Delays HTTP answers (of the methods named, or all). */
+  /** Delays HTTP answers (of the named methods, or all). */
   slow(options: { readonly ms: number; readonly methods?: readonly string[] }): void;
-  /** getHealth, and sendTransaction with preflight, answer -32005. */
+  /** getHealth, and sendTransaction with preflight, return -32005. */
   unhealthy(options?: { readonly slotsBehind?: number }): void;
   /** Sends a share of the notifications twice. */
   duplicate(options: { readonly share: number }): void;
-  /** Tells the logs of a block in a random order. */
+  /** Sends the logs of a block in random order. */
   reorder(): void;
   /** In each of the next `count` blocks that have an event, a foreign program logs a copy of it as its own. */
   lookAlike(options?: { readonly count?: number }): void;
-  /** Freezes the current bank now. Answers its slot. */
+  /** Freezes the current bank now. Returns its slot. */
   advance(): number;
-  /** Ends one misbehaviour, or all. */
+  /** Ends one fault, or all. */
   clear(what?: Misbehaviour): void;
   status(): ControlStatus;
 }
@@ -101,7 +101,7 @@ function shuffled<T>(list: readonly T[], random: () => number): readonly T[] {
   return result;
 }
 
-/** All misbehaviour of one simulated node: the chain as it shows it, the server's behaviour, and the switches of both. */
+/** All faults of one simulated node: the chain as it reports it, the server's behaviour, and the switches of both. */
 export class Misbehaving implements SimnetControl {
   readonly chain: FaultyChain;
   private readonly delivery: FaultyDelivery;
@@ -110,7 +110,7 @@ export class Misbehaving implements SimnetControl {
   private refuseUntilMs = 0;
   private behindSlots: number | null = null;
   private reordering = false;
-  /** Cuts the server's connections; set once it listens. */
+  /** Cuts the server's connections. It is set once the server listens. */
   onCut: () => void = () => undefined;
 
   constructor(base: Chain, seed: number) {

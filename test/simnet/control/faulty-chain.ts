@@ -3,11 +3,11 @@ import { firstEvent, forgeLookAlike } from './look-alike.ts';
 import { shareOf } from './random.ts';
 import { truncateLogs } from './truncate-logs.ts';
 
-/** Altered and forged transactions remembered for getTransaction; the oldest go first. */
+/** Altered and forged transactions that getTransaction can return; the oldest are dropped first. */
 const maxAltered = 20_000;
-/** Above what any chain here remembers. */
+/** More than any chain here remembers. */
 const wholeHistory = 10_000_000;
-/** What the runtime itself allows a transaction to log. */
+/** The number of bytes that the runtime itself allows a transaction to log. */
 export const runtimeLogLimitBytes = 10_000;
 
 interface Lie {
@@ -15,7 +15,7 @@ interface Lie {
   readonly omitShare: number;
 }
 
-/** The chain as a misbehaving node shows it: cut logs, forged transactions, gaps in the history. The chain itself stays true. */
+/** The chain as a faulty node reports it: truncated logs, forged transactions, gaps in the history. The chain itself does not change. */
 export class FaultyChain implements Chain {
   private readonly base: Chain;
   private readonly seed: number;
@@ -25,7 +25,7 @@ export class FaultyChain implements Chain {
   private readonly unlisten: () => void;
   private lastBlock: Block | null = null;
   private forgeries = 0;
-  /** Transactions still to be cut, and at how many bytes. */
+  /** How many more transactions to truncate, and at how many bytes. */
   truncation = { left: 0, bytes: runtimeLogLimitBytes };
   lookAlikesLeft = 0;
   lie: Lie | null = null;
@@ -124,7 +124,7 @@ export class FaultyChain implements Chain {
     this.listeners.clear();
   }
 
-  /** The true history with the forged transactions in their places, newest first. */
+  /** The true history with the forged transactions inserted at their places, newest first. */
   private merged(
     address: string,
     forged: readonly TransactionRecord[],

@@ -1,7 +1,7 @@
 import type { Delivery, FrameWriter } from '../rpc/pubsub/delivery.ts';
 import type { SubscriptionKind } from '../rpc/pubsub/subscription.ts';
 
-/** Delayed frames of one connection; beyond it the oldest is sent at once, so the delay shrinks and nothing is lost. */
+/** Delayed frames of one connection. With more, the oldest is sent at once: the delay becomes shorter, and nothing is lost. */
 const maxDelayedFrames = 100_000;
 
 interface DelayedFrame {
@@ -21,13 +21,13 @@ export interface DeliveryCounts {
   readonly delayed: number;
 }
 
-/** The way to the clients of a misbehaving node: loses, withholds, doubles or delays notifications. */
+/** Delivers the notifications of a faulty node: drops, withholds, repeats or delays them. */
 export class FaultyDelivery implements Delivery {
   private readonly random: () => number;
   private readonly lines = new Map<FrameWriter, DelayLine>();
   private readonly counted = { dropped: 0, stalled: 0, duplicated: 0, delayed: 0 };
   dropShare = 0;
-  /** Kinds that are dropped; null for all. */
+  /** The kinds that are dropped; null for all. */
   dropKinds: ReadonlySet<SubscriptionKind> | null = null;
   duplicateShare = 0;
   stalled = false;
@@ -45,7 +45,7 @@ export class FaultyDelivery implements Delivery {
     return this.lag;
   }
 
-  /** With 0, what waits is sent at once. */
+  /** With 0, waiting frames are sent at once. */
   setLag(ms: number): void {
     this.lag = ms;
     if (ms === 0) for (const [to, line] of this.lines) this.flush(to, line, Infinity);

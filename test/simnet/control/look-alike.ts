@@ -18,7 +18,7 @@ function seededKeypair(seed: number, name: string, counter: number): Keypair {
   return generateKeypair(createHash('sha256').update(`${name}:${seed}:${counter}`).digest());
 }
 
-/** The first event of a successful transaction in the block; null where it has none. */
+/** The first event of a successful transaction in the block; null if it has none. */
 export function firstEvent(block: Block): LoggedEvent | null {
   let found: LoggedEvent | null = null;
   for (const { err, logs } of block.transactions) {
@@ -32,8 +32,8 @@ export function firstEvent(block: Block): LoggedEvent | null {
 }
 
 /**
- * A signed transaction of a foreign program that logs another program's event as its own. Every second one calls the
- * imitated program first, so that the forged line follows a genuine `success` of it.
+ * A signed transaction of a foreign program that logs another program's event as its own. Every second one calls the imitated program
+ * first, so that the forged line follows a genuine `success` of it.
  */
 export function forgeLookAlike(block: Block, event: LoggedEvent, seed: number, counter: number): TransactionRecord {
   const payer = seededKeypair(seed, 'look-alike payer', counter);

@@ -9,7 +9,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** A number in [0, 1) that follows from a text and a seed (FNV-1a): the same text is always treated alike. */
+/** A number in [0, 1) that depends only on a text and a seed (FNV-1a): the same text always gets the same number. */
 export function shareOf(text: string, seed: number): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0;

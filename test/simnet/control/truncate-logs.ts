@@ -1,20 +1,20 @@
 /**
- * Cuts log lines as the runtime does (`LogCollector`): a line that would reach the limit is not taken, the first such one
- * leaves `Log truncated` in its place, and shorter lines after it still enter while they fit.
+ * Truncates log lines as the runtime does (`LogCollector`). A line that would exceed the limit is dropped, the first such line is replaced
+ * by `Log truncated`, and shorter lines after it are still added while they fit.
  */
 export function truncateLogs(logs: readonly string[], limitBytes: number): readonly string[] {
-  const kept: string[] = [];
+  const retained: string[] = [];
   let written = 0;
   let warned = false;
   for (const line of logs) {
     const after = written + Buffer.byteLength(line);
     if (after < limitBytes) {
       written = after;
-      kept.push(line);
+      retained.push(line);
     } else if (!warned) {
       warned = true;
-      kept.push('Log truncated');
+      retained.push('Log truncated');
     }
   }
-  return kept;
+  return retained;
 }

@@ -7,7 +7,7 @@ const accountTypeOffset = 165;
 const accountTypeAccount = 2;
 const emptySet: ReadonlySet<string> = new Set();
 
-/** Whether the bytes are a token account (of either token program) and not a mint. */
+/** Whether the bytes are a token account (of either token program), and not a mint. */
 function isTokenAccount(account: ChainAccount): boolean {
   if (account.owner !== tokenProgram && account.owner !== token2022Program) return false;
   const { data } = account;
@@ -35,8 +35,8 @@ function remove(index: Map<string, Set<string>>, key: string, address: string): 
 }
 
 /**
- * All accounts, with an undo layer per slot so that a dead fork rolls back exactly. Stored accounts are immutable: a
- * write replaces the record. The owner of the store bounds the number of layers (one for each slot not yet confirmed).
+ * All accounts, with an undo layer for each slot, so that a dead fork is rolled back exactly. Stored accounts are immutable: a write
+ * replaces the record. The owner of the store limits the number of layers (one for each slot that is not confirmed yet).
  */
 export class AccountStore {
   readonly #accounts = new Map<string, ChainAccount>();
@@ -65,14 +65,14 @@ export class AccountStore {
     this.#layers.push(new Map());
   }
 
-  /** Takes back everything written since the newest layer was opened, and drops that layer. */
+  /** Undoes everything that was written since the newest layer was opened, and drops that layer. */
   undoLayer(): void {
     const layer = this.#layers.pop();
     if (layer === undefined) throw new Error('no layer to undo');
     for (const [address, previous] of layer) this.#replace(address, this.#accounts.get(address) ?? null, previous);
   }
 
-  /** What the oldest layer could undo is now for good. */
+  /** Makes the changes of the oldest layer permanent. */
   dropOldestLayer(): void {
     this.#layers.shift();
   }

@@ -1,7 +1,7 @@
-/** Blocks for which a blockhash may be used. */
+/** A blockhash is valid for this many blocks. */
 export const blockhashLifetime = 150;
 
-/** Blockhashes of the living fork with the height of their block; those past their lifetime are dropped. */
+/** Blockhashes of the living fork with the height of their block. Expired ones are dropped. */
 export class Blockhashes {
   readonly #heights = new Map<string, number>();
 

@@ -22,7 +22,7 @@ export function clockData(slot: number, unixTimestamp: number): ChainAccount {
   return sysvar(data);
 }
 
-/** The Rent sysvar: lamports a byte, exemption threshold (1 since the rate covers it), burn share. */
+/** The Rent sysvar: lamports for each byte, exemption threshold (1, since the rate includes it), burn share. */
 export function rentData(): ChainAccount {
   const data = Buffer.alloc(rentBytes);
   data.writeBigUInt64LE(lamportsPerByte, 0);

@@ -1,7 +1,7 @@
 import type { Block, TransactionRecord } from '../chain.ts';
 
 export interface HistoryBounds {
-  /** Whole blocks that are final are dropped, oldest first, while more transactions, or more blocks, than this are kept. */
+  /** If more transactions or blocks than this are stored, whole final blocks are dropped, oldest first. */
   readonly transactions: number;
   readonly blocks: number;
 }
@@ -9,16 +9,19 @@ export interface HistoryBounds {
 /** 20,000 transactions are about 40 minutes of the default market, 20,000 blocks are 67 minutes of 200 ms slots. */
 export const defaultHistoryBounds: HistoryBounds = { transactions: 20_000, blocks: 20_000 };
 
-/** Blocks from the newest to the one that counts as final. */
+/** The newest final block is this many blocks behind the newest block. */
 export const finalizedDepth = 31;
-/** Newest blocks that are kept whatever the bounds: what is dropped before it is final would never become final, and all after it neither. */
+/**
+ * The newest blocks that are never dropped. If a block were dropped before it is final, it would never become final, and no later block
+ * either.
+ */
 const leastBlocks = finalizedDepth + 1;
-/** Newest blocks whose records still have `written`. */
+/** The newest blocks whose records still have `written`. */
 const keepsWritten = 2 * leastBlocks;
 
 const noRecords: readonly TransactionRecord[] = [];
 
-/** Blocks of the living fork and their transactions, by signature and by account; bounded, oldest dropped first. */
+/** Blocks of the living fork and their transactions, by signature and by account. Bounded; the oldest are dropped first. */
 export class History {
   readonly #bounds: HistoryBounds;
   readonly #blocks: Block[] = [];
@@ -44,7 +47,7 @@ export class History {
       for (const address of record.accountKeys) {
         const list = this.#byAddress.get(address);
         if (list === undefined) this.#byAddress.set(address, [record]);
-        // Once each, where a key stands twice.
+        // Once each, even if a key appears twice.
         else if (list[list.length - 1] !== record) list.push(record);
       }
     }
@@ -61,16 +64,16 @@ export class History {
     return this.#bySignature.size > this.#bounds.transactions || this.#blocks.length > this.#bounds.blocks;
   }
 
-  /** Old versions of accounts would be most of the memory, and nobody asks for them once all commitments have passed. */
+  /** Drops old versions of accounts: they would take most of the memory, and nobody reads them once all commitments have passed. */
   #dropWritten(): void {
     const old = this.#blocks[this.#blocks.length - 1 - keepsWritten];
     for (const { written } of old?.transactions ?? []) if (written instanceof Map) written.clear();
   }
 
-  /** Takes the newest block back (a fork died). */
+  /** Removes the newest block (its fork died). */
   popNewest(): Block {
     const block = this.#blocks.pop();
-    if (block === undefined) throw new Error('no block to take back');
+    if (block === undefined) throw new Error('no block to remove');
     this.#forget(block, 'newest');
     return block;
   }
@@ -79,7 +82,7 @@ export class History {
     return this.#bySignature.get(signature) ?? null;
   }
 
-  /** Newest first, strictly older than `before` and newer than `until` where these are known. */
+  /** Newest first, strictly older than `before` and newer than `until` if these are known. */
   signaturesFor(address: string, limit: number, before?: string, until?: string): readonly TransactionRecord[] {
     const list = this.#byAddress.get(address) ?? noRecords;
     let end = list.length;
@@ -97,7 +100,7 @@ export class History {
     return found;
   }
 
-  /** Where in an address's list the records older than this signature end; null when the signature is not known. */
+  /** The index in an address's list where the records older than this signature end; null if the signature is not known. */
   #position(list: readonly TransactionRecord[], signature: string): number | null {
     const record = this.#bySignature.get(signature);
     if (record === undefined) return null;

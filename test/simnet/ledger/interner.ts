@@ -1,9 +1,9 @@
 /** Strings remembered; emptied when full. */
 const maxStrings = 50_000;
-/** Longer strings (event data) hardly ever come twice. */
+/** Longer strings (event data) are almost never repeated. */
 const maxLength = 120;
 
-/** Gives equal strings one place in memory: log lines and addresses repeat in almost every transaction. */
+/** Stores equal strings once: log lines and addresses repeat in almost every transaction. */
 export function createInterner(): (text: string) => string {
   const known = new Map<string, string>();
   return (text) => {

@@ -12,7 +12,7 @@ export interface PaidPrice {
   readonly writable: readonly string[];
 }
 
-/** Lowest unit price that got into each of the last 150 blocks, over all transactions and by account they wrote. */
+/** The lowest unit price of each of the last 150 blocks, over all transactions and for each account that they wrote. */
 export class PriorityFees {
   readonly #blocks: BlockFees[] = [];
 
@@ -34,7 +34,7 @@ export class PriorityFees {
     this.#blocks.pop();
   }
 
-  /** As a node answers it: the lowest price of the block, or the highest of the accounts' lowest where that is more. */
+  /** The same answer as a node's: the lowest price of the block, or the highest of the accounts' lowest prices if that is more. */
   over(accounts: readonly string[]): readonly { readonly slot: number; readonly prioritizationFee: number }[] {
     return this.#blocks.map(({ slot, lowest, byAccount }) => {
       let fee = lowest;

@@ -29,7 +29,7 @@ import { planBuy, planSell, type PlannedTrade, type TradeSetting } from './plans
 import type { Random } from './random.ts';
 import { signTransaction, wallet } from './wallets.ts';
 
-/** A wallet poorer than this gets an airdrop. */
+/** A wallet with less than this gets an airdrop. */
 const poorLamports = 5n * lamportsPerSol;
 const airdropLamports = 60n * lamportsPerSol;
 const maxAirdropsPerSlot = 4;
@@ -37,10 +37,10 @@ const poorUsdc = 500_000_000n;
 const restockSol = 15n * lamportsPerSol;
 const slotsBeforeMigration = 6;
 const targetUsdcPerSol = 150;
-/** Coins looked at before a trade is given up for this slot. */
+/** At most this many coins are tried for a trade in a slot. */
 const maxTries = 6;
 const maxHoldersScanned = 400;
-/** How the coins of the market are made. */
+/** How the market's coins are created. */
 const share = { mayhem: 0.04, cashback: 0.06, holderReward: 0.06, usdc: 0.06, ownCreatorFee: 0.05 } as const;
 const habit = { onPool: 0.35, routed: 0.35, legacyMessage: 0.5, devBuy: 0.85, buys: 0.56, sellAll: 0.35 } as const;
 
@@ -61,7 +61,7 @@ export interface Actors {
 
 export interface ActorSettings {
   readonly wallets: number;
-  /** One wallet in so many also trades in USDC. */
+  /** One of this many wallets also trades in USDC. */
   readonly usdcEvery: number;
   readonly boostedShare: number;
   readonly bounds: CoinBounds;
@@ -80,7 +80,7 @@ class MarketActors implements Actors {
   readonly #seed: string;
   readonly #settings: ActorSettings;
   readonly #book: CoinBook;
-  /** Traders that already sent something in this slot. */
+  /** Traders that have already sent something in this slot. */
   readonly #busy = new Set<number>();
   #chain: MarketChain | null = null;
   #coins = 0;
@@ -207,7 +207,7 @@ class MarketActors implements Actors {
     return null;
   }
 
-  /** Mostly the newest coins are traded. */
+  /** Most trades are of the newest coins. */
   #pickCoin(): Coin | null {
     const { onCurve, onPool } = this.#book;
     const list = onPool.length > 0 && this.#random.chance(habit.onPool) ? onPool : onCurve;
@@ -233,7 +233,7 @@ class MarketActors implements Actors {
       random,
       feeRecipient: random.pick(curve?.mayhem === true ? reservedFeeRecipients : feeRecipients),
       buyback: random.pick(buybackFeeRecipients),
-      // A few set their limits so tight that the trade must fail.
+      // A few traders set a limit so tight that the trade must fail.
       careless: random.chance(0.025),
     };
   }
@@ -270,7 +270,7 @@ class MarketActors implements Actors {
     return this.#sendTrade({ ...planned, after: [...planned.after, close] }, trader);
   }
 
-  /** The coin cannot be traded now: its curve is complete, or it went with a dead fork. */
+  /** The coin cannot be traded now: its curve is complete, or the coin disappeared with a dead fork. */
   #missing(coin: Coin): boolean {
     const curve = this.#curveOf(coin);
     if (curve === null && coin.createdSlot + slotsBeforeMigration < this.#on().slot) this.#book.remove(coin);
@@ -336,7 +336,7 @@ class MarketActors implements Actors {
         continue;
       }
       if (chain.slot < coin.completedSlot + slotsBeforeMigration) continue;
-      // Sent again after a while: the first may have gone with a dead fork.
+      // Sent again after a while: the first one may have disappeared with a dead fork.
       coin.completedSlot = chain.slot;
       const user = this.migrator.publicKey;
       const boost = this.#random.chance(this.#settings.boostedShare);
@@ -348,7 +348,7 @@ class MarketActors implements Actors {
     }
   }
 
-  /** Looks at a few wallets in turn, and helps the poor ones. */
+  /** Checks a few wallets in turn, and funds the poor ones. */
   #feedWallets(): void {
     const chain = this.#on();
     const checked = [this.migrator.publicKey, this.maker.publicKey];
@@ -382,7 +382,7 @@ class MarketActors implements Actors {
     );
   }
 
-  /** Whether somebody who is not of the market holds the coin. */
+  /** Whether somebody outside the market holds the coin. */
   #isHeldOutside(coin: Coin): boolean {
     const own = new Set([coin.curve, coin.pool, poolAuthorityOf(coin.mint), mayhemSolVault]);
     let scanned = 0;

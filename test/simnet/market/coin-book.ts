@@ -1,18 +1,21 @@
 import { curveOf } from '../programs/addresses.ts';
 
 export interface CoinBounds {
-  /** Coins traded on their curve; the oldest retires when a new one comes. */
+  /** Coins traded on their curve. When a new coin comes, the oldest retires. */
   readonly onCurve: number;
-  /** Coins traded on a pool; likewise. */
+  /** The same for coins traded on a pool. */
   readonly onPool: number;
-  /** Retired coins whose accounts stay; then those of the oldest go. */
+  /** Retired coins whose accounts remain. With more, the accounts of the oldest are removed. */
   readonly retired: number;
 }
 
 /** 150 coins are about six minutes of the default rate, 2,000 about 80 minutes. */
 export const defaultCoinBounds: CoinBounds = { onCurve: 150, onPool: 50, retired: 2_000 };
 
-/** Coins that outsiders hold are passed over, up to this many in each list; what is beyond stays on the chain and is forgotten here. */
+/**
+ * Coins that outsiders hold do not retire, up to this many in each list. With more, the oldest stay on the chain, but the market forgets
+ * them.
+ */
 const maxSpared = 200;
 
 export interface Coin {
@@ -22,7 +25,7 @@ export interface Coin {
   readonly quoteMint: string | null;
   readonly curve: string;
   readonly createdSlot: number;
-  /** Wallets, by number, that bought and did not sell out. */
+  /** Numbers of the wallets that bought and have not sold everything. */
   readonly holders: Set<number>;
   pool: string | null;
   /** Slot in which the market saw the curve complete. */
@@ -35,7 +38,7 @@ export function newCoin(mint: string, tokenProgram: string, quoteMint: string | 
   return { mint, tokenProgram, quoteMint, curve: curveOf(mint), createdSlot, holders: new Set(), ...state };
 }
 
-/** The market's coins, bounded: live on curves, live on pools, retired. */
+/** The market's coins, bounded: traded on curves, traded on pools, retired. */
 export class CoinBook {
   readonly onCurve: Coin[] = [];
   readonly onPool: Coin[] = [];
@@ -64,20 +67,20 @@ export class CoinBook {
     }
   }
 
-  /** Retires what is too much, and answers the coins whose accounts may go. */
+  /** Retires coins above the bounds, and returns the coins whose accounts may be removed. */
   trim(isHeldOutside: (coin: Coin) => boolean): readonly Coin[] {
     const unfinished = (coin: Coin): boolean => coin.completedSlot !== null && coin.pool === null;
     const stays = (coin: Coin): boolean => unfinished(coin) || isHeldOutside(coin);
     this.#retired.push(...takeOldest(this.onCurve, this.#bounds.onCurve, stays));
     this.#retired.push(...takeOldest(this.onPool, this.#bounds.onPool, stays));
     const gone = takeOldest(this.#retired, this.#bounds.retired, isHeldOutside);
-    // Too many are held outside: the oldest are left to their holders.
+    // Outsiders hold too many: the market forgets the oldest.
     this.#retired.splice(0, Math.max(0, this.#retired.length - this.#bounds.retired - maxSpared));
     return gone;
   }
 }
 
-/** Takes the oldest that need not stay out of a list until it is no longer than `max`, those that stay not counted. */
+/** Removes the oldest coins from a list until it has at most `max`. Coins that must stay do not count and are not removed. */
 function takeOldest(list: Coin[], max: number, stays: (coin: Coin) => boolean): Coin[] {
   const taken: Coin[] = [];
   let spared = 0;

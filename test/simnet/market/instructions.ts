@@ -43,7 +43,7 @@ export interface CurveTrade {
   readonly user: string;
   readonly feeRecipient: string;
   readonly buyback: string;
-  /** First and second argument of the instruction. */
+  /** The first and second argument of the instruction. */
   readonly amount: bigint;
   readonly limit: bigint;
 }
@@ -211,7 +211,7 @@ export function createV2(coin: NewCoin): Instruction {
   };
 }
 
-/** Accounts of the pool side of a migration, in the order in which both instructions have them. */
+/** Accounts of the pool side of a migration. Both instructions use the same order. */
 function poolSide(mint: string, baseProgram: string, quoteMint: string) {
   const authority = poolAuthorityOf(mint);
   const pool = canonicalPoolOf(mint, quoteMint);

@@ -7,26 +7,29 @@ import { defaultCoinBounds, type CoinBounds } from './coin-book.ts';
 import { createRandom } from './random.ts';
 
 export interface MarketOptions {
-  /** Trades by ordinary traders; 8 where not given. */
+  /** Trades by ordinary traders; 8 by default. */
   readonly tradesPerSecond?: number;
-  /** 0.4 where not given. */
+  /** 0.4 by default. */
   readonly newTokensPerSecond?: number;
-  /** How often a coin is bought up until its curve completes; 45 where not given, 0 for never. */
+  /** How often a coin is bought until its curve completes; 45 by default, 0 for never. */
   readonly completeEverySeconds?: number;
-  /** Share of the migrations that boost their pool (virtual quote reserves); 0.15 where not given. Their logs pass a node's limit and end in `Log truncated`. */
+  /**
+   * Share of the migrations that boost their pool (virtual quote reserves); 0.15 by default. Their logs exceed a node's limit and end in
+   * `Log truncated`.
+   */
   readonly boostedShare?: number;
-  /** Wallets that trade; 300 where not given. */
+  /** Wallets that trade; 300 by default. */
   readonly wallets?: number;
-  /** How many coins there are at a time; `defaultCoinBounds` where not given. */
+  /** How many coins exist at a time; `defaultCoinBounds` by default. */
   readonly coins?: CoinBounds;
-  /** While it answers true only the price of SOL moves. */
+  /** While it returns true, only the price of SOL moves. */
   readonly isAtRest?: () => boolean;
 }
 
 export interface Market {
-  /** Accounts that the first block must have. */
+  /** Accounts that the first block must contain. */
   readonly genesis: readonly (readonly [address: string, account: ChainAccount])[];
-  /** Sends what happens in the coming slot. */
+  /** Sends the transactions of the coming slot. */
   beforeSlot(chain: MarketChain): void;
 }
 
@@ -45,11 +48,11 @@ const sol = 1_000_000_000n;
 const usdc = 1_000_000n;
 const walletSol = 100n * sol;
 const walletUsdc = 20_000n * usdc;
-/** One wallet in so many also holds USDC. */
+/** One of this many wallets also holds USDC. */
 const usdcWalletEvery = 5;
 const makerSol = 5_000n * sol;
 const makerUsdc = 1_000_000n * usdc;
-/** The first coins come at once, so that there is something to trade. */
+/** The first coins are created at once, so that there is something to trade. */
 const firstCoins = 12;
 const firstHotCoinSeconds = 8;
 const priceMoveEverySlots = 2;
@@ -66,7 +69,7 @@ function genesisOf(actors: Actors): readonly (readonly [string, ChainAccount])[]
   ];
 }
 
-/** A market of simulated traders. All that it does follows from the seed and the chain's state. */
+/** A market of simulated traders. Its behaviour depends only on the seed and the chain's state. */
 export function createMarket(seed: string, slotMs: number, options: MarketOptions): Market {
   const rates = { ...defaults, ...options };
   const random = createRandom(`${seed}: market`);

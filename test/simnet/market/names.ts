@@ -13,7 +13,7 @@ export interface CoinText {
   readonly uri: string;
 }
 
-/** A coin's name, symbol and address of its metadata: each says that it is simulated. */
+/** A coin's name, symbol and metadata address. Each states that it is simulated. */
 export function coinText(random: Random, number: number): CoinText {
   const adjective = random.pick(adjectives);
   const noun = random.pick(nouns);
@@ -24,10 +24,10 @@ export function coinText(random: Random, number: number): CoinText {
   };
 }
 
-/** One coin in so many points at metadata that nobody can have: a name that cannot be, and is never looked up. */
+/** The metadata of one of this many coins has an address that cannot exist: a name that is never looked up. */
 const fewHaveNone = 8;
 
-/** The metadata itself, so that nothing has to be fetched. Short: a creation and the purchase with it fill a transaction nearly. */
+/** The metadata itself, so that nothing must be fetched. It is short, because a creation and its purchase nearly fill a transaction. */
 function metadataUri(adjective: string, noun: string): string {
   return `data:application/json,${JSON.stringify({ description: `Simulated ${adjective} ${noun}, worth nothing.` })}`;
 }

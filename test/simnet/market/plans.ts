@@ -17,7 +17,7 @@ import type { Coin } from './coin-book.ts';
 import { legacyBuy, legacySell, poolTrade, tradeV2, type CurveTrade } from './instructions.ts';
 import type { Random } from './random.ts';
 
-/** A trade as a trader would send it: what goes before and after the trading instruction. */
+/** A trade as a trader would send it, with the instructions before and after the trading instruction. */
 export interface PlannedTrade {
   readonly before: readonly Instruction[];
   readonly trade: Instruction;
@@ -39,7 +39,7 @@ export interface TradeSetting {
 const curveUnits = 200_000;
 const curveTokenUnits = 260_000;
 const poolUnits = 260_000;
-/** USDC for one SOL when a trader decides on a size. */
+/** The price of SOL in USDC that a trader assumes when choosing a size. */
 const usdcPerSol = 150;
 const percent = 100n;
 
@@ -60,7 +60,7 @@ function units(sizeInSol: number, quoteMint: string | null): bigint {
   return BigInt(Math.max(1, Math.round(quoteMint === usdcMint ? sizeInSol * usdcPerSol * 1e6 : sizeInSol * 1e9)));
 }
 
-/** Slippage of 3 to 20 percent, or a limit that cannot be met. */
+/** Slippage of 3 to 20 percent, or a limit that the trade cannot meet. */
 function most(setting: TradeSetting, cost: bigint): bigint {
   if (setting.careless) return (cost * 90n) / percent;
   return (cost * BigInt(103 + setting.random.below(17))) / percent;
@@ -140,7 +140,7 @@ function openPool({ chain, coin }: TradeSetting, address: string): OpenPool | nu
   return { pool, address, reserves, rates: { ...rates, creator: own } };
 }
 
-/** Wraps SOL for a purchase on a pool and unwraps what is left. */
+/** Wraps SOL for a purchase on a pool and unwraps what remains. */
 function wrapping(user: string, lamports: bigint): { readonly before: Instruction[]; readonly after: Instruction[] } {
   const account = deriveTokenAccount(user, wrappedSolMint, tokenProgram).address;
   const before = [associatedTokenInstruction(user, user, wrappedSolMint, tokenProgram, true)];
@@ -180,7 +180,7 @@ function planPoolSell(setting: TradeSetting, open: OpenPool, amount: bigint): Pl
   return { before: wrap.before, trade, after: wrap.after, units: poolUnits };
 }
 
-/** Null where the coin cannot be traded now. */
+/** Null if the coin cannot be traded now. */
 export function planBuy(setting: TradeSetting, sizeInSol: number): PlannedTrade | null {
   const { pool } = setting.coin;
   if (pool === null) {
@@ -191,7 +191,7 @@ export function planBuy(setting: TradeSetting, sizeInSol: number): PlannedTrade 
   return open === null ? null : planPoolBuy(setting, open, sizeInSol);
 }
 
-/** Null where the coin cannot be traded now, or the amount is worth nothing. */
+/** Null if the coin cannot be traded now, or if the amount is worth nothing. */
 export function planSell(setting: TradeSetting, amount: bigint): PlannedTrade | null {
   const { pool } = setting.coin;
   if (pool === null) {

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 
-/** Numbers that all follow from a seed (sfc32). */
+/** Random numbers that depend only on a seed (sfc32). */
 export interface Random {
   /** At least 0, less than 1. */
   next(): number;
-  /** Whole, at least 0, less than `bound`. */
+  /** An integer of at least 0, less than `bound`. */
   below(bound: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
   /** Log-normal around a median. */
   around(median: number, spread: number): number;
-  /** How many of what comes at this mean rate. */
+  /** The number of events in one step at this mean rate. */
   poisson(mean: number): number;
 }
 

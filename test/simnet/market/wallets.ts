@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction.ts';
 
-/** A wallet whose key follows from the seed and a label. */
+/** A wallet whose key depends only on the seed and a label. */
 export function wallet(seed: string, label: string): Keypair {
   return generateKeypair(createHash('sha256').update(`${seed}: ${label}`).digest());
 }
@@ -15,7 +15,7 @@ export interface Signed {
   readonly signers: readonly [Keypair, ...Keypair[]];
 }
 
-/** A signed transaction on the wire. Further signers must stand in the instructions in the order given. */
+/** A signed transaction in wire form. Further signers must appear in the instructions in the given order. */
 export function signTransaction({ version, recentBlockhash, instructions, signers }: Signed): Uint8Array {
   const message = compileMessage({ version, feePayer: signers[0].publicKey, recentBlockhash, instructions });
   return assembleTransaction(

@@ -18,7 +18,7 @@ import {
 } from '@sluice/shared/venues/pump/program.ts';
 import { remember } from '../runtime/derive.ts';
 
-/** The programs' derived addresses, remembered: a trade checks a dozen of them. */
+/** The programs' derived addresses, cached: a trade checks a dozen of them. */
 export const curveOf = remember((mint) => bondingCurveAddress(mint ?? ''));
 export const curveV2Of = remember((mint) => bondingCurveV2Address(mint ?? ''));
 export const poolAuthorityOf = remember((mint) => poolAuthorityAddress(mint ?? ''));

@@ -33,7 +33,7 @@ export interface AnchorInstruction {
   /** As the program logs it: `Instruction: BuyExactSolIn`. */
   readonly name: string;
   readonly discriminator: Uint8Array;
-  /** Accounts of the IDL, by name in order; further ones are remaining accounts. */
+  /** Accounts of the IDL, by name in order. Any others are remaining accounts. */
   readonly accounts: readonly string[];
   readonly units: number;
   run(invocation: AnchorContext, args: BorshReader): void;
@@ -43,7 +43,7 @@ export interface AnchorSpec {
   readonly eventAuthority: string;
   readonly eventCpiTag: Uint8Array;
   readonly errors: ErrorTable;
-  /** Where the program says that it threw. */
+  /** The source location that the program logs with an error. */
   readonly source: string;
   readonly loadedBytes: number;
   readonly instructions: readonly AnchorInstruction[];
@@ -52,7 +52,7 @@ export interface AnchorSpec {
 const eventUnits = 2_125;
 const tagBytes = 8;
 
-/** An invocation of an Anchor program: accounts by name, checks that fail as the framework's constraints do, events. */
+/** An invocation of an Anchor program: accounts by name, checks that fail as the framework's constraints do, and events. */
 export class AnchorContext {
   readonly raw: InvocationContext;
   readonly #spec: AnchorSpec;
@@ -68,7 +68,7 @@ export class AnchorContext {
     return this.raw.programId;
   }
 
-  /** Accounts behind those that the IDL names. */
+  /** Accounts after those that the IDL names. */
   get remaining(): readonly InstructionAccount[] {
     return this.raw.accounts.slice(this.#names.length);
   }
@@ -79,7 +79,7 @@ export class AnchorContext {
     return this.raw.account(index);
   }
 
-  /** An error of the framework over one account. */
+  /** An error of the framework about one account. */
   refuse(account: string, code: FrameworkError, ...sides: readonly string[]): never {
     const [name, message] = frameworkErrors[code];
     this.raw.log(`AnchorError caused by account: ${account}. Error Code: ${name}. Error Number: ${code}. Error Message: ${message}.`);
@@ -111,7 +111,7 @@ export class AnchorContext {
     return account;
   }
 
-  /** The account must be the one derived from seeds. */
+  /** The account must be the one that is derived from the seeds. */
   derived(name: string, expected: string): InstructionAccount {
     const account = this.get(name);
     if (account.address !== expected) this.refuse(name, 2006, account.address, expected);
@@ -179,7 +179,7 @@ export class AnchorContext {
 }
 
 function startsWith(data: Uint8Array, prefix: Uint8Array): boolean {
-  // A loop: `every` costs a call a byte, and each instruction is looked for among a dozen.
+  // A loop, because `every` would call a function for each byte, and each instruction is compared with a dozen.
   for (let i = 0; i < prefix.length; i++) if (data[i] !== prefix[i]) return false;
   return true;
 }
@@ -190,7 +190,7 @@ function occurred(context: InvocationContext, code: FrameworkError): never {
   return failCustom(code);
 }
 
-/** The self-call that carries an event: only the event authority, which only the program can sign for, may make it. */
+/** The self-call that carries an event. Only the event authority may make it, and only the program can sign for that. */
 function receiveEvent(context: InvocationContext, spec: AnchorSpec): void {
   context.consume(eventUnits);
   const authority = context.account(0);

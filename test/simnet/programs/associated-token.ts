@@ -15,7 +15,7 @@ const invalidOwner = 0;
 
 const tag = { create: 0, createIdempotent: 1 } as const;
 
-/** Creates the associated token account; with `idempotent`, an existing one is fine. */
+/** Creates the associated token account. With `idempotent`, the account may already exist. */
 export function associatedTokenInstruction(
   payer: string,
   owner: string,
@@ -38,7 +38,7 @@ export function associatedTokenInstruction(
   };
 }
 
-/** Creates a program-derived account the way it is done when somebody may have sent lamports there before. */
+/** Creates a program-derived account in the way that also works if somebody has sent lamports there before. */
 function createDerived(context: InvocationContext, account: InstructionAccount, payer: string, space: number): void {
   const owner = context.account(2).address;
   const mint = context.account(3).address;

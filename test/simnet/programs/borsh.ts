@@ -6,7 +6,7 @@ const initialBytes = 512;
 
 /** Writes Borsh (little endian); grows as needed. */
 export class BorshWriter {
-  // From Node's pool; only bytes that were written leave.
+  // From Node's pool, not zeroed: only written bytes are returned.
   #buffer = Buffer.allocUnsafe(initialBytes);
   #length = 0;
 
@@ -77,7 +77,7 @@ export class BorshWriter {
     return this.bytes(new Uint8Array(count));
   }
 
-  /** The bytes written so far; with `length`, padded with zeros to it. */
+  /** The bytes written so far. With `length`, padded with zeros to that length. */
   done(length = this.#length): Uint8Array {
     const out = new Uint8Array(length);
     out.set(this.#buffer.subarray(0, this.#length));
@@ -92,10 +92,10 @@ export class BorshWriter {
   }
 }
 
-/** Thrown when the bytes end too early; programs turn it into their own error. */
+/** Thrown if the bytes end too early; programs turn it into their own error. */
 export class BorshEnd extends Error {}
 
-/** Reads Borsh forward. Past the end it throws `BorshEnd`; `or…` readers give a default there instead. */
+/** Reads Borsh forward. Past the end it throws `BorshEnd`; `or…` readers return a default instead. */
 export class BorshReader {
   readonly #data: Buffer;
   #at: number;
@@ -164,7 +164,7 @@ export class BorshReader {
     return this.#data.subarray(at, at + count);
   }
 
-  /** Trailing values that older writers leave out. */
+  /** Trailing values that older writers omit. */
   orFalse(): boolean {
     return this.remaining >= 1 ? this.bool() : false;
   }

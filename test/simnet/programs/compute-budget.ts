@@ -13,7 +13,7 @@ export function unitPriceInstruction(microLamports: bigint): Instruction {
   return { programId: computeBudgetProgram, accounts: [], data: new BorshWriter().u8(3).u64(microLamports).done() };
 }
 
-/** Its instructions are read before execution (`runtime/compute-budget.ts`); executed, they do nothing. */
+/** The instructions are read before execution (`runtime/compute-budget.ts`). Executing them does nothing. */
 export const computeBudget: Program = {
   builtin: true,
   execute(context) {

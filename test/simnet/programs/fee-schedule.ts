@@ -71,7 +71,7 @@ function tierFor(tiers: readonly FeeTier[], marketCap: bigint): FeeRates | null 
   return found;
 }
 
-/** Fees of a pump curve or of a pool that came out of one; the flat ones for any other pool. */
+/** Fees of a pump curve or of a pool that a curve migrated to; the flat fees for any other pool. */
 export function ratesFor(schedule: FeeSchedule, isPumpPool: boolean, quoteMint: string, marketCap: bigint): FeeRates {
   if (!isPumpPool) return schedule.flat;
   if (quoteMint === systemProgram || quoteMint === wrappedSolMint) return tierFor(schedule.tiers, marketCap) ?? schedule.flat;

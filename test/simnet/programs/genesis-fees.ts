@@ -10,7 +10,7 @@ export const curveFees: FeeSchedule = {
   exoticFlat: curveRates,
 };
 
-/** Published table of creator fees on a pool: market cap in SOL from which it holds, tenths of basis points. */
+/** Published table of creator fees on a pool: the market cap in SOL from which a row applies, and tenths of basis points. */
 const creatorSteps: readonly (readonly [sol: number, tenthsBps: number])[] = [
   [420, 950],
   [1_470, 900],
@@ -39,7 +39,7 @@ const creatorSteps: readonly (readonly [sol: number, tenthsBps: number])[] = [
 ];
 
 const lamports = 1_000_000_000n;
-/** USDC base units that a tier's SOL stands for, at the 150 USDC that the simulation begins with. */
+/** USDC base units for the SOL of a tier, at the initial price of 150 USDC. */
 const usdcUnits = 150_000_000n;
 
 function tiers(unitsPerSol: bigint): FeeTier[] {

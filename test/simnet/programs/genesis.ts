@@ -44,7 +44,7 @@ const buybackBps = 5_000n;
 const maxCreatorFeeBps = 300n;
 const initialVirtualUsdc = 4_292_000_000n;
 
-/** Gets every transaction's fee, so that no lamports are lost. */
+/** Receives every transaction's fee, so that no lamports are lost. */
 export const validatorIdentity = generateKeypair(createHash('sha256').update('simnet validator').digest()).publicKey;
 
 /** The wallet that pays airdrops. */
@@ -60,7 +60,7 @@ function ownedAccount(owner: string, data: Uint8Array): ChainAccount {
   return { lamports: minimumBalance(data.length), owner, data, executable: false };
 }
 
-/** Of a mint of SPL Token. */
+/** A mint of SPL Token. */
 export function coinAccount(mint: string, owner: string, amount: bigint): readonly [string, ChainAccount] {
   const { address } = deriveTokenAccount(owner, mint, tokenProgram);
   return [address, ownedAccount(tokenProgram, tokenAccountData(mint, owner, amount))];
@@ -194,7 +194,7 @@ function priceAccounts(): (readonly [string, ChainAccount])[] {
   ];
 }
 
-/** Puts what all accounts hold of a coin onto its mint as the supply. */
+/** Sets the supply of a mint to the sum of all accounts of the coin. */
 function withSupply(accounts: Map<string, ChainAccount>, address: string): void {
   const mint = accounts.get(address);
   if (mint === undefined) throw new Error(`genesis has no mint ${address}`);
@@ -219,7 +219,7 @@ export function genesisAccounts(
     ...ammAccounts(),
     ...recipientAccounts(),
     ...priceAccounts(),
-    // As on the network, where they hold SOL: an account that is not there cannot be given less than its rent.
+    // As on the network, where they hold SOL: an account that does not exist cannot receive less than its rent.
     ...[...jitoTipAccounts, ...senderTipAccounts].map((address) => [address, walletAccount(recipientLamports)] as const),
     [rentSysvar, rentData()],
     [faucetKeypair(seed).publicKey, walletAccount(faucetLamports)],

@@ -7,7 +7,7 @@ export const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const memoUnits = 3_000;
 
-/** Logs its data, which must be UTF-8; accounts, where given, must have signed. */
+/** Logs its data, which must be UTF-8. If accounts are given, they must have signed. */
 export const memo: Program = {
   builtin: false,
   execute(context) {

@@ -75,7 +75,7 @@ function createMetadata(context: InvocationContext): void {
     );
 }
 
-/** Token metadata as far as legacy creation uses it. */
+/** Token metadata, as far as the older creation instruction uses it. */
 export const metaplex: Program = {
   builtin: false,
   execute(context) {

@@ -12,7 +12,7 @@ export function feeConfigAddress(configProgram: string): { readonly address: str
   return derive(feeProgram, 'fee_config', addressBytes(configProgram));
 }
 
-/** Asks the fee program what a program's trade costs. */
+/** Asks the fee program for the fees of a program's trade. */
 function getFeesInstruction(configProgram: string, isPumpPool: boolean, marketCap: bigint, quoteMint: string): Instruction {
   return {
     programId: feeProgram,

@@ -33,7 +33,7 @@ export const buybackFeeRecipients: readonly string[] = [
   'A7hAgCzFw14fejgCp387JUJRMNyz4j89JKnhtKU8piqW',
 ];
 
-/** Who may change the programs' settings. */
+/** The authority that may change the programs' settings. */
 export const operators = {
   authority: 'FFWtrEQ4B4PKQoVuHYzZq8FabGkVatYzDpEVHsK5rrhF',
   withdraw: '39azUYFWPz3VHgKCf3VChUwbpURdCHRxjWVowf5jUJjg',

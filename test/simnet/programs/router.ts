@@ -5,13 +5,13 @@ import type { Instruction } from '@sluice/shared/solana/transaction.ts';
 import { fail } from '../runtime/instruction-error.ts';
 import type { Program } from '../runtime/program.ts';
 
-/** A program of the simulation alone: it passes an instruction on, as trading routers do. */
+/** A program that exists only in the simulation: it forwards an instruction, as trading routers do. */
 export const routerProgram = generateKeypair(createHash('sha256').update('simnet router program').digest()).publicKey;
 
 const discriminator = createHash('sha256').update('global:route').digest().subarray(0, 8);
 const routerUnits = 8_000;
 
-/** The same instruction by way of the router: its program stands first among the accounts. */
+/** The same instruction through the router: its program is the first of the accounts. */
 export function routed(instruction: Instruction): Instruction {
   return {
     programId: routerProgram,

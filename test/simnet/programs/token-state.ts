@@ -44,7 +44,7 @@ function readOption(data: Uint8Array, at: number): string | null {
   return data[at] === 1 ? encodeBase58(data, at + 4, 32) : null;
 }
 
-/** Emptied, Token-2022 zeroes the field; SPL Token clears the tag and lets the old key stand. */
+/** When emptied, Token-2022 zeroes the field; SPL Token clears the tag and leaves the old key. */
 function writeOption(data: Uint8Array, at: number, address: string | null, program: string): void {
   data.fill(0, at, at + (program === tokenProgram ? 4 : 36));
   if (address === null) return;
@@ -52,7 +52,7 @@ function writeOption(data: Uint8Array, at: number, address: string | null, progr
   data.set(addressBytes(address), at + 4);
 }
 
-/** Fields of a mint over its bytes. Setters write in place. */
+/** Fields of a mint, read from its bytes. Setters write in place. */
 export const mintFields = {
   authority: (data: Uint8Array) => readOption(data, offset.mintAuthority),
   setAuthority: (data: Uint8Array, address: string | null, program: string) => writeOption(data, offset.mintAuthority, address, program),
@@ -71,7 +71,7 @@ export const mintFields = {
   },
 } as const;
 
-/** Fields of a token account over its bytes. Setters write in place. */
+/** Fields of a token account, read from its bytes. Setters write in place. */
 export const tokenFields = {
   mint: (data: Uint8Array) => encodeBase58(data, offset.accountMint, 32),
   owner: (data: Uint8Array) => encodeBase58(data, offset.accountOwner, 32),
@@ -119,7 +119,7 @@ export function isTokenAccountData(owner: string, data: Uint8Array): boolean {
   return tokenFields.state(data) !== accountState.uninitialized;
 }
 
-/** Where an extension's value starts and how long it is; null when the account has none of that type. */
+/** Where an extension's value starts and how long it is; null if the account has no extension of that type. */
 export function findExtension(data: Uint8Array, type: number): { readonly at: number; readonly length: number } | null {
   let at = extensionsOffset;
   while (at + 4 <= data.length) {
@@ -132,14 +132,14 @@ export function findExtension(data: Uint8Array, type: number): { readonly at: nu
   return null;
 }
 
-/** First byte behind the extensions in use. */
+/** The first byte after the extensions in use. */
 export function extensionsEnd(data: Uint8Array): number {
   let at = extensionsOffset;
   while (at + 4 <= data.length && view(data).readUInt16LE(at) !== 0) at += 4 + view(data).readUInt16LE(at + 2);
   return at;
 }
 
-/** Appends an extension where the account has room for it; null where it has not. */
+/** Appends an extension if the account has room for it; otherwise returns null. */
 export function putExtension(data: Uint8Array, type: number, value: Uint8Array): boolean {
   const at = extensionsEnd(data);
   if (at + 4 + value.length > data.length) return false;
@@ -149,7 +149,7 @@ export function putExtension(data: Uint8Array, type: number, value: Uint8Array):
   return true;
 }
 
-/** A wallet's token account of SPL Token as genesis puts it there. */
+/** A wallet's token account of SPL Token, as genesis creates it. */
 export function tokenAccountData(mint: string, owner: string, amount: bigint): Uint8Array {
   const data = new Uint8Array(tokenAccountBytes);
   tokenFields.initialize(data, mint, owner);
@@ -168,7 +168,7 @@ export function mintData(decimals: number, supply: bigint, authority: string | n
     .done(mintBytes);
 }
 
-/** Raw amount in a token account; zero where there is none. */
+/** Raw amount in a token account; zero if there is no account. */
 export function tokenAmount(account: ChainAccount | null): bigint {
   return account !== null && isTokenAccountData(account.owner, account.data) ? tokenFields.amount(account.data) : 0n;
 }

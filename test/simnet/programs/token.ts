@@ -318,7 +318,7 @@ function syncNative(context: InvocationContext): void {
   tokenFields.setAmount(account.write(), amount);
 }
 
-/** Length of an account of a mint with the extension types asked for. */
+/** Length of an account of a mint with the requested extension types. */
 function getAccountDataSize(context: InvocationContext, reader: BorshReader): void {
   const mint = context.account(0);
   if (mint.owner !== context.programId) context.log('Error: IncorrectProgramId');

@@ -29,7 +29,7 @@ const protocolShareBps = 1_300n;
 const tickSpacing = 4;
 const amountOutBelowMinimum = 6036;
 const one = 1n << 64n;
-/** About 13,000 SOL of depth at 150 USDC a SOL: ten SOL move the price by 0.15 %. */
+/** About 13,000 SOL of depth at 150 USDC for one SOL: ten SOL move the price by 0.15 %. */
 const liquidity = 5_000_000_000_000n;
 
 const at = { bump: 40, sqrtPrice: 65, tick: 81, protocolFeeA: 85, vaultA: 133, vaultB: 213 } as const;
@@ -151,7 +151,7 @@ function pay(context: InvocationContext, from: number, to: number, amount: bigin
   );
 }
 
-/** Swaps within one range of constant liquidity, which is all that the pool of the simulation has. */
+/** Swaps within one range of constant liquidity: the simulated pool has only one. */
 function swap(context: InvocationContext): void {
   const reader = new BorshReader(context.data, 8);
   const amount = reader.u64();

@@ -7,7 +7,7 @@ import type {
   TransactionVersion,
 } from '@sluice/shared/solana/transaction.ts';
 
-/** A message whose keys already stand in wire order, as a recording has it. */
+/** A message whose keys are already in wire order, as in a recording. */
 export interface CompiledMessage {
   readonly version: TransactionVersion;
   readonly header: MessageHeader;
@@ -62,7 +62,7 @@ function encodeLegacyOrV0(message: CompiledMessage): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** SIMD-0385: everything of fixed size first, then instruction headers, then their payloads. */
+/** SIMD-0385: first everything of fixed size, then instruction headers, then their payloads. */
 function encodeV1(message: CompiledMessage): Uint8Array {
   const { header, config } = message;
   const values: (readonly [bit: number, value: Uint8Array])[] = [];
@@ -87,12 +87,12 @@ function encodeV1(message: CompiledMessage): Uint8Array {
   );
 }
 
-/** The bytes that the signatures of the message sign. */
+/** The bytes that the message's signatures sign. */
 export function encodeMessage(message: CompiledMessage): Uint8Array {
   return message.version === 1 ? encodeV1(message) : encodeLegacyOrV0(message);
 }
 
-/** The signed transaction; signatures stand before a legacy or v0 message and behind a v1 message. */
+/** The signed transaction. Signatures come before a legacy or v0 message and after a v1 message. */
 export function joinSignatures(message: CompiledMessage, messageBytes: Uint8Array, signatures: readonly Uint8Array[]): Uint8Array {
   const parts =
     message.version === 1 ? [messageBytes, ...signatures] : [Uint8Array.from(compact(signatures.length)), ...signatures, messageBytes];

@@ -2,16 +2,16 @@ import { open, readFile } from 'node:fs/promises';
 import type { TransactionRecord } from '../chain.ts';
 import { rebuildTransaction } from './rebuild-transaction.ts';
 
-/** Transactions of one recording; what lies beyond is refused and counted. */
+/** Transactions of one recording. Any others are refused and counted. */
 const maxRecordedTransactions = 200_000;
-/** Refusals that are described; beyond it they are only counted. */
+/** Refusals that are described. Any others are only counted. */
 const maxReasons = 100;
 
 export interface Recording {
-  /** By slot, and within a slot by index, where the recording has one, or in its own order. */
+  /** By slot. Within a slot by index if the recording has one, otherwise in the order of the recording. */
   readonly records: readonly TransactionRecord[];
   readonly refused: number;
-  /** `where: why`, the first ones. */
+  /** The first refusals, each as `where: why`. */
   readonly reasons: readonly string[];
 }
 
@@ -21,7 +21,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Single transactions of a block, each with the block's slot and time and its own place. */
+/** The transactions of a block, each with the block's slot and time and its own index. */
 function ofBlock(block: Json, slot: number | null): readonly unknown[] {
   const transactions = Array.isArray(block['transactions']) ? block['transactions'] : [];
   const parent = block['parentSlot'];
@@ -64,10 +64,10 @@ class Collector {
     for (const item of transactionsIn(value)) {
       const rebuilt = rebuildTransaction(item);
       if (!rebuilt.ok) this.refuse(where, rebuilt.reason);
-      else if (this.signatures.has(rebuilt.record.signature)) this.refuse(where, 'the transaction stands there already');
+      else if (this.signatures.has(rebuilt.record.signature)) this.refuse(where, 'the transaction appears twice');
       else if (this.records.length >= maxRecordedTransactions) this.refuse(where, `more than ${maxRecordedTransactions} transactions`);
       else {
-        // A block's element recorded alone has no slot: it follows what stands before it.
+        // An element of a block that was recorded alone has no slot: it gets that of the transaction before it.
         const slot = rebuilt.slot ?? this.lastSlot + 1;
         this.lastSlot = slot;
         this.signatures.add(rebuilt.record.signature);
@@ -100,7 +100,7 @@ async function readLines(file: string, collector: Collector): Promise<void> {
   }
 }
 
-/** Reads `.jsonl` (one recorded value a line) or `.json` files. Rejects when a file cannot be read; what is in it never throws. */
+/** Reads `.jsonl` (one recorded value for each line) or `.json` files. Rejects if a file cannot be read; its content never throws. */
 export async function readRecording(...files: readonly string[]): Promise<Recording> {
   const collector = new Collector();
   for (const file of files) {

@@ -8,7 +8,7 @@ import { reencodeParsed } from './reencode-parsed.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 type Rebuilt =
-  | { readonly ok: true; readonly record: TransactionRecord; /** Null where the recording does not say it. */ readonly slot: number | null }
+  | { readonly ok: true; readonly record: TransactionRecord; /** Null if the recording does not have it. */ readonly slot: number | null }
   | { readonly ok: false; readonly reason: string };
 
 const noConfig: TransactionConfig = { priorityFeeLamports: null, computeUnitLimit: null, loadedAccountsBytesLimit: null, heapBytes: null };
@@ -85,7 +85,7 @@ function readKeys(message: Json, meta: Json): RecordedKeys {
   };
 }
 
-/** One instruction of any encoding with addresses; `exact` is false where a node parsed it in a form that is not undone here. */
+/** One instruction of any encoding, with addresses. `exact` is false if a node parsed it into a form that is not reversed here. */
 function readInstruction(value: unknown, keys: readonly string[]): Omit<InnerInstruction, 'stackHeight'> & { readonly exact: boolean } {
   const instruction = object(value);
   const programId =
@@ -109,7 +109,7 @@ function readConfig(message: Json): TransactionConfig {
   };
 }
 
-/** The message in compiled form; null where one of its instructions cannot be had byte for byte. */
+/** The message in compiled form; null if one of its instructions cannot be rebuilt byte for byte. */
 function compile(message: Json, keys: RecordedKeys, version: 'legacy' | 0 | 1): CompiledMessage | null {
   const indexOf = new Map(keys.all.map((key, index) => [key, index]));
   const instructions: CompiledMessage['instructions'][number][] = [];
@@ -138,7 +138,7 @@ function compile(message: Json, keys: RecordedKeys, version: 'legacy' | 0 | 1): 
   };
 }
 
-/** The signed bytes of a recorded json or jsonParsed transaction; empty where its signature does not verify over what was rebuilt. */
+/** The signed bytes of a recorded json or jsonParsed transaction; empty if its signature does not verify over the rebuilt message. */
 function rebuildWire(transaction: Json, keys: RecordedKeys, version: 'legacy' | 0 | 1): Uint8Array {
   const none = new Uint8Array(0);
   const compiled = compile(object(transaction['message']), keys, version);
@@ -210,16 +210,16 @@ function jsonBody(transaction: Json, meta: Json, version: 'legacy' | 0 | 1): Bod
 }
 
 /**
- * A transaction record from a recorded one: a getTransaction result or an element of a block, in json, jsonParsed, base64 or
- * base58. `wire` is empty where a jsonParsed recording cannot be undone so that its signature verifies.
+ * A transaction record from a recorded one: a getTransaction result or an element of a block, in json, jsonParsed, base64 or base58. `wire`
+ * is empty if a jsonParsed recording cannot be reversed so that its signature verifies.
  */
 export function rebuildTransaction(recorded: unknown): Rebuilt {
   const source = object(recorded);
-  if (!('transaction' in source)) return { ok: false, reason: 'no transaction as getTransaction gives it' };
+  if (!('transaction' in source)) return { ok: false, reason: 'not a getTransaction result' };
   const meta = object(source['meta']);
   const version = versionOf(source['version']);
   if (version === null) return { ok: false, reason: 'unknown transaction version' };
-  if (source['meta'] === null || !Array.isArray(meta['logMessages'])) return { ok: false, reason: 'no meta with log messages' };
+  if (source['meta'] === null || !Array.isArray(meta['logMessages'])) return { ok: false, reason: 'meta has no log messages' };
   const { transaction } = source;
   const body = Array.isArray(transaction) ? encodedBody(strings(transaction), meta) : jsonBody(object(transaction), meta, version);
   if (typeof body === 'string') return { ok: false, reason: body };

@@ -3,9 +3,9 @@ import type { Block, Chain } from '../chain.ts';
 import { encodeTransaction } from '../rpc/encode-transaction.ts';
 import { toJson } from '../rpc/json.ts';
 
-/** Bytes that wait for the disk; beyond it transactions are left out and counted. */
+/** Bytes that wait for the disk. With more, transactions are dropped and counted. */
 const maxWaitingBytes = 64 * 1024 * 1024;
-/** Frozen slots that wait for their confirmation; the oldest are left out and counted. */
+/** Frozen slots that wait for their confirmation. With more, the oldest are dropped and counted. */
 const maxWaitingSlots = 1_024;
 
 export interface RecorderReport {
@@ -15,11 +15,11 @@ export interface RecorderReport {
 }
 
 export interface Recorder {
-  /** Writes out what waits and closes the file. Rejects where the file could not be written. */
+  /** Writes out what waits and closes the file. Rejects if the file could not be written. */
   close(): Promise<RecorderReport>;
 }
 
-/** One line: the getTransaction result (base64), as `readRecording` reads it. */
+/** One line: the getTransaction result (base64), in the form that `readRecording` reads. */
 function lines(block: Block): readonly string[] {
   return block.transactions.flatMap((transaction) => {
     const encoded = encodeTransaction(transaction, 'base64', 1);
@@ -28,7 +28,7 @@ function lines(block: Block): readonly string[] {
   });
 }
 
-/** Writes every transaction that the chain confirms to a `.jsonl` file, one getTransaction result a line. */
+/** Writes every transaction that the chain confirms to a `.jsonl` file, one getTransaction result for each line. */
 export function record(chain: Chain, file: string): Recorder {
   const output = createWriteStream(file);
   const waiting = new Map<number, Block>();

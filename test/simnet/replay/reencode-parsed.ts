@@ -40,7 +40,7 @@ function amountOf(value: unknown): { readonly amount: unknown; readonly decimals
 }
 
 interface Form {
-  /** Fields of `info` that are the accounts, in order. */
+  /** Fields of `info` that are accounts, in order. */
   readonly accounts: readonly string[];
   readonly data: (info: Info) => Uint8Array;
 }
@@ -56,7 +56,7 @@ const systemForms: Readonly<Record<string, Form>> = {
 };
 
 const ataForms: Readonly<Record<string, Form>> = {
-  // The oldest form of `create` has no data; clients of today send the byte 0.
+  // The oldest form of `create` has no data; current clients send the byte 0.
   create: { accounts: ataAccounts, data: () => new Uint8Array(0) },
   createIdempotent: { accounts: ataAccounts, data: () => Uint8Array.of(1) },
 };
@@ -86,8 +86,8 @@ const forms: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
 };
 
 /**
- * The instruction behind a node's `parsed` form, for the common instructions of the system, token and associated token
- * programs; null for others. Where a form is ambiguous the transaction's signature tells whether it was right.
+ * The instruction behind a node's `parsed` form, for the common instructions of the system, token and associated token programs; null for
+ * others. If a form is ambiguous, the transaction's signature shows whether the result is right.
  */
 export function reencodeParsed(programId: string, parsed: unknown): PlainInstruction | null {
   if (typeof parsed !== 'object' || parsed === null) return null;

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from '../chain.ts';
 import { genesisHashOf } from '../ledger/genesis-hash.ts';
 
-/** A longer pause in the recording is played as this one (before `speed`). */
+/** A longer pause in the recording is shortened to this (before `speed`). */
 export const maxPauseMs = 10_000;
-/** Slot time where the recording's own block times do not tell it. */
+/** Slot time if the recording has no block times. */
 const defaultSlotMs = 400;
-/** In a longer pause empty slots are told, as long as the recording leaves room for them: a reader takes silence for a stall. */
+/** In a longer pause empty slots are reported, as long as the recording has free slots for them: a reader takes silence for a stall. */
 const maxSilenceMs = 1_000;
 /** A block is final this many slots later, or when the recording ends. */
 const finalityLagSlots = 32;
@@ -18,7 +18,7 @@ const maintenance = 'ClusterMaintenance';
 export interface ReplayOptions {
   /** 1 is the recorded pace, 10 ten times as fast; 0 or Infinity as fast as possible. */
   readonly speed: number;
-  /** Awaited between two blocks: resolves when the readers can take more. */
+  /** Awaited between two blocks: resolves when the readers can receive more. */
   readonly throttle?: () => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface ReplayReport {
 }
 
 export interface ReplayChain extends Chain {
-  /** Resolves when all has been played, or at `stop`. */
+  /** Resolves when everything was played, or at `stop`. */
   readonly finished: Promise<ReplayReport>;
 }
 
@@ -129,7 +129,7 @@ class RecordedChain implements ReplayChain {
 
   send(): SendOutcome {
     const data = { err: maintenance, logs: [], unitsConsumed: 0 };
-    return { ok: false, code: -32002, message: 'A replay takes no transactions', data };
+    return { ok: false, code: -32002, message: 'A replay accepts no transactions', data };
   }
 
   simulate(): Execution {
@@ -168,12 +168,12 @@ class RecordedChain implements ReplayChain {
     return [];
   }
 
-  /** A replay has no faucet: the empty text says so. */
+  /** A replay has no faucet; the empty text means this. */
   airdrop(): string {
     return '';
   }
 
-  /** Plays the next block; behind the end of the recording an empty one. */
+  /** Plays the next block; after the end of the recording, an empty one. */
   advance(): Block {
     const { slot, blockHeight } = this.newest;
     const recorded = this.blocks[this.next++];
@@ -229,7 +229,7 @@ class RecordedChain implements ReplayChain {
     }
   }
 
-  /** Waits for the slot that follows, telling slots before it where the wait is long. */
+  /** Waits for the slot that follows. If the wait is long, reports slots before it. */
   private async pauseBefore(slot: number, pauseMs: number): Promise<void> {
     const { signal } = this.stopping;
     let leftMs = pauseMs;
@@ -240,7 +240,7 @@ class RecordedChain implements ReplayChain {
     await sleep(leftMs, undefined, { signal });
   }
 
-  /** Slots go on behind the recording, empty and final at once: to its readers the node lives. */
+  /** After the end of the recording, empty slots continue and are final at once: to its readers the node is alive. */
   private async rest(): Promise<void> {
     const { signal } = this.stopping;
     for (;;) {
@@ -251,7 +251,7 @@ class RecordedChain implements ReplayChain {
     }
   }
 
-  /** Rejects with the abort of `stop`. */
+  /** Rejects when `stop` aborts. */
   private async play(): Promise<void> {
     const { signal } = this.stopping;
     const { speed, throttle } = this.options;
@@ -297,8 +297,8 @@ function emptyBlock(slot: number, parentSlot: number, blockHeight: number, block
 }
 
 /**
- * A chain that plays recorded transactions, in their slots and at their pace, to whatever serves it. It has history and
- * notifications, but no accounts, and takes no transactions.
+ * A chain that plays recorded transactions, in their slots and at their pace, to any server. It has history and notifications, but no
+ * accounts, and accepts no transactions.
  */
 export function createReplayChain(records: readonly TransactionRecord[], options: ReplayOptions): ReplayChain {
   return new RecordedChain(records, options);

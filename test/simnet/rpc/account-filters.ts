@@ -5,7 +5,7 @@ import { readTokenAccount } from './parse-token.ts';
 
 /** Filters of one request (`MAX_GET_PROGRAM_ACCOUNT_FILTERS` of a node). */
 const maxFilters = 4;
-/** Bytes that one memcmp may compare. */
+/** Bytes that one memcmp filter may compare. */
 const maxMemcmpBytes = 128;
 
 export type AccountFilter =

@@ -1,6 +1,6 @@
 import type { Block, Chain } from '../chain.ts';
 
-/** Blocks kept for `getBlock`, `getBlockTime` and for heights and blockhashes by commitment; the oldest go first. */
+/** Blocks stored for `getBlock`, `getBlockTime`, and for heights and blockhashes by commitment. The oldest are dropped first. */
 const maxHistoryBlocks = 2_048;
 
 /** The newest blocks of the chain by slot, without those of dead forks. */
@@ -11,7 +11,7 @@ export class BlockHistory {
   private held = 0;
   private readonly maxTransactions: number;
 
-  /** `maxTransactions`: of all blocks that are held. */
+  /** `maxTransactions`: in all stored blocks together. */
   constructor(chain: Chain, maxTransactions = Infinity) {
     this.maxTransactions = maxTransactions;
     this.unlisten = chain.listen({
@@ -51,7 +51,7 @@ export class BlockHistory {
     return this.bySlot.get(slot) ?? null;
   }
 
-  /** The newest block at or below `slot`; null where none is kept. */
+  /** The newest block at or below `slot`; null if none is stored. */
   newestUpTo(slot: number): Block | null {
     const exact = this.bySlot.get(slot);
     if (exact !== undefined) return exact;
@@ -62,7 +62,7 @@ export class BlockHistory {
     return best;
   }
 
-  /** Slots kept in `from..to`, ascending. */
+  /** Stored slots in `from..to`, ascending. */
   slots(from: number, to: number): readonly number[] {
     return [...this.bySlot.keys()].filter((slot) => slot >= from && slot <= to).sort((a, b) => a - b);
   }

@@ -4,7 +4,10 @@ import type { BlockHistory } from './block-history.ts';
 import type { Fields, Params } from './params.ts';
 import { answer, fault, rpcCodes, type RpcFault, type RpcResult } from './rpc-fault.ts';
 
-/** `solana-core` of getVersion and `apiVersion` of every context: no real node's, so that nobody takes this for one. */
+/**
+ * `solana-core` of getVersion and `apiVersion` of every context. No real node has this version, so this node cannot be mistaken for a real
+ * one.
+ */
 export const simnetVersion = '4.3.0-simnet';
 
 /** Slots of an epoch, as on mainnet. */
@@ -14,11 +17,11 @@ export const slotsPerEpoch = 432_000;
 export interface RpcContext {
   readonly chain: Chain;
   readonly blocks: BlockHistory;
-  /** Null when healthy, otherwise how many slots this node says it is behind. */
+  /** Null if healthy, otherwise how many slots behind this node claims to be. */
   readonly slotsBehind: () => number | null;
-  /** Called with the signature of every transaction that `sendTransaction` took. */
+  /** Called with the signature of every transaction that `sendTransaction` accepted. */
   readonly onReceived: (signature: string) => void;
-  /** A method threw: a bug, answered with -32603. */
+  /** A method threw: this is a bug, and is answered with -32603. */
   readonly onBug: (method: string, error: unknown) => void;
 }
 
@@ -29,7 +32,7 @@ export function slotAt(chain: Chain, commitment: Commitment): number {
   return commitment === 'confirmed' ? chain.confirmedSlot : chain.finalizedSlot;
 }
 
-/** Height of the newest block at a commitment. Without a kept block: the newest height less the slots between. */
+/** Height of the newest block at a commitment. If no such block is stored: the newest height minus the slots between. */
 export function blockHeightAt(context: RpcContext, commitment: Commitment): number {
   const { chain, blocks } = context;
   if (commitment === 'processed') return chain.blockHeight;
@@ -37,11 +40,11 @@ export function blockHeightAt(context: RpcContext, commitment: Commitment): numb
   return blocks.newestUpTo(slot)?.blockHeight ?? Math.max(0, chain.blockHeight - (chain.slot - slot));
 }
 
-/** Refuses with -32016 where the bank at `commitment` is older than the caller's `minContextSlot`. */
+/** Refuses with -32016 if the bank at `commitment` is older than the caller's `minContextSlot`. */
 export function contextFault(context: RpcContext, fields: Fields, commitment: Commitment): RpcFault | null {
-  const wanted = fields.uint('minContextSlot');
+  const minSlot = fields.uint('minContextSlot');
   const slot = slotAt(context.chain, commitment);
-  if (wanted === null || wanted <= slot) return fields.params.fault;
+  if (minSlot === null || minSlot <= slot) return fields.params.fault;
   return fields.params.fault ?? fault(rpcCodes.minContextSlot, 'Minimum context slot has not been reached', { contextSlot: slot });
 }
 

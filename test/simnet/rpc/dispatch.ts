@@ -15,7 +15,7 @@ export const methodNames: readonly string[] = [...methods.keys()];
 
 type RpcId = string | number | null;
 
-/** One request as JSON-RPC 2.0 has it; `id` is undefined for a notification, which gets no answer. */
+/** One request of JSON-RPC 2.0. `id` is undefined for a notification, which gets no answer. */
 export interface RpcCall {
   readonly id: RpcId | undefined;
   readonly method: string;
@@ -34,7 +34,7 @@ function readId(value: unknown): RpcId | undefined {
   return typeof value === 'string' || typeof value === 'number' || value === null ? value : undefined;
 }
 
-/** Reads one request object; a fault comes with the id to answer under. */
+/** Reads one request object. A fault has the id for its answer. */
 export function readCall(value: unknown): RpcCall | { readonly id: RpcId; readonly fault: RpcFault } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { id: null, fault: fault(rpcCodes.invalidRequest, 'Invalid request') };
@@ -75,7 +75,7 @@ function answerOne(context: RpcContext, value: unknown): string | null {
   return call.id === undefined ? null : encodeAnswer(call.id, result);
 }
 
-/** Answers one HTTP body, a request or a batch of them; null where there is nothing to answer (only notifications). */
+/** Answers one HTTP body: a request, or a batch of them. Null if there is nothing to answer (only notifications). */
 export function answerBody(context: RpcContext, body: unknown): string | null {
   if (!Array.isArray(body)) return answerOne(context, body);
   if (body.length === 0) return encodeAnswer(null, fault(rpcCodes.invalidRequest, 'Invalid request'));
@@ -83,7 +83,7 @@ export function answerBody(context: RpcContext, body: unknown): string | null {
   return answers.length === 0 ? null : `[${answers.join(',')}]`;
 }
 
-/** Methods that a body calls, for faults that hit some methods only. */
+/** Methods that a body calls, for faults that affect some methods only. */
 export function calledMethods(body: unknown): readonly string[] {
   const items: readonly unknown[] = Array.isArray(body) ? body : [body];
   return items.map((item) => (typeof item === 'object' && item !== null && 'method' in item ? String(item.method) : ''));

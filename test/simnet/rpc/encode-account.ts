@@ -19,7 +19,7 @@ export interface AccountFormat {
 
 /** Accounts above this many bytes are refused in base58 (`MAX_BASE58_BYTES` of a node). */
 const maxBase58Bytes = 128;
-/** Every account here is rent-exempt, as a node shows it since rent is no longer collected. */
+/** Every account here is rent-exempt. A node reports this value since rent is no longer collected. */
 const rentEpoch = 18_446_744_073_709_551_615n;
 
 /** Reads `encoding` and `dataSlice`. base64+zstd is refused: this node does not compress. */
@@ -60,7 +60,7 @@ function encodeData(account: ChainAccount, format: AccountFormat, accountOf: (ad
   return format.encoding === 'binary' ? text : [text, 'base58'];
 }
 
-/** UiAccount of a node. `accountOf` finds mints for `jsonParsed`. */
+/** UiAccount of a node. `accountOf` returns mints, for `jsonParsed`. */
 export function encodeAccount(account: ChainAccount, format: AccountFormat, accountOf: (address: string) => ChainAccount | null): object {
   return {
     data: encodeData(account, format, accountOf),

@@ -9,7 +9,7 @@ import { answer, fault, rpcCodes, type RpcResult } from './rpc-fault.ts';
 export const transactionEncodings = ['json', 'jsonParsed', 'base64', 'base58'] as const;
 type TransactionEncoding = (typeof transactionEncodings)[number];
 
-/** Addresses that lookup tables brought, behind the static keys in `accountKeys`. */
+/** Addresses from lookup tables; they follow the static keys in `accountKeys`. */
 function loadedAddresses(
   decoded: DecodedTransaction,
   accountKeys: readonly string[],
@@ -79,7 +79,7 @@ function encodeMeta(record: TransactionRecord, decoded: DecodedTransaction | nul
   };
 }
 
-/** Whether the key at `index` of all keys is signer and writable. */
+/** Whether the key at `index` of all keys is a signer, and whether it is writable. */
 function keyFlags(decoded: DecodedTransaction, index: number): { readonly signer: boolean; readonly writable: boolean } {
   const { requiredSignatures, readonlySigned, readonlyUnsigned } = decoded.header;
   const count = decoded.accountKeys.length;
@@ -133,7 +133,7 @@ function jsonMessage(decoded: DecodedTransaction): object {
   };
 }
 
-/** As `jsonParsed`, with every instruction left as program, accounts and data (a node parses those of well-known programs). */
+/** The form `jsonParsed`, but every instruction stays as program, accounts and data (a node parses those of well-known programs). */
 function parsedMessage(decoded: DecodedTransaction, accountKeys: readonly string[]): object {
   const key = (index: number): string => accountKeys[index] ?? '';
   return {
@@ -161,8 +161,8 @@ function encodeBody(record: TransactionRecord, decoded: DecodedTransaction, enco
 }
 
 /**
- * One transaction with its meta, as in getTransaction and getBlock. Without a `maxVersion` only legacy transactions may be
- * shown and `version` is left out; a newer version than `maxVersion` is refused with -32015.
+ * One transaction with its meta, as in getTransaction and getBlock. Without a `maxVersion` only legacy transactions are returned, and
+ * without `version`; a version above `maxVersion` is refused with -32015.
  */
 export function encodeTransaction(record: TransactionRecord, encoding: TransactionEncoding, maxVersion: number | null): RpcResult {
   const { version } = record;

@@ -2,11 +2,11 @@ import { computeBudgetProgram } from '@sluice/shared/solana/well-known.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
 
 const lamportsPerSignature = 5_000n;
-/** Compute units that an instruction asks for where the transaction sets no limit. */
+/** Compute units of an instruction if the transaction sets no limit. */
 const defaultUnitsPerInstruction = 200_000n;
 const maxUnits = 1_400_000n;
 
-/** Fee of a transaction in lamports: per signature, and the priority fee rounded up. */
+/** Fee of a transaction in lamports: for each signature, and the priority fee rounded up. */
 export function feeOf(transaction: DecodedTransaction): bigint {
   const base = lamportsPerSignature * BigInt(transaction.header.requiredSignatures);
   if (transaction.version === 1) return base + (transaction.config.priorityFeeLamports ?? 0n);

@@ -1,6 +1,6 @@
 /**
- * JSON with exact u64: a node writes u64 as JSON numbers, also beyond 2^53 (`rentEpoch`, balances of rich accounts), which
- * `JSON.stringify` cannot. `u64` marks such a number and `toJson` writes it with all its digits.
+ * JSON with exact u64. A node writes u64 as JSON numbers, even above 2^53 (`rentEpoch`, balances of rich accounts); `JSON.stringify` cannot
+ * do that. `u64` marks such a number, and `toJson` writes it with all its digits.
  */
 const mark = '\u0000u64:';
 const marked = /"\\u0000u64:(\d+)"/g;
@@ -17,7 +17,7 @@ class ExactU64 {
   }
 }
 
-/** A u64 for `toJson`: a plain number where it is exact, otherwise a mark that keeps every digit. */
+/** A u64 for `toJson`: a plain number if that is exact, otherwise a mark that has every digit. */
 export function u64(value: bigint): unknown {
   return value <= 9_007_199_254_740_991n ? Number(value) : new ExactU64(value);
 }

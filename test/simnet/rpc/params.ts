@@ -3,8 +3,8 @@ import { commitments, type Commitment } from '@sluice/shared/wire/events.ts';
 import { invalidParams, type RpcFault } from './rpc-fault.ts';
 
 /**
- * Reads the positional parameters of one call. The first fault sticks and every later read answers a harmless default, so a
- * method reads all it needs and then asks `fault` once, before it does anything.
+ * Reads the positional parameters of one call. The first fault is retained, and every later read returns a harmless default. So a method
+ * reads everything that it needs, and then checks `fault` once before it does anything.
  */
 export class Params {
   readonly list: readonly unknown[];
@@ -49,7 +49,7 @@ export class Params {
     return value;
   }
 
-  /** Fails as a node does where a key is none. */
+  /** Fails as a node does if a key is invalid. */
   check(text: string, faultOf: (text: string) => KeyFault | null): void {
     const fault = faultOf(text);
     if (fault !== null) this.fail(`Invalid param: ${fault}`);
@@ -76,7 +76,7 @@ export class Params {
   }
 }
 
-/** Reads the fields of one configuration object. Fields not asked for are passed over, as a node does. */
+/** Reads the fields of one configuration object. As on a node, fields that are never read are ignored. */
 export class Fields {
   readonly source: Readonly<Record<string, unknown>>;
   readonly params: Params;
@@ -153,7 +153,7 @@ export class Fields {
   }
 }
 
-/** How a node names what is wrong with a key: its base58, or the number of bytes behind it. */
+/** How a node reports an invalid key: its base58, or the number of bytes that it encodes. */
 export type KeyFault = 'Invalid' | 'WrongSize';
 
 function keyFault(text: string, bytes: number, maxText: number): KeyFault | null {

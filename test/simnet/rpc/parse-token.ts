@@ -14,7 +14,7 @@ interface TokenAccountView {
   readonly amount: bigint;
   readonly delegate: string | null;
   readonly state: 'uninitialized' | 'initialized' | 'frozen';
-  /** Rent-exempt reserve where the account holds wrapped SOL. */
+  /** Rent-exempt reserve if the account holds wrapped SOL. */
   readonly nativeReserve: bigint | null;
   readonly delegatedAmount: bigint;
   readonly closeAuthority: string | null;
@@ -47,7 +47,7 @@ function hasType(account: ChainAccount, baseLength: number, type: number): boole
   return owner === token2022Program && data.length > accountLength && data.length !== multisigLength && data[accountLength] === type;
 }
 
-/** A token account of either token program; null where the account is none. Layout: SPL Token `state::Account`. */
+/** A token account of either token program; null if the account is not one. Layout: SPL Token `state::Account`. */
 export function readTokenAccount(account: ChainAccount): TokenAccountView | null {
   if (!isTokenProgram(account.owner) || !hasType(account, accountLength, accountTypeAccount)) return null;
   const { data } = account;
@@ -65,7 +65,7 @@ export function readTokenAccount(account: ChainAccount): TokenAccountView | null
   };
 }
 
-/** A mint of either token program; null where the account is none. Layout: SPL Token `state::Mint`. */
+/** A mint of either token program; null if the account is not one. Layout: SPL Token `state::Mint`. */
 export function readMint(account: ChainAccount): MintView | null {
   if (!isTokenProgram(account.owner) || !hasType(account, mintLength, accountTypeMint)) return null;
   const { data } = account;
@@ -135,7 +135,7 @@ function parseExtension(type: number, data: Uint8Array): object {
   return (type === 19 ? tokenMetadata(data) : null) ?? { extension: 'unparseableExtension' };
 }
 
-/** The TLV entries behind byte 166 of a Token-2022 account: u16 type, u16 length, value. */
+/** The TLV entries after byte 166 of a Token-2022 account: u16 type, u16 length, value. */
 function extensions(data: Uint8Array): readonly object[] {
   const found: object[] = [];
   let offset = accountLength + 1;
@@ -164,9 +164,9 @@ function accountInfo(token: TokenAccountView, decimals: number, data: Uint8Array
 }
 
 /**
- * `jsonParsed` of token accounts and mints as the `{program, parsed, space}` of a node; null where the account is neither, or
- * its mint is not to be had (then a node answers base64). Of the Token-2022 extensions immutableOwner, metadataPointer and
- * tokenMetadata are read; others stand as `unparseableExtension`.
+ * `jsonParsed` of token accounts and mints as the `{program, parsed, space}` of a node; null if the account is neither, or if its mint is
+ * not known (then a node answers in base64). Of the Token-2022 extensions immutableOwner, metadataPointer and tokenMetadata are parsed;
+ * others are listed as `unparseableExtension`.
  */
 export function parseTokenData(account: ChainAccount, accountOf: (address: string) => ChainAccount | null): object | null {
   const program = account.owner === token2022Program ? 'spl-token-2022' : 'spl-token';
@@ -183,7 +183,7 @@ export function parseTokenData(account: ChainAccount, accountOf: (address: strin
   return decimals === null ? null : { program, parsed: { info: accountInfo(token, decimals, account.data), type: 'account' }, space };
 }
 
-/** Decimals of a mint; wrapped SOL has 9 also where its mint account is not on this chain. */
+/** Decimals of a mint. Wrapped SOL has 9, even if its mint account is not on this chain. */
 export function mintDecimals(mint: string, accountOf: (address: string) => ChainAccount | null): number | null {
   const account = accountOf(mint);
   const read = account === null ? null : readMint(account);

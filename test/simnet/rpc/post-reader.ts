@@ -4,14 +4,14 @@ import type { Socket } from 'node:net';
 export const maxBodyBytes = 50 * 1024;
 const headEnd = '\r\n\r\n';
 
-/** One request as it came in. */
+/** One request as it arrived. */
 export interface Post {
   readonly body: string;
-  /** When its head was read, as `performance.now()` tells it. */
+  /** When its head was read, by `performance.now()`. */
   readonly beganAtMs: number;
 }
 
-/** Length of the body behind a head of a plain JSON post to any path but `/control`; null for anything else. */
+/** Length of the body after the head of a plain JSON post to any path but `/control`; null for any other request. */
 function bodyLengthOf(head: string): number | null {
   const [first = '', ...lines] = head.split('\r\n');
   const path = /^POST (\/[^ ?]*)[^ ]* HTTP\/1\.1$/.exec(first)?.[1];
@@ -33,8 +33,8 @@ function bodyLengthOf(head: string): number | null {
 }
 
 /**
- * Reads JSON posts off a socket one after the other, which is nearly all that a node is asked, for a fraction of what `node:http`
- * takes. The first request that is anything else leaves the socket, and what was read of it, to `onOther` for good.
+ * Reads JSON posts from a socket, one after the other. Nearly all requests to a node are of this kind, and this costs a fraction of what
+ * `node:http` costs. At the first request of another kind, the socket and what was read of it are given to `onOther` permanently.
  */
 export class PostReader {
   readonly #socket: Socket;
@@ -44,7 +44,7 @@ export class PostReader {
   #beganAtMs: number | null = null;
   #isBusy = false;
 
-  /** `onPost` calls `done` when it has written its answer; the next request is read then. */
+  /** `onPost` calls `done` when it has written its answer. Then the next request is read. */
   constructor(socket: Socket, onPost: (post: Post, done: () => void) => void, onOther: () => void) {
     this.#socket = socket;
     this.#onPost = onPost;
@@ -57,7 +57,7 @@ export class PostReader {
 
   readonly #onData = (piece: Buffer): void => {
     this.#read = this.#read === null ? piece : Buffer.concat([this.#read, piece]);
-    // A client that asks on before it is answered waits.
+    // A client that sends another request before it is answered waits.
     if (this.#isBusy) this.#socket.pause();
     else this.#next();
   };

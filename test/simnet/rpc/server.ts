@@ -15,21 +15,21 @@ import type { SimnetLog } from './simnet-log.ts';
 /** PubSub connections at once; one more is refused with HTTP 503. */
 const maxConnections = 1_000;
 
-/** What may go wrong with one HTTP call on purpose. */
+/** A fault in one HTTP call, on purpose. */
 export interface HttpFault {
   readonly delayMs: number;
-  /** Answer 429 with this `Retry-After` in seconds, null for a proper answer. */
+  /** Answer 429 with this `Retry-After` in seconds; null for a normal answer. */
   readonly tooManyRequestsAfterSeconds: number | null;
 }
 
-/** Where a misbehaving server differs from a good one; all parts have harmless defaults. */
+/** How a faulty server differs from a correct one. Each part has a harmless default. */
 export interface ServerBehaviour {
   readonly delivery: Delivery;
   readonly order: (transactions: readonly TransactionRecord[]) => readonly TransactionRecord[];
   readonly slotsBehind: () => number | null;
   readonly http: (methods: readonly string[]) => HttpFault;
   readonly refusesConnections: () => boolean;
-  /** `POST /control` with its parsed body; null where there is no such thing. */
+  /** `POST /control` with its parsed body; null if the server has no such endpoint. */
   readonly control: ((body: unknown) => { readonly status: number; readonly body: unknown }) | null;
 }
 
@@ -48,7 +48,7 @@ const goodBehaviour: ServerBehaviour = {
 export interface ServerStats {
   readonly connections: number;
   readonly notifications: number;
-  /** Readers cut because more than `maxSendBufferBytes` waited for them. */
+  /** Readers that were cut because more than `maxSendBufferBytes` waited for them. */
   readonly slowReadersCut: number;
   readonly requests: number;
   /** Calls that met a bug of the simulation. */
@@ -57,12 +57,12 @@ export interface ServerStats {
 
 export interface RpcServer {
   readonly port: number;
-  /** Subscriptions of one kind, or all, that are held now. */
+  /** Current subscriptions of one kind, or of all kinds. */
   subscriptions(kind?: SubscriptionKind): number;
   stats(): ServerStats;
   /** Most bytes that wait for any one reader. */
   bufferedBytes(): number;
-  /** Closes every PubSub connection and every idle or running HTTP one, without a farewell. */
+  /** Closes every PubSub connection and every idle or running HTTP connection, without a closing message. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -73,15 +73,18 @@ interface RpcServerOptions {
   readonly port: number;
   readonly behaviour?: ServerBehaviour;
   readonly log?: SimnetLog;
-  /** Transactions in the blocks that `getBlock` answers from; no bound where not given. */
+  /** Transactions in the blocks for `getBlock`; unlimited by default. */
   readonly blockTransactions?: number;
-  /** How long notifications may take at a stretch, in milliseconds, before requests get their turn; endless where not given. */
+  /** How long notifications may run, in milliseconds, before requests get a turn; unlimited by default. */
   readonly turnMs?: number;
-  /** Called when a JSON-RPC request begins to be answered, with the time at which its head was read; what it answers, when that is written. */
+  /**
+   * Called when the answer to a JSON-RPC request begins, with the time at which its head was read. The function that it returns is called
+   * when the answer is written.
+   */
   readonly onRequest?: (beganAtMs: number) => () => void;
 }
 
-/** The body of a request as text; null when it is longer than `maxBodyBytes`. Rejects when the client goes away. */
+/** The body of a request as text; null if it is longer than `maxBodyBytes`. Rejects if the client disconnects. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -109,7 +112,7 @@ function replyOn(socket: Socket, status: number, body: string, headers: Headers 
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${typeOf(body)}\r\n`;
   for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
   const bytes = Buffer.byteLength(body);
-  // Latin-1 is written as it stands.
+  // Latin-1 is written unchanged.
   socket.write(`${head}content-length: ${bytes}\r\n\r\n${body}`, bytes === body.length ? 'latin1' : 'utf8');
 }
 
@@ -127,7 +130,7 @@ function isLoopback(request: IncomingMessage): boolean {
 /** One simulated node: JSON-RPC over HTTP, and PubSub over WebSocket on every path of the same port. */
 class SimulatedNode {
   readonly server: Server;
-  /** Answers what is no plain JSON-RPC request; it has the sockets that `server` leaves to it. */
+  /** Answers every request that is not plain JSON-RPC; `server` passes the sockets to it. */
   private readonly http: HttpServer;
   readonly hub: Hub;
   readonly blocks: BlockHistory;
@@ -161,7 +164,7 @@ class SimulatedNode {
     };
     this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.accepted(socket));
     this.http = new HttpServer((request, response) => {
-      // The client went away while its body was read.
+      // The client disconnected while its body was read.
       this.handle(request, response).catch(() => response.destroy());
     });
     this.http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => this.upgrade(request, socket, head));
@@ -184,7 +187,7 @@ class SimulatedNode {
 
   private accepted(socket: Socket): void {
     if (this.behaviour.refusesConnections()) {
-      // A reset, as a closed port gives: on a plain end some HTTP clients connect again at once, without end.
+      // A reset, as from a closed port: after an ordinary end some HTTP clients reconnect at once, endlessly.
       socket.resetAndDestroy();
       return;
     }
@@ -235,7 +238,7 @@ class SimulatedNode {
     );
   }
 
-  /** Answers at once, or after the delay that a misbehaving node takes; calls `done` then. */
+  /** Answers at once, or after the delay of a faulty node; then calls `done`. */
   private answerRpc(text: string, beganAtMs: number, answer: Reply, done: () => void): void {
     this.requests++;
     const parsed = parseJson(text);
@@ -253,7 +256,7 @@ class SimulatedNode {
     done();
   }
 
-  /** Only for programs on this machine: no page of a browser gets through the content type without a preflight, which fails. */
+  /** Only for programs on this machine: a page in a browser cannot send this content type without a preflight, which fails. */
   private async handleControl(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { control } = this.behaviour;
     if (control === null || !isLoopback(request)) return reply(response, 404, 'Not found\n');
@@ -279,7 +282,7 @@ function isJson(request: IncomingMessage): boolean {
   return (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 
-/** Starts the RPC and PubSub server of a chain. Rejects when the address cannot be listened on. */
+/** Starts the RPC and PubSub server of a chain. Rejects if it cannot listen on the address. */
 export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
   const node = new SimulatedNode(options);
   await new Promise<void>((resolve, reject) => {

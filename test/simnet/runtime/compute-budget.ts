@@ -34,7 +34,7 @@ function readSetting(data: Uint8Array): { readonly setting: Setting; readonly va
   return null;
 }
 
-/** What the ComputeBudget instructions of a message ask for, with the network's defaults and caps. */
+/** What the ComputeBudget instructions of a message request, with the network's defaults and caps. */
 export function computeBudgetOf(instructions: readonly { readonly programId: string; readonly data: Uint8Array }[]): ComputeBudgetOutcome {
   const asked = new Map<Setting, bigint>();
   let fallbackUnits = 0;

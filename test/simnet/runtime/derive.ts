@@ -2,7 +2,7 @@ import { Recent } from '@sluice/shared/collections/recent.ts';
 import { addressBytes as decodeAddress, findProgramAddress } from '@sluice/shared/solana/pda.ts';
 import { associatedTokenProgram } from '@sluice/shared/solana/well-known.ts';
 
-/** Addresses that each cache here remembers, about 0.4 KB each. A forgotten one is derived again, in about 30 µs. */
+/** Addresses in each cache, about 0.4 KB each. A dropped one is derived again, in about 30 µs. */
 const maxRemembered = 8_192;
 
 export interface Derived {
@@ -13,14 +13,14 @@ export interface Derived {
 const derived = new Recent<Derived>(maxRemembered);
 const tokenAccounts = new Recent<Derived>(maxRemembered);
 const bytesByAddress = new Recent<Uint8Array>(maxRemembered);
-/** Bytes that `addressBytes` gave, as a part of the key of `derived`. */
+/** Bytes that `addressBytes` returned, as a part of the key of `derived`. */
 const keyParts = new WeakMap<Uint8Array, string>();
 
 function latin1Of(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 
-/** The 32 bytes of an address that is known to be one. Shared: not to be written to. */
+/** The 32 bytes of an address that is known to be valid. The array is shared: do not write to it. */
 export function addressBytes(address: string): Uint8Array {
   const known = bytesByAddress.get(address);
   if (known !== undefined) return known;
@@ -53,7 +53,7 @@ export function deriveTokenAccount(owner: string, mint: string, tokenProgramId: 
   return found;
 }
 
-/** A function of addresses to an address, remembered (bounded as above). */
+/** Caches a function of addresses that returns an address (bounded as above). */
 export function remember(find: (...addresses: string[]) => string): (...addresses: string[]) => string {
   const known = new Recent<string>(maxRemembered);
   return (...addresses) => {

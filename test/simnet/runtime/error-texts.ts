@@ -18,7 +18,7 @@ const texts: Readonly<Record<string, string>> = {
   InvalidLoadedAccountsDataSizeLimit: 'LoadedAccountsDataSizeLimit set for transaction must be greater than 0.',
 };
 
-/** A transaction error in the node's words, as `sendTransaction` puts them into its message. */
+/** A transaction error in the node's wording, as in the message of `sendTransaction`. */
 export function transactionErrorText(err: TransactionErrorJson): string {
   if (typeof err === 'string') return texts[err] ?? err;
   const instruction = err['InstructionError'];

@@ -22,12 +22,12 @@ export interface Bank {
 
 export interface Outcome {
   readonly execution: Execution;
-  /** The transaction pays its fee and goes into the block; otherwise it leaves no trace. */
+  /** The transaction pays its fee and is in the block. If false, it leaves no trace. */
   readonly landed: boolean;
-  /** What to store: every change on success, the fee alone on failure. Null removes an account. */
+  /** What to store: every change on success, only the fee on failure. Null removes an account. */
   readonly commit: ReadonlyMap<string, ChainAccount | null>;
   readonly fee: bigint;
-  /** Micro-lamports a compute unit. */
+  /** Micro-lamports for each compute unit. */
   readonly unitPrice: bigint;
   readonly keys: readonly MessageKey[];
 }
@@ -57,7 +57,7 @@ export function refusedTransaction(transaction: DecodedTransaction, err: Transac
   return refused(messageKeys(transaction), err);
 }
 
-/** Null where the message is in order. */
+/** Null if the message is valid. */
 function messageFault(transaction: DecodedTransaction, keys: readonly MessageKey[]): TransactionErrorJson | null {
   if (transaction.addressTableLookups.length > 0) return 'AddressLookupTableNotFound';
   if (new Set(transaction.accountKeys).size !== keys.length) return 'AccountLoadedTwice';
@@ -81,7 +81,7 @@ function budgetOf(transaction: DecodedTransaction, instructions: readonly Instru
   };
 }
 
-/** Whether the fee payer can pay and stays rent exempt, or is emptied exactly. */
+/** Whether the fee payer can pay and then is rent exempt or has exactly nothing left. */
 function feePayerFault(payer: ChainAccount | null, fee: bigint): TransactionErrorJson | null {
   if (payer === null) return 'AccountNotFound';
   if (payer.owner !== systemProgram || payer.data.length > 0) return 'InvalidAccountForFee';
@@ -108,7 +108,7 @@ function loadFault(
   return null;
 }
 
-/** A written account must be rent exempt, empty, or no poorer and no longer than it was. */
+/** A written account must be rent exempt, or empty, or must not have lost lamports or grown. */
 function rentFault(keys: readonly MessageKey[], accounts: ReadonlyMap<string, TransactionAccount>): TransactionErrorJson | null {
   for (const [index, key] of keys.entries()) {
     const account = accounts.get(key.address);
@@ -150,7 +150,7 @@ function runInstructions(
   return { err: null, invocation, inner };
 }
 
-/** What reads as written: changed accounts, on success only. */
+/** The accounts reported as written: those that changed, on success only. */
 function changes(accounts: ReadonlyMap<string, TransactionAccount>): Map<string, ChainAccount | null> {
   const changed = new Map<string, ChainAccount | null>();
   for (const account of accounts.values()) if (isChanged(account)) changed.set(account.address, storedForm(account));
@@ -162,8 +162,8 @@ function emptied(): ChainAccount {
 }
 
 /**
- * Executes a transaction whose signatures, blockhash and novelty the bank has checked. Changes nothing: the caller
- * stores `commit`. Refusals before execution come back with `landed: false`.
+ * Executes a transaction whose signatures, blockhash and novelty the bank has checked. Changes nothing: the caller stores `commit`. A
+ * refusal before execution has `landed: false`.
  */
 export function executeTransaction(bank: Bank, transaction: DecodedTransaction): Outcome {
   const keys = messageKeys(transaction);

@@ -4,17 +4,17 @@ import type { TransactionAccount } from './transaction-accounts.ts';
 
 const maxGrowthBytes = 10_240;
 
-/** Lamports given to accounts less those taken, over a whole transaction. */
+/** Lamports added to accounts minus those removed, over a whole transaction. */
 export interface MovedLamports {
   net: bigint;
 }
 
-/** What `read` made of stored bytes, which nobody writes to: they live as long as the account stays as it is. */
+/** Results of `read` for stored bytes, which nobody changes: a result is valid as long as the account does not change. */
 const readings = new WeakMap<Uint8Array, { readonly read: (data: Uint8Array) => unknown; readonly value: unknown }>();
 
 /**
- * An account as one instruction sees it: every change is checked against the owner and the privileges that this
- * instruction was given, as the runtime does when a program returns.
+ * An account as one instruction sees it. Every change is checked against the owner and the privileges that this instruction has, as the
+ * runtime does when a program returns.
  */
 export class InstructionAccount {
   readonly signer: boolean;
@@ -43,12 +43,12 @@ export class InstructionAccount {
     return this.#account.owner;
   }
 
-  /** To read only; `write()` gives the bytes to change. */
+  /** Read-only; `write()` returns the bytes to change. */
   get data(): Uint8Array {
     return this.#account.data;
   }
 
-  /** The data as `read` reads it; done once for data that no instruction has changed. */
+  /** The data, parsed by `read`. Data that no instruction has changed is parsed once. */
   read<T>(read: (data: Uint8Array) => T): T {
     const { data, copied } = this.#account;
     if (copied) return read(data);
@@ -83,7 +83,7 @@ export class InstructionAccount {
     this.#moved.net -= lamports;
   }
 
-  /** The data to write in place. */
+  /** The data, to be changed in place. */
   write(): Uint8Array {
     this.#checkWrite();
     if (!this.#account.copied) {
@@ -112,7 +112,7 @@ export class InstructionAccount {
     this.#account.copied = true;
   }
 
-  /** Empties the account and gives it back to the system program; its lamports must have left it. */
+  /** Empties the account and returns it to the system program; its lamports must have been removed before. */
   release(): void {
     this.#checkWrite();
     this.#account.data = new Uint8Array(0);
@@ -120,7 +120,7 @@ export class InstructionAccount {
     this.#account.owner = systemProgram;
   }
 
-  /** Hands the account to another program. */
+  /** Assigns the account to another program. */
   assign(owner: string): void {
     if (this.#account.owner !== this.#programId || this.#account.data.some((byte) => byte !== 0)) fail('ModifiedProgramId');
     if (!this.writable) fail('ReadonlyDataModified');

@@ -1,4 +1,4 @@
-/** Instruction errors by their names in the RPC's JSON, with the text that the node logs for them. */
+/** Instruction errors by their names in the RPC's JSON, with the text that the node logs. */
 export const instructionErrorTexts = {
   GenericError: 'generic instruction error',
   InvalidArgument: 'invalid program argument',
@@ -36,8 +36,8 @@ export type InstructionErrorName = keyof typeof instructionErrorTexts;
 export type InstructionErrorJson = InstructionErrorName | { readonly Custom: number };
 
 /**
- * A program's refusal. It is thrown because it must unwind every frame of the invocation stack, as an abort does in
- * the real machine; the runtime catches it in one place and turns it into a value.
+ * A program's refusal. It is thrown because it must unwind every frame of the invocation stack, as an abort does in the real machine. The
+ * runtime catches it in one place and turns it into a value.
  */
 export class ProgramFailure extends Error {
   readonly error: InstructionErrorJson;

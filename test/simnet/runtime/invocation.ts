@@ -7,10 +7,10 @@ import { LogCollector } from './log-collector.ts';
 import type { ClockReading, InvocationContext, ProgramTable, ReturnData, SignerSeeds } from './program.ts';
 import type { TransactionAccount } from './transaction-accounts.ts';
 
-/** Frames of the invocation stack, the top-level one included. */
+/** Frames of the invocation stack, including the top-level one. */
 const maxStackHeight = 5;
 const maxReturnDataBytes = 1024;
-/** Units of a cross-program invocation apart from what the callee uses. */
+/** Units of a cross-program invocation, without what the callee uses. */
 const invokeUnits = 946;
 
 function base64Of(data: Uint8Array): string {
@@ -22,7 +22,9 @@ interface Frame {
   readonly accounts: readonly AccountMeta[];
 }
 
-/** One invocation of a program as it sees it. A class: closures for all of it would cost more than most invocations do. */
+/**
+ * One invocation of a program, as the program sees it. A class, because creating all these closures would cost more than most invocations.
+ */
 class ProgramContext implements InvocationContext {
   readonly programId: string;
   readonly data: Uint8Array;
@@ -94,9 +96,9 @@ export class Invocation {
   readonly #unitLimit: number;
   #units: number;
   #inner: InnerInstruction[] = [];
-  /** What the last program that returned something returned. */
+  /** The return data of the last program that set it. */
   returnData: ReturnData | null = null;
-  /** Zero where what was taken from accounts was given to others. */
+  /** Zero if all lamports that were removed from accounts were added to others. */
   readonly moved: MovedLamports = { net: 0n };
 
   constructor(programs: ProgramTable, accounts: ReadonlyMap<string, TransactionAccount>, clock: ClockReading, unitLimit: number) {
@@ -111,7 +113,7 @@ export class Invocation {
     return this.#unitLimit - this.#units;
   }
 
-  /** Runs a top-level instruction and answers its inner instructions. A program's refusal is thrown. */
+  /** Runs a top-level instruction and returns its inner instructions. A program's refusal is thrown. */
   runTopLevel(instruction: Instruction): void {
     this.#run(instruction);
   }
@@ -186,7 +188,7 @@ export class Invocation {
     this.#run(instruction);
   }
 
-  /** A program may call itself directly, and never come back through another one. */
+  /** A program may call itself directly, but never through another program. */
   #checkReentrancy(programId: string): void {
     const inStack = this.#stack.some((frame) => frame.programId === programId);
     if (inStack && this.#stack[this.#stack.length - 1]?.programId !== programId) fail('ReentrancyNotAllowed');

@@ -1,7 +1,7 @@
-/** Bytes of log lines that a node keeps for one transaction. */
+/** Bytes of log lines that a node retains for one transaction. */
 const logLimitBytes = 10_000;
 
-/** Collects log lines as the node does: a line that would pass the limit is replaced, once, by `Log truncated`. */
+/** Collects log lines as the node does: the first line that would exceed the limit is replaced by `Log truncated`. */
 export class LogCollector {
   readonly lines: string[] = [];
   #bytes = 0;

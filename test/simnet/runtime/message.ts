@@ -10,7 +10,7 @@ export interface MessageKey {
   readonly writable: boolean;
 }
 
-/** The message's accounts with the privileges that it gives them; programs that it calls are read-only. */
+/** The message's accounts with their privileges. Called programs are read-only. */
 export function messageKeys(transaction: DecodedTransaction): readonly MessageKey[] {
   const { header, accountKeys } = transaction;
   const called = new Set(transaction.instructions.map((instruction) => accountKeys[instruction.programIdIndex]));
@@ -23,7 +23,7 @@ export function messageKeys(transaction: DecodedTransaction): readonly MessageKe
   });
 }
 
-/** Top-level instructions with addresses for indexes. The decoder has checked the indexes. */
+/** Top-level instructions with addresses instead of indexes. The decoder has checked the indexes. */
 export function messageInstructions(transaction: DecodedTransaction, keys: readonly MessageKey[]): readonly Instruction[] {
   return transaction.instructions.map((instruction) => ({
     programId: transaction.accountKeys[instruction.programIdIndex] ?? systemProgram,

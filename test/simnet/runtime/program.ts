@@ -13,7 +13,7 @@ export interface ReturnData {
   readonly data: Uint8Array;
 }
 
-/** What a program sees of its own invocation. A refusal is a thrown `ProgramFailure`. */
+/** One invocation, as the program sees it. A refusal is a thrown `ProgramFailure`. */
 export interface InvocationContext {
   readonly programId: string;
   readonly data: Uint8Array;
@@ -22,11 +22,11 @@ export interface InvocationContext {
   readonly clock: ClockReading;
   /** Account by position; fails with NotEnoughAccountKeys. */
   account(index: number): InstructionAccount;
-  /** Any account of the transaction that this instruction was given, by address. */
+  /** An account of this instruction, by address. */
   find(address: string): InstructionAccount | null;
   /** `Program log: <text>`. */
   log(text: string): void;
-  /** A line of the node itself, without a prefix. */
+  /** A line that the node itself logs, without a prefix. */
   plainLog(text: string): void;
   /** `Program data: <base64>`. */
   logData(data: Uint8Array): void;
@@ -34,14 +34,14 @@ export interface InvocationContext {
   /** Cross-program invocation. Each of `signers` is the seeds of an address derived from this program. */
   invoke(instruction: Instruction, signers?: readonly SignerSeeds[]): void;
   setReturnData(data: Uint8Array): void;
-  /** What the last program that returned something returned. */
+  /** The return data of the last program that set it. */
   returnData(): ReturnData | null;
 }
 
 export interface Program {
   /** Built into the node: logs no `consumed` line. */
   readonly builtin: boolean;
-  /** What loading the program counts against a transaction's limit of loaded account data. */
+  /** The bytes that loading the program adds to the loaded account data of a transaction. */
   readonly loadedBytes?: number;
   execute(context: InvocationContext): void;
 }

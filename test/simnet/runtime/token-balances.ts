@@ -1,15 +1,15 @@
 import type { ChainAccount, TokenBalance } from '../chain.ts';
 import { isMint, isTokenAccountData, mintFields, tokenFields } from '../programs/token-state.ts';
 
-/** Mint and owner stand first in a token account. */
+/** A token account begins with its mint and owner. */
 const holderBytes = 64;
 
 type AccountBytes = Pick<ChainAccount, 'owner' | 'data'>;
 
-/** Reads an account as it stands at the moment asked about. */
+/** Reads an account in its state at the time in question. */
 export type AccountReader = (address: string) => AccountBytes | null;
 
-/** A token account's balance; null where the account is none, or its mint is not to be had. */
+/** A token account's balance; null if the account is not one, or if its mint is not known. */
 function balanceOf(accountIndex: number, { owner: programId, data }: AccountBytes, read: AccountReader): TokenBalance | null {
   const mint = tokenFields.mint(data);
   const mintAccount = read(mint);
@@ -18,14 +18,17 @@ function balanceOf(accountIndex: number, { owner: programId, data }: AccountByte
   return { accountIndex, mint, owner: tokenFields.owner(data), programId, amount: tokenFields.amount(data), decimals };
 }
 
-/** Whether two token accounts are of one mint and one owner, which is all of a balance but the amount (decimals never change). */
+/**
+ * Whether two token accounts have the same mint and owner. Apart from the amount, a balance depends on nothing else (decimals never
+ * change).
+ */
 function sameHolder(a: AccountBytes, b: AccountBytes): boolean {
   if (a.owner !== b.owner) return false;
   for (let at = 0; at < holderBytes; at++) if (a.data[at] !== b.data[at]) return false;
   return true;
 }
 
-/** Token balances of a transaction's accounts, as the node records them before and after it. */
+/** Token balances of a transaction's accounts, as the node records them before and after the transaction. */
 export function tokenBalances(
   accountKeys: readonly string[],
   before: AccountReader,

@@ -36,14 +36,14 @@ export function loadTransactionAccount(
   };
 }
 
-/** Whether the account differs from what was loaded. */
+/** Whether the account differs from the loaded one. */
 export function isChanged(account: TransactionAccount): boolean {
   const { original } = account;
   if (original === null) return account.lamports !== 0n;
   return account.lamports !== original.lamports || account.owner !== original.owner || account.copied;
 }
 
-/** The account as it is to be stored; null where nothing is left of it. */
+/** The account to store; null if it is empty. */
 export function storedForm(account: TransactionAccount): ChainAccount | null {
   if (account.lamports === 0n) return null;
   return { lamports: account.lamports, owner: account.owner, data: account.data, executable: account.executable };

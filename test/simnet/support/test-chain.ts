@@ -12,11 +12,11 @@ const sol = 1_000_000_000n;
 const startMs = 1_790_000_000_000;
 const slotMs = 200;
 
-/** Wallets of the tests; all are funded by genesis. */
+/** Wallets of the tests. Genesis funds all of them. */
 export const alice = wallet('tests', 'alice');
 export const bob = wallet('tests', 'bob');
 
-/** A chain on which nothing happens by itself, whose clock moves 200 ms a slot. */
+/** A chain without a market, whose clock advances 200 ms with each slot. */
 export function quietChain(history?: HistoryBounds): SimChain {
   let now = startMs;
   const funded = [alice, bob].map(({ publicKey }) => ({ address: publicKey, lamports: 1_000n * sol }));
@@ -28,7 +28,7 @@ export function marketChain(seed: number | string, market = {}): SimChain {
   return createChain({ seed, market, nowMs: () => (now += slotMs) });
 }
 
-/** Sends, freezes a slot, and answers what came of it. Preflight is skipped, so failures land. */
+/** Sends, freezes a slot, and returns the record. Preflight is skipped, so that failures land. */
 export function land(chain: SimChain, instructions: readonly Instruction[], signers: readonly [Keypair, ...Keypair[]]): TransactionRecord {
   const { blockhash: recentBlockhash } = chain.latestBlockhash();
   const sent = chain.send(signTransaction({ version: 0, recentBlockhash, instructions, signers }), { skipPreflight: true });
@@ -41,7 +41,7 @@ export function land(chain: SimChain, instructions: readonly Instruction[], sign
 
 let coins = 0;
 
-/** Creates a coin of alice's and answers its mint. */
+/** Creates a coin of alice's and returns its mint. */
 export function launch(chain: SimChain, parts: Partial<NewCoin> = {}): string {
   const mint = wallet('tests', `mint ${coins++}`);
   const coin: NewCoin = {
@@ -61,7 +61,7 @@ export function launch(chain: SimChain, parts: Partial<NewCoin> = {}): string {
   return mint.publicKey;
 }
 
-/** An address with no account, by name. */
+/** An address without an account, by name. */
 export function address(name: string): string {
   return encodeBase58(createHash('sha256').update(name).digest());
 }

@@ -4,7 +4,7 @@ import type { ChainAccount } from '../chain.ts';
 
 export const key = (address: string): PublicKey => new PublicKey(address);
 
-/** An instruction of web3.js in the shape that the message compiler takes. */
+/** An instruction of web3.js in the form that the message compiler accepts. */
 export function fromWeb3(instruction: TransactionInstruction): Instruction {
   return {
     programId: instruction.programId.toBase58(),
@@ -19,7 +19,7 @@ export function fromWeb3(instruction: TransactionInstruction): Instruction {
 
 /** An account as web3.js gives it. */
 export function accountInfo(account: ChainAccount | null) {
-  if (account === null) throw new Error('there is no such account');
+  if (account === null) throw new Error('the account does not exist');
   const { executable, data, owner } = account;
   return { executable, data: Buffer.from(data), owner: key(owner), lamports: Number(account.lamports), rentEpoch: 0 };
 }

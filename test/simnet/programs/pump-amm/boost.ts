@@ -18,7 +18,7 @@ import { poolData, readAmmConfig, readPool } from './state.ts';
 import { poolSeeds } from './trade.ts';
 
 const initBoostUnits = 30_000;
-/** Share of the quote vault that moves to the boost vault: pools of the network hold a virtual 20.69 % of what they began with. */
+/** Share of the quote vault that moves to the boost vault. Pools on the network hold a virtual 20.69 % of their initial quote coins. */
 const boostShare = 2_069n;
 const shareScale = 10_000n;
 
@@ -39,7 +39,7 @@ const initBoostNames = [
   'program',
 ] as const;
 
-/** Moves a part of a new pool's quote coins aside and lets the price count it as virtual reserves. */
+/** Moves a part of a new pool's quote coins to the boost vault, and counts it as virtual reserves in the price. */
 function runInitBoost(context: AnchorContext): void {
   const account = context.owned('pool', accountDiscriminators.pool);
   const pool = account.read(readPool);

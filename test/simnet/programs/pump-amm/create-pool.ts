@@ -41,7 +41,7 @@ const createPoolNames = [
   'program',
 ] as const;
 
-/** What the creator pays for a new pool's accounts. */
+/** What the creator pays for the accounts of a new pool. */
 export const poolCreationRent = (baseAccountBytes: number, quoteAccountBytes: number): bigint =>
   minimumBalance(poolBytes) +
   minimumBalance(mintBytes) +

@@ -11,7 +11,7 @@ export interface SwapFacts {
   readonly pool: Pool;
   readonly poolAddress: string;
   readonly user: string;
-  /** The most to pay, or the least to receive, as the caller set it. */
+  /** The maximum to pay or the minimum to receive, as the caller set it. */
   readonly limit: bigint;
   /** Token balances before the trade. */
   readonly userBase: bigint;
@@ -36,7 +36,7 @@ interface CreatorParts {
   readonly holder: bigint;
 }
 
-/** The creator's part by whom it goes to: creator, trader (cashback), or the coin's holders (named beside the creator's). */
+/** The creator's part, by who receives it: creator, trader (cashback), or the coin's holders (named next to the creator's). */
 function creatorParts({ pool, rates, amounts }: SwapFacts): CreatorParts {
   if (pool.cashback) {
     return { creatorBps: 0n, creatorFee: 0n, cashbackBps: rates.creator, cashback: amounts.creatorFee, holderBps: 0n, holder: 0n };

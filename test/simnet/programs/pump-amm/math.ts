@@ -8,7 +8,7 @@ export interface PoolReserves {
 
 export interface SwapAmounts {
   readonly base: bigint;
-  /** Through the pool, fees apart. */
+  /** The amount through the pool, without fees. */
   readonly quote: bigint;
   readonly lpFee: bigint;
   readonly protocolFee: bigint;
@@ -26,7 +26,7 @@ export function buyBase(pool: PoolReserves, base: bigint, rates: FeeRates): Swap
   return withFees(base, (pool.quote * base + left - 1n) / left, rates);
 }
 
-/** Null where nothing is left of the amount after fees, which are those of the amount before it is made smaller by what they overshoot. */
+/** Null if nothing remains of the amount after fees. The fees are computed before the amount is reduced by what they exceed it. */
 export function buyWithQuote(pool: PoolReserves, spendable: bigint, rates: FeeRates): SwapAmounts | null {
   const whole = (spendable * basisPoints) / (basisPoints + rates.lp + rates.protocol + rates.creator);
   const fees = withFees(0n, whole, rates);

@@ -58,7 +58,7 @@ export interface SwapAccounts {
   readonly creatorAuthority: InstructionAccount;
   readonly volume: InstructionAccount | null;
   readonly buybackTokens: InstructionAccount;
-  /** Where a cashback coin's creator fee goes; null where there is no such account, and the creator's vault gets it. */
+  /** The account for a cashback coin's creator fee; null if there is none, and the creator's vault receives the fee. */
   readonly cashbackTokens: InstructionAccount | null;
 }
 
@@ -69,7 +69,7 @@ interface Behind {
   readonly buybackTokens: InstructionAccount;
 }
 
-/** Remaining accounts: those of a cashback coin, `pool_v2` where the coin has a creator, the buyback recipient and its account. */
+/** Remaining accounts: those of a cashback coin, `pool_v2` if the coin has a creator, the buyback recipient and its account. */
 function readRemaining(context: AnchorContext, pool: Pool, user: string, quoteProgram: string, isBuy: boolean): Behind {
   const { remaining } = context;
   let at = 0;

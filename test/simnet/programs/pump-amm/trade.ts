@@ -18,7 +18,7 @@ import { buyBase, buyWithQuote, sellBase, type PoolReserves, type SwapAmounts } 
 import { addCashback, volumeAccumulatorBytes, volumeAccumulatorData, type Pool } from './state.ts';
 import { amountOf, buyNames, sellNames, swapAccounts, type SwapAccounts } from './trade-accounts.ts';
 
-/** Compute units of the program itself, called programs apart. */
+/** Compute units of the program itself, without the programs that it calls. */
 const swapUnits = 62_000;
 const basisPoints = 10_000n;
 
@@ -51,7 +51,7 @@ function ensureVolumeAccumulator(context: AnchorContext, accounts: SwapAccounts)
   volume.write().set(volumeAccumulatorData(user.address));
 }
 
-/** The creator's part goes to the creator's vault, or back to the trader's accumulator where the coin pays cashback. */
+/** The creator's part goes to the creator's vault, or back to the trader's accumulator if the coin pays cashback. */
 function ensureCreatorTokens(context: AnchorContext, accounts: SwapAccounts): InstructionAccount {
   const { pool, user, quoteMint } = accounts;
   const target = accounts.cashbackTokens ?? accounts.creatorTokens;

@@ -100,7 +100,7 @@ function readText(context: AnchorContext, args: BorshReader): MetadataText {
   return text;
 }
 
-/** What both instructions check; answers the program's settings. */
+/** The checks that both instructions make; returns the program's settings. */
 function checkCommon(context: AnchorContext, tokenProgramId: string): Global {
   const mint = context.signer('mint').address;
   context.writable('mint');
@@ -147,7 +147,7 @@ function openCurve(context: AnchorContext, plan: Plan): void {
   context.raw.invoke(associatedTokenInstruction(user, account.address, mint, plan.tokenProgram, false));
 }
 
-/** Mints the whole supply to the curve and gives the right to mint away. */
+/** Mints the whole supply to the curve and gives up the right to mint. */
 function issue(context: AnchorContext, plan: Plan): void {
   const mint = context.get('mint').address;
   const { tokenProgram: program } = plan;
@@ -192,7 +192,7 @@ function readQuote(context: AnchorContext, global: Global): Pick<Curve, 'quoteMi
 
 const allowedAt = 104;
 
-/** What a new curve against this coin has virtually; null where the list of `quote_control` has it not. */
+/** The virtual reserves of a new curve for this quote coin; null if the list of `quote_control` does not have the coin. */
 function allowedQuote(control: Uint8Array, mint: string): bigint | null {
   const reader = new BorshReader(control.subarray(allowedAt));
   for (let left = reader.u32(); left > 0; left--) {

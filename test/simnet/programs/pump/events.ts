@@ -24,7 +24,7 @@ export interface TradeFacts {
   readonly ixName: string;
 }
 
-/** TradeEvent with all fields of September 2026. Of a coin that is not quoted in SOL the `sol_` fields are zero. */
+/** TradeEvent with all fields of September 2026. For a coin that is not quoted in SOL, the `sol_` fields are zero. */
 export function tradeEvent(facts: TradeFacts): Uint8Array {
   const { curve, isSol } = facts;
   const creatorPart = curve.cashback ? 0n : facts.creatorFee;

@@ -7,7 +7,7 @@ export interface CurveReserves {
   readonly realToken: bigint;
 }
 
-/** Basis points charged beside the amount through the curve. */
+/** Basis points charged in addition to the amount through the curve. */
 export interface TradeRates {
   readonly protocol: bigint;
   readonly creator: bigint;
@@ -15,7 +15,7 @@ export interface TradeRates {
 
 export interface TradeAmounts {
   readonly tokens: bigint;
-  /** Through the curve, fees apart. */
+  /** The amount through the curve, without fees. */
   readonly quote: bigint;
   readonly protocolFee: bigint;
   readonly creatorFee: bigint;
@@ -27,16 +27,16 @@ function withFees(tokens: bigint, quote: bigint, rates: TradeRates): TradeAmount
   return { tokens, quote, protocolFee: feeOf(quote, rates.protocol), creatorFee: feeOf(quote, rates.creator) };
 }
 
-/** Buying an exact number of tokens; what the curve no longer has is not bought. */
-export function buyTokens(curve: CurveReserves, wanted: bigint, rates: TradeRates): TradeAmounts {
-  const tokens = wanted < curve.realToken ? wanted : curve.realToken;
+/** Buys an exact number of tokens, or as many as the curve still has. */
+export function buyTokens(curve: CurveReserves, requested: bigint, rates: TradeRates): TradeAmounts {
+  const tokens = requested < curve.realToken ? requested : curve.realToken;
   const quote = (tokens * curve.virtualQuote) / (curve.virtualToken - tokens) + 1n;
   return withFees(tokens, quote, rates);
 }
 
 /**
- * Buying for an exact amount, fees included. Null where nothing is left of it after fees. The fees are those of the amount before
- * it is made smaller by what they overshoot (steps 2 and 3 in the IDL's words on `buy_exact_sol_in`).
+ * Buys for an exact amount, fees included. Null if nothing remains of it after fees. The fees are computed before the amount is reduced by
+ * what they exceed it (steps 2 and 3 of the IDL's text on `buy_exact_sol_in`).
  */
 export function buyWithQuote(curve: CurveReserves, spendable: bigint, rates: TradeRates): TradeAmounts | null {
   const whole = (spendable * basisPoints) / (basisPoints + rates.protocol + rates.creator);

@@ -96,7 +96,7 @@ interface Migration {
   readonly fee: bigint;
 }
 
-/** Both instructions name the same accounts (in another order) alike; `quote` is WSOL for the older one. */
+/** Both instructions name the same accounts, in another order. `quote` is WSOL for the older one. */
 function check(context: AnchorContext): Migration {
   const global = context.owned('global', accountDiscriminators.global).read(readGlobal);
   context.derived('global', globalAddress);
@@ -147,7 +147,7 @@ function transferTokens(
   context.raw.invoke(transferCheckedInstruction({ ...parts, decimals }), [['bonding-curve', addressBytes(baseMint)]]);
 }
 
-/** Brings the curve's coins and money to the pool's creator, who is an address of this program. */
+/** Moves the curve's coins and money to the pool's creator, which is an address of this program. */
 function fundPoolAuthority(context: AnchorContext, migration: Migration): void {
   const { mint, quoteMint, user } = migration;
   const authority = context.get('pool_authority').address;
@@ -219,7 +219,7 @@ function createPool(context: AnchorContext, migration: Migration): Instruction {
   };
 }
 
-/** With the boost vault and its authority behind the accounts of the interface, the new pool is boosted. */
+/** If the boost vault and its authority follow the accounts of the interface, the new pool is boosted. */
 function initBoost(context: AnchorContext, migration: Migration): void {
   const [vaultAuthority, vault] = context.remaining;
   if (vaultAuthority === undefined || vault === undefined) return;

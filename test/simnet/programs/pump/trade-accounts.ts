@@ -15,7 +15,7 @@ import { mintFields } from '../token-state.ts';
 import { pumpError } from './errors.ts';
 import { readCurve, readGlobal, type Curve, type Global } from './state.ts';
 
-/** Token accounts through which a coin that is not quoted in SOL is paid. */
+/** Token accounts that pay for a coin that is not quoted in SOL. */
 export interface QuoteAccounts {
   readonly mint: InstructionAccount;
   readonly program: string;
@@ -28,7 +28,7 @@ export interface QuoteAccounts {
   readonly volume: InstructionAccount;
 }
 
-/** The checked accounts of a trade, whichever instruction brought them. */
+/** The checked accounts of a trade, for every instruction. */
 export interface TradeAccounts {
   readonly global: Global;
   readonly mint: InstructionAccount;
@@ -41,7 +41,7 @@ export interface TradeAccounts {
   readonly feeRecipient: InstructionAccount;
   readonly buyback: InstructionAccount;
   readonly creatorVault: InstructionAccount;
-  /** Null where the instruction has none (a legacy sell of an ordinary coin). */
+  /** Null if the instruction has none (a legacy sale of an ordinary coin). */
   readonly volume: InstructionAccount | null;
   /** Null for a coin quoted in SOL. */
   readonly quote: QuoteAccounts | null;
@@ -138,7 +138,9 @@ function checkPrograms(context: AnchorContext): void {
   context.program('fee_program', feeProgram);
 }
 
-/** `bonding_curve_v2` and the buyback recipient stand behind the accounts of the interface; before them the accumulator of a cashback sale. */
+/**
+ * `bonding_curve_v2` and the buyback recipient follow the accounts of the interface; the accumulator of a cashback sale comes before them.
+ */
 function legacyRemaining(
   context: AnchorContext,
   mint: string,
@@ -202,7 +204,7 @@ export function legacyAccounts(context: AnchorContext, isBuy: boolean): TradeAcc
   };
 }
 
-/** Seeds of the quote accounts are checked for every coin; only those of a token-quoted coin must exist. */
+/** The seeds of the quote accounts are checked for every coin. Only those of a token-quoted coin must exist. */
 function quoteAccounts(context: AnchorContext, curve: Curve, user: string): QuoteAccounts | null {
   const mint = context.mint('quote_mint', context.tokenProgram('quote_token_program').address);
   const expected = curve.quoteMint === systemProgram ? wrappedSolMint : curve.quoteMint;
@@ -230,7 +232,7 @@ function quoteAccounts(context: AnchorContext, curve: Curve, user: string): Quot
   return accounts;
 }
 
-/** Accounts of the `v2` instructions: one order for every coin. */
+/** Accounts of the `v2` instructions: the same order for every coin. */
 export function v2Accounts(context: AnchorContext, isBuy: boolean): TradeAccounts {
   const global = context.owned('global', accountDiscriminators.global).read(readGlobal);
   context.derived('global', globalAddress);

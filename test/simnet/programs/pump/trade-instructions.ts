@@ -14,7 +14,7 @@ import {
   type TradeAccounts,
 } from './trade-accounts.ts';
 
-/** Compute units of the program itself, called programs apart. */
+/** Compute units of the program itself, without the programs that it calls. */
 const legacyUnits = 54_000;
 const v2Units = 78_000;
 
@@ -31,7 +31,7 @@ function buyExactTokens(context: AnchorContext, accounts: TradeAccounts, amount:
 function buyExactQuote(context: AnchorContext, accounts: TradeAccounts, spendable: bigint, minTokens: bigint, ixName: string): void {
   context.require(spendable > 0n, pumpError.buyZeroAmount);
   context.require(!accounts.curve.complete, pumpError.complete);
-  // Rent of what the trade makes is paid beside the sum to spend.
+  // The rent of accounts that the trade creates is paid in addition to the sum to spend.
   ensureVolumeAccumulator(context, accounts);
   const rates = tradeRates(context, accounts);
   const amounts = buyWithQuote(accounts.curve, spendable, rates);

@@ -20,7 +20,7 @@ const basisPoints = 10_000n;
 /** SystemError::ResultWithNegativeLamports. */
 const negativeLamports = 1;
 
-/** Fees of a trade of this coin now, by the fee program and the coin's own creator fee. */
+/** Current fees of a trade of this coin, from the fee program and the coin's own creator fee. */
 export function tradeRates(context: AnchorContext, accounts: TradeAccounts): TradeRates {
   const { curve, global } = accounts;
   const supply = curve.mayhem ? mintFields.supply(accounts.mint.data) : initialSupply;
@@ -31,7 +31,7 @@ export function tradeRates(context: AnchorContext, accounts: TradeAccounts): Tra
   return { protocol: rates.protocol, creator: own ? curve.creatorFeeBps : rates.creator };
 }
 
-/** Creates the trader's volume accumulator where it is missing; the trader pays its rent. */
+/** Creates the trader's volume accumulator if it is missing; the trader pays its rent. */
 export function ensureVolumeAccumulator(context: AnchorContext, accounts: TradeAccounts): void {
   const { volume, user } = accounts;
   if (volume === null || volume.owner === context.programId) return;
@@ -41,7 +41,7 @@ export function ensureVolumeAccumulator(context: AnchorContext, accounts: TradeA
   volume.write().set(volumeAccumulatorData(user.address));
 }
 
-/** What the creator vault lacks to be rent exempt. */
+/** The lamports that the creator vault lacks to be rent exempt. */
 function creatorVaultShortage(accounts: TradeAccounts): bigint {
   const { creatorVault, curve } = accounts;
   if (accounts.quote !== null || curve.cashback || curve.creator === zeroAddress) return 0n;
@@ -75,7 +75,7 @@ function moveTokens(context: AnchorContext, accounts: TradeAccounts, amount: big
   context.raw.invoke(instruction, isBuy ? [['bonding-curve', addressBytes(mint.address)]] : []);
 }
 
-/** The creator's part goes to the creator's vault, or back to the trader's accumulator where the coin pays cashback. */
+/** The creator's part goes to the creator's vault, or back to the trader's accumulator if the coin pays cashback. */
 function creatorTarget(context: AnchorContext, accounts: TradeAccounts): InstructionAccount {
   if (!accounts.curve.cashback) return accounts.creatorVault;
   return accounts.volume ?? context.throws(pumpError.missingCashbackAccounts);
@@ -93,7 +93,7 @@ function payInSol(context: AnchorContext, accounts: TradeAccounts, shares: Share
   pay(accounts.feeRecipient, shares.protocol);
 }
 
-/** Makes sure that the creator's (or the accumulator's) token account is there to receive the creator's part. */
+/** Makes sure that the creator's (or the accumulator's) token account exists to receive the creator's part. */
 function ensureCreatorTokens(context: AnchorContext, accounts: TradeAccounts, quote: QuoteAccounts): InstructionAccount {
   const target = accounts.curve.cashback ? quote.volume : quote.creatorVault;
   if (target.owner === quote.program) return target;
@@ -117,7 +117,7 @@ function payInTokens(context: AnchorContext, accounts: TradeAccounts, quote: Quo
   pay(quote.feeRecipient, shares.protocol);
 }
 
-/** The curve pays a sale out of its own lamports. */
+/** The curve pays for a sale out of its own lamports. */
 function payOutSol(context: AnchorContext, accounts: TradeAccounts, shares: Shares): void {
   const { curveAccount, user, buyback, feeRecipient } = accounts;
   if (curveAccount.lamports - minimumBalance(curveAccount.data.length) < shares.curve) {

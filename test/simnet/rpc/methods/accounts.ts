@@ -76,7 +76,7 @@ const getProgramAccounts: RpcMethod = (context, params) => {
   return keyedAccounts(context, found, format, (value) => (bare ? answer(value) : withContext(context, commitment, value)));
 };
 
-/** The `{mint}` or `{programId}` of getTokenAccountsByOwner as a test on token accounts. */
+/** The `{mint}` or `{programId}` of getTokenAccountsByOwner as a condition on token accounts. */
 function readTokenAccountsFilter(
   context: RpcContext,
   params: Parameters<RpcMethod>[1],
@@ -100,15 +100,15 @@ function readTokenAccountsFilter(
 const getTokenAccountsByOwner: RpcMethod = (context, params) => {
   const owner = params.address(0);
   if (params.list.length < 2) params.fail('`params` should have at least 2 argument(s)');
-  const wanted = readTokenAccountsFilter(context, params);
+  const matches = readTokenAccountsFilter(context, params);
   const fields = params.config(2);
   const commitment = fields.commitment();
   const format = readAccountFormat(fields);
   const refused = contextFault(context, fields, commitment);
-  if (refused !== null || wanted === null) return refused ?? invalidParams('Invalid params');
+  if (refused !== null || matches === null) return refused ?? invalidParams('Invalid params');
   const found = [...context.chain.tokenAccountsOf(owner)].filter(([, account]) => {
     const token = readTokenAccount(account);
-    return token !== null && token.owner === owner && wanted(account, token.mint);
+    return token !== null && token.owner === owner && matches(account, token.mint);
   });
   return keyedAccounts(context, found, format, (value) => withContext(context, commitment, value));
 };
@@ -138,7 +138,7 @@ const getTokenSupply: RpcMethod = (context, params) => {
     : withContext(context, commitment, uiTokenAmount(mint.supply, mint.decimals));
 };
 
-/** Accounts. Their state is that of the newest bank whatever commitment is asked for; the context's slot is the commitment's. */
+/** Accounts. Their state is that of the newest bank at any commitment; the context's slot is that of the requested commitment. */
 export const accountMethods: Readonly<Record<string, RpcMethod>> = {
   getAccountInfo,
   getMultipleAccounts,

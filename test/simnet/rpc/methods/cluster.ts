@@ -3,9 +3,9 @@ import { answer } from '../rpc-fault.ts';
 
 /** Identity of the one validator of the simulated chain. */
 const identity = 'SimuLatedVaLidatorSimuLatedVaLidatorSimuLat';
-/** Feature set id of getVersion: none of a real release. */
+/** Feature set id of getVersion. No real release has this id. */
 const featureSet = 0;
-/** Blocks that a blockhash stays valid (`MAX_PROCESSING_AGE`). */
+/** A blockhash stays valid for this many blocks (`MAX_PROCESSING_AGE`). */
 const blockhashLifetime = 150;
 
 const getSlot: RpcMethod = (context, params) => {
@@ -72,7 +72,7 @@ const getSlotLeaders: RpcMethod = (_context, params) => {
   return params.fault ?? answer(Array.from({ length: limit }, () => identity));
 };
 
-/** What the node says of itself and of the chain's progress. */
+/** What the node reports about itself and the chain's progress. */
 export const clusterMethods: Readonly<Record<string, RpcMethod>> = {
   getHealth: (context) => healthFault(context) ?? answer('ok'),
   getVersion: () => answer({ 'feature-set': featureSet, 'solana-core': simnetVersion }),

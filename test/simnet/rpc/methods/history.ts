@@ -6,12 +6,12 @@ import { answer, fault, invalidParams, rpcCodes, type RpcFault, type RpcResult }
 
 const maxSignatures = 1_000;
 const maxStatuses = 256;
-/** Slots that the status cache reaches back; older ones need `searchTransactionHistory`. */
+/** Slots that the status cache covers; older ones need `searchTransactionHistory`. */
 const statusCacheSlots = 300;
 const maxBlockRange = 500_000;
 const confirmationsToFinal = 31;
 
-/** The history is readable from `confirmed` on, as on a node. */
+/** As on a node, the history is readable at `confirmed` and `finalized`. */
 function historyCommitment(fields: Fields): 'confirmed' | 'finalized' {
   const commitment = fields.commitment();
   if (commitment === 'processed') fields.params.fail('Method does not support commitment below `confirmed`');
@@ -23,7 +23,7 @@ function statusOf(chain: Chain, slot: number): 'processed' | 'confirmed' | 'fina
   return slot <= chain.confirmedSlot ? 'confirmed' : 'processed';
 }
 
-/** Null where a block time is not known (a recording without it). */
+/** Null if the block time is not known (a recording without block times). */
 function timeOf(unixSeconds: number): number | null {
   return unixSeconds > 0 ? unixSeconds : null;
 }
@@ -68,7 +68,7 @@ const getSignaturesForAddress: RpcMethod = (context, params) => {
   );
 };
 
-/** Newest first, at most `limit`, none above the slot `reached`: those are asked for again further back. */
+/** Newest first, at most `limit`, none above the slot `reached`. If those above it take up the page, more is read. */
 function signaturePage(
   chain: Chain,
   address: string,
@@ -191,7 +191,7 @@ const getFirstAvailableBlock: RpcMethod = (context) => {
   return first === undefined ? invalidParams('No block yet') : answer(first);
 };
 
-/** Transactions and blocks that the chain has taken in. */
+/** Transactions and blocks of the chain. */
 export const historyMethods: Readonly<Record<string, RpcMethod>> = {
   getTransaction,
   getSignaturesForAddress,

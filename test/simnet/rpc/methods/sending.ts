@@ -11,7 +11,7 @@ import { answer, fault, invalidParams, rpcCodes } from '../rpc-fault.ts';
 
 const maxPriorityFeeAccounts = 128;
 const typeName = 'solana_transaction::versioned::VersionedTransaction';
-/** Most lamports of one airdrop, as of a test validator's faucet. */
+/** Most lamports of one airdrop, as in a test validator's faucet. */
 const maxAirdropLamports = 1_000_000_000_000_000;
 
 interface SentTransaction {
@@ -19,13 +19,13 @@ interface SentTransaction {
   readonly decoded: DecodedTransaction;
 }
 
-/** Strict base64: what Node's lenient decoder passes over is refused, as a node does. */
+/** Strict base64: refuses text that Node's lenient decoder would accept, as a node does. */
 function decodeBase64(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? new Uint8Array(bytes) : null;
 }
 
-/** The transaction in parameter 0, in the encoding that `fields` name (base58 by default). A fault is left in `params`. */
+/** The transaction in parameter 0, in the encoding that `fields` names (base58 by default). A fault is stored in `params`. */
 function readTransaction(params: Params, fields: Fields): SentTransaction | null {
   const text = params.string(0);
   const encoding = fields.choice('encoding', ['base58', 'base64', 'json', 'jsonParsed', 'binary'] as const, 'base58');
@@ -45,26 +45,26 @@ function readTransaction(params: Params, fields: Fields): SentTransaction | null
   return null;
 }
 
-/** `accounts` of simulateTransaction: encoding and the addresses whose state after the simulation is wanted. */
-function readWantedAccounts(fields: Fields): { readonly format: AccountFormat; readonly addresses: readonly string[] } | null {
-  const wanted = fields.object('accounts');
-  if (wanted === null) return null;
-  const encoding = wanted.choice('encoding', ['base64', 'base64+zstd', 'jsonParsed', 'base58', 'binary'] as const, 'base64');
-  if (encoding === 'base58' || encoding === 'binary') wanted.params.fail('base58 encoding not supported');
-  if (encoding === 'base64+zstd') wanted.params.fail('Invalid params: base64+zstd is not supported by this node, use base64');
-  const addresses = wanted.list('addresses').filter((address) => typeof address === 'string' && isAddress(address)) as string[];
-  if (addresses.length !== wanted.list('addresses').length) wanted.params.fail('Invalid param: Invalid');
+/** `accounts` of simulateTransaction: the encoding, and the addresses whose state after the simulation is requested. */
+function readRequestedAccounts(fields: Fields): { readonly format: AccountFormat; readonly addresses: readonly string[] } | null {
+  const requested = fields.object('accounts');
+  if (requested === null) return null;
+  const encoding = requested.choice('encoding', ['base64', 'base64+zstd', 'jsonParsed', 'base58', 'binary'] as const, 'base64');
+  if (encoding === 'base58' || encoding === 'binary') requested.params.fail('base58 encoding not supported');
+  if (encoding === 'base64+zstd') requested.params.fail('Invalid params: base64+zstd is not supported by this node, use base64');
+  const addresses = requested.list('addresses').filter((address) => typeof address === 'string' && isAddress(address)) as string[];
+  if (addresses.length !== requested.list('addresses').length) requested.params.fail('Invalid param: Invalid');
   return { format: { encoding: encoding === 'jsonParsed' ? 'jsonParsed' : 'base64', dataSlice: null }, addresses };
 }
 
-function accountsAfter(context: RpcContext, execution: Execution, wanted: ReturnType<typeof readWantedAccounts>): unknown {
-  if (wanted === null) return null;
-  if (execution.err !== null) return wanted.addresses.map(() => null);
+function accountsAfter(context: RpcContext, execution: Execution, requested: ReturnType<typeof readRequestedAccounts>): unknown {
+  if (requested === null) return null;
+  if (execution.err !== null) return requested.addresses.map(() => null);
   const accountOf = (address: string) => execution.written.get(address) ?? context.chain.account(address);
-  return wanted.addresses.map((address) => {
+  return requested.addresses.map((address) => {
     const account = accountOf(address);
-    // An account that the transaction emptied is gone, as after a real execution.
-    return account === null || account.lamports === 0n ? null : encodeAccount(account, wanted.format, accountOf);
+    // An account that the transaction emptied does not exist any more, as after a real execution.
+    return account === null || account.lamports === 0n ? null : encodeAccount(account, requested.format, accountOf);
   });
 }
 
@@ -73,17 +73,17 @@ const simulateTransaction: RpcMethod = (context, params) => {
   const sent = readTransaction(params, fields);
   const sigVerify = fields.flag('sigVerify');
   const replaceRecentBlockhash = fields.flag('replaceRecentBlockhash');
-  const wanted = readWantedAccounts(fields);
+  const requested = readRequestedAccounts(fields);
   const inner = fields.flag('innerInstructions');
   const commitment = fields.commitment();
   if (sigVerify && replaceRecentBlockhash) params.fail('sigVerify may not be used with replaceRecentBlockhash');
   const refused = contextFault(context, fields, commitment);
   if (refused !== null || sent === null) return refused ?? invalidParams('Invalid params');
   const keys = sent.decoded.accountKeys.length;
-  if (wanted !== null && wanted.addresses.length > keys) return invalidParams(`Too many accounts provided; max ${keys}`);
+  if (requested !== null && requested.addresses.length > keys) return invalidParams(`Too many accounts provided; max ${keys}`);
   const execution = context.chain.simulate(sent.wire, { sigVerify, replaceRecentBlockhash, decoded: sent.decoded });
   return withContext(context, commitment, {
-    accounts: accountsAfter(context, execution, wanted),
+    accounts: accountsAfter(context, execution, requested),
     err: execution.err,
     fee: u64(execution.fee),
     ...(inner ? { innerInstructions: encodeInner(execution, 'addresses') } : {}),
@@ -100,7 +100,7 @@ const sendTransaction: RpcMethod = (context, params) => {
   const fields = params.config(1);
   const skipPreflight = fields.flag('skipPreflight');
   const preflightCommitment = fields.choice('preflightCommitment', ['processed', 'confirmed', 'finalized'] as const, 'finalized');
-  // Nothing is resent here: a transaction waits in this node's own queue for the next bank.
+  // Nothing is sent again here: a transaction waits in this node's own queue for the next bank.
   fields.uint('maxRetries');
   const sent = readTransaction(params, fields);
   const refused = contextFault(context, fields, preflightCommitment);
@@ -126,7 +126,7 @@ const getFeeForMessage: RpcMethod = (context, params) => {
   return withContext(context, commitment, known ? u64(feeOf(decoded)) : null);
 };
 
-/** A message made a transaction with signatures of zeros, which is what the decoder reads. */
+/** Makes a message into a transaction with signatures of zeros, which the decoder reads. */
 function withEmptySignatures(message: Uint8Array): Uint8Array {
   const first = message[0] ?? 0;
   const versioned = first >= 128;
@@ -152,7 +152,7 @@ const requestAirdrop: RpcMethod = (context, params) => {
   return signature === '' ? fault(rpcCodes.internal, 'This chain has no faucet: it replays a recording') : answer(signature);
 };
 
-/** What changes the chain, or asks what a change would cost. */
+/** Methods that change the chain, or ask what a change would cost. */
 export const sendingMethods: Readonly<Record<string, RpcMethod>> = {
   simulateTransaction,
   sendTransaction,

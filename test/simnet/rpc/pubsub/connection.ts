@@ -9,12 +9,12 @@ import { isUnsubscribe, readSubscription, type SubscriptionKind } from './subscr
 
 /** Subscriptions of one connection; one more is refused with -32603. */
 export const maxSubscriptions = 10_000;
-/** Bytes that wait for a slow reader; beyond it the connection is cut. */
+/** Bytes that wait for a slow reader. With more, the connection is cut. */
 const maxSendBufferBytes = 64 * 1024 * 1024;
 /** Bytes of one message from a client; a longer one closes the connection with 1009. */
 export const maxMessageBytes = 64 * 1024;
 
-/** One PubSub connection: its subscriptions, and the way to its socket. */
+/** One PubSub connection: its subscriptions, and its socket. */
 export class Connection implements Outlet {
   private readonly socket: WebSocket;
   private readonly stream: Duplex;
@@ -31,7 +31,7 @@ export class Connection implements Outlet {
     this.onSlowReader = onSlowReader;
     socket.on('message', (data) => this.received(data));
     socket.on('close', () => this.closed());
-    // The socket closes after an error; the closing is what is acted on.
+    // The socket closes after an error, and the close is handled.
     socket.on('error', () => socket.terminate());
   }
 
@@ -43,7 +43,7 @@ export class Connection implements Outlet {
     this.delivery.deliver(this, frame, kind);
   }
 
-  /** Hands a frame to the socket, or cuts a reader that is too slow. */
+  /** Writes a frame to the socket, or cuts a reader that is too slow. */
   write(frame: Buffer | string): void {
     if (this.socket.readyState !== this.socket.OPEN) return;
     if (this.socket.bufferedAmount > maxSendBufferBytes) {

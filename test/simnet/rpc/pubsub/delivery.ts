@@ -5,10 +5,10 @@ export interface FrameWriter {
   write(frame: Buffer): void;
 }
 
-/** The way of a notification to one connection. The plain one writes it at once; a misbehaving one may not. */
+/** Delivers notifications to one connection. The plain implementation writes them at once; a faulty one may not. */
 export interface Delivery {
   deliver(to: FrameWriter, frame: Buffer, kind: SubscriptionKind): void;
-  /** The connection is gone. */
+  /** The connection was closed. */
   forget(to: FrameWriter): void;
 }
 

@@ -7,37 +7,37 @@ import { toJson } from '../json.ts';
 import { subscriptionKey, type Subscription, type SubscriptionKind } from './subscription.ts';
 import { Turns } from './turns.ts';
 
-/** Frozen slots kept until they are final; above it the oldest is let go and its later notifications are not sent. */
+/** Frozen slots stored until they are final. With more, the oldest is dropped and its later notifications are not sent. */
 const maxPendingSlots = 1_024;
 
-/** Where notifications of one connection go. */
+/** Where the notifications of one connection are sent. */
 export interface Outlet {
   notify(frame: Buffer, kind: SubscriptionKind): void;
-  /** Holds the socket's writes together while a block is told. */
+  /** Collects the socket's writes while a block is reported. */
   cork(): void;
   uncork(): void;
-  /** The one-shot subscription `id` has been answered. */
+  /** The one-shot subscription `id` was answered. */
   ended(id: number): void;
 }
 
-/** One distinct subscription and all who share it. */
+/** One distinct subscription, and the connections that share it. */
 interface Channel {
   readonly id: number;
   readonly key: string;
   readonly subscription: Subscription;
   readonly outlets: Set<Outlet>;
-  /** Slot of the state last told (account subscriptions). */
+  /** Slot of the state that was last reported (account subscriptions). */
   lastSlot: number;
 }
 
-/** What a frozen block changed, kept until it is final. */
+/** What a frozen block changed, stored until the block is final. */
 interface PendingSlot {
   readonly block: Block;
   readonly changed: ReadonlyMap<string, ChainAccount>;
   confirmed: boolean;
 }
 
-/** Accounts as a block left them. A failed transaction still changed its fee payer. */
+/** Accounts after a block. A failed transaction still changed its fee payer. */
 function changedAccounts(block: Block, chain: Chain): ReadonlyMap<string, ChainAccount> {
   const changed = new Map<string, ChainAccount>();
   for (const transaction of block.transactions) {
@@ -56,8 +56,8 @@ function changedAccounts(block: Block, chain: Chain): ReadonlyMap<string, ChainA
 }
 
 /**
- * Tells subscribers what happens on the chain, as a node does: `processed` when a bank is frozen, in block order; `confirmed`
- * and `finalized` at their time. Equal subscriptions share one id, and each notification is encoded once for all of them.
+ * Notifies subscribers of what happens on the chain, as a node does: `processed` when a bank is frozen, in block order; `confirmed` and
+ * `finalized` later. Equal subscriptions share one id, and each notification is encoded once for all of them.
  */
 export class Hub {
   private readonly chain: Chain;
@@ -66,17 +66,17 @@ export class Hub {
   private readonly byKey = new Map<string, Channel>();
   private readonly byKind = new Map<SubscriptionKind, Set<Channel>>();
   private readonly pending = new Map<number, PendingSlot>();
-  /** Accounts whose state went back with a dead fork: told again with the next bank. */
+  /** Accounts whose state was rolled back with a dead fork. They are reported again with the next bank. */
   private readonly rolledBack = new Set<string>();
   private readonly unlisten: () => void;
-  /** One block's at most: the one before is told to its end when the next is frozen. */
-  private readonly telling: Turns;
-  /** Whose writes are held together; null outside of a turn. */
+  /** The work of one block at most: when the next block is frozen, the previous one is reported to its end. */
+  private readonly reporting: Turns;
+  /** The connections whose writes are collected; null outside of a turn. */
   private corked: Set<Outlet> | null = null;
   private nextId = 1;
   private notified = 0;
 
-  /** `order` may change the order in which a block's logs are told; `turnMs` is how long telling may take at a stretch. */
+  /** `order` may change the order in which a block's logs are reported; `turnMs` is how long this may run before others get a turn. */
   constructor(
     chain: Chain,
     order: (transactions: readonly TransactionRecord[]) => readonly TransactionRecord[] = (list) => list,
@@ -84,7 +84,7 @@ export class Hub {
   ) {
     this.chain = chain;
     this.order = order;
-    this.telling = new Turns(turnMs, (turn) => this.together(turn));
+    this.reporting = new Turns(turnMs, (turn) => this.together(turn));
     this.unlisten = chain.listen({
       onFrozen: (block) => this.frozen(block),
       onConfirmed: (slot) => this.settled('confirmed', slot),
@@ -93,7 +93,7 @@ export class Hub {
     });
   }
 
-  /** Notifications told so far, each once for every distinct subscription. */
+  /** Notifications so far, each counted once for every distinct subscription. */
   get notifications(): number {
     return this.notified;
   }
@@ -106,7 +106,7 @@ export class Hub {
     return count;
   }
 
-  /** Adds a subscription and answers its id, which equal subscriptions share. */
+  /** Adds a subscription and returns its id, which equal subscriptions share. */
   subscribe(subscription: Subscription, outlet: Outlet): number {
     const key = subscriptionKey(subscription);
     let channel = this.byKey.get(key);
@@ -129,18 +129,18 @@ export class Hub {
     if (channel.outlets.size === 0) this.drop(channel);
   }
 
-  /** `sendTransaction` took a transaction: told to those who asked for `enableReceivedNotification`. */
+  /** `sendTransaction` accepted a transaction: reported to subscriptions with `enableReceivedNotification`. */
   received(signature: string): void {
     for (const channel of this.channelsOf('signature')) {
       const { subscription } = channel;
       if (subscription.kind !== 'signature' || !subscription.received || subscription.signature !== signature) continue;
-      this.tell(channel, this.frame(channel, this.contextJson(this.chain.slot, '"receivedSignature"')));
+      this.notify(channel, this.frame(channel, this.contextJson(this.chain.slot, '"receivedSignature"')));
     }
   }
 
   close(): void {
     this.unlisten();
-    this.telling.close();
+    this.reporting.close();
     this.channels.clear();
     this.byKind.clear();
     this.byKey.clear();
@@ -154,61 +154,61 @@ export class Hub {
   }
 
   private frozen(block: Block): void {
-    this.telling.finish();
+    this.reporting.finish();
     const changed = changedAccounts(block, this.chain);
     this.pending.set(block.slot, { block, changed, confirmed: false });
     if (this.pending.size > maxPendingSlots) {
       const oldest = this.pending.keys().next();
       if (oldest.done !== true) this.pending.delete(oldest.value);
     }
-    this.telling.add(this.tellFrozen(block, changed));
+    this.reporting.add(this.reportFrozen(block, changed));
   }
 
-  private *tellFrozen(block: Block, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
-    this.tellSlot(block);
-    yield* this.tellBlock('processed', block, changed);
-    yield* this.tellRolledBack(block.slot, changed);
-    yield* this.tellSignatures('processed', block.slot);
+  private *reportFrozen(block: Block, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
+    this.reportSlot(block);
+    yield* this.reportBlock('processed', block, changed);
+    yield* this.reportRolledBack(block.slot, changed);
+    yield* this.reportSignatures('processed', block.slot);
   }
 
   private settled(commitment: 'confirmed' | 'finalized', slot: number): void {
-    this.telling.add(this.tellSettled(commitment, slot));
+    this.reporting.add(this.reportSettled(commitment, slot));
   }
 
-  private *tellSettled(commitment: 'confirmed' | 'finalized', slot: number): Generator<void> {
-    const slots = [...this.pending.keys()].filter((kept) => kept <= slot).sort((a, b) => a - b);
-    for (const kept of slots) yield* this.settleSlot(commitment, kept);
-    if (commitment === 'finalized') this.tellRoot(slot);
-    yield* this.tellSignatures(commitment, slot);
+  private *reportSettled(commitment: 'confirmed' | 'finalized', slot: number): Generator<void> {
+    const slots = [...this.pending.keys()].filter((retained) => retained <= slot).sort((a, b) => a - b);
+    for (const retained of slots) yield* this.settleSlot(commitment, retained);
+    if (commitment === 'finalized') this.reportRoot(slot);
+    yield* this.reportSignatures(commitment, slot);
   }
 
   private *settleSlot(commitment: 'confirmed' | 'finalized', slot: number): Generator<void> {
-    const kept = this.pending.get(slot);
-    if (kept === undefined) return;
+    const retained = this.pending.get(slot);
+    if (retained === undefined) return;
     if (commitment === 'confirmed') {
-      const isNew = !kept.confirmed;
-      kept.confirmed = true;
-      if (isNew) yield* this.tellBlock('confirmed', kept.block, kept.changed);
+      const isNew = !retained.confirmed;
+      retained.confirmed = true;
+      if (isNew) yield* this.reportBlock('confirmed', retained.block, retained.changed);
       return;
     }
     this.pending.delete(slot);
-    yield* this.tellBlock('finalized', kept.block, kept.changed);
+    yield* this.reportBlock('finalized', retained.block, retained.changed);
   }
 
   private dead(slots: readonly number[]): void {
-    this.telling.finish();
+    this.reporting.finish();
     for (const slot of slots) {
-      const kept = this.pending.get(slot);
-      if (kept === undefined) continue;
-      for (const address of kept.changed.keys()) this.rolledBack.add(address);
+      const retained = this.pending.get(slot);
+      if (retained === undefined) continue;
+      for (const address of retained.changed.keys()) this.rolledBack.add(address);
       this.pending.delete(slot);
     }
   }
 
-  private together(tell: () => void): void {
+  private together(notify: () => void): void {
     const corked = new Set<Outlet>();
     this.corked = corked;
-    tell();
+    notify();
     this.corked = null;
     for (const outlet of corked) outlet.uncork();
   }
@@ -218,7 +218,7 @@ export class Hub {
   }
 
   private contextJson(slot: number, valueJson: string): string {
-    // Unlike an HTTP answer, a notification's context has no apiVersion.
+    // Unlike an HTTP answer, the context of a notification has no apiVersion.
     return `{"context":{"slot":${slot}},"value":${valueJson}}`;
   }
 
@@ -227,7 +227,7 @@ export class Hub {
     return Buffer.from(`{"jsonrpc":"2.0","method":"${method}","params":{"result":${resultJson},"subscription":${channel.id}}}`);
   }
 
-  private tell(channel: Channel, frame: Buffer): void {
+  private notify(channel: Channel, frame: Buffer): void {
     this.notified++;
     for (const outlet of channel.outlets) {
       if (this.corked?.has(outlet) === false) {
@@ -238,29 +238,29 @@ export class Hub {
     }
   }
 
-  private tellSlot(block: Block): void {
+  private reportSlot(block: Block): void {
     const result = `{"parent":${block.parentSlot},"root":${this.chain.finalizedSlot},"slot":${block.slot}}`;
-    for (const channel of this.channelsOf('slot')) this.tell(channel, this.frame(channel, result));
+    for (const channel of this.channelsOf('slot')) this.notify(channel, this.frame(channel, result));
   }
 
-  private tellRoot(slot: number): void {
-    for (const channel of this.channelsOf('root')) this.tell(channel, this.frame(channel, String(slot)));
+  private reportRoot(slot: number): void {
+    for (const channel of this.channelsOf('root')) this.notify(channel, this.frame(channel, String(slot)));
   }
 
-  private *tellBlock(commitment: Commitment, block: Block, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
-    yield* this.tellLogs(commitment, block);
-    yield* this.tellPrograms(commitment, block.slot, changed);
+  private *reportBlock(commitment: Commitment, block: Block, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
+    yield* this.reportLogs(commitment, block);
+    yield* this.reportPrograms(commitment, block.slot, changed);
     for (const channel of this.channelsOf('account')) {
       const { subscription } = channel;
       if (subscription.kind !== 'account' || subscription.commitment !== commitment) continue;
       const account = changed.get(subscription.address);
       if (account === undefined) continue;
-      this.tellAccount(channel, block.slot, account);
+      this.reportAccount(channel, block.slot, account);
       yield;
     }
   }
 
-  private *tellLogs(commitment: Commitment, block: Block): Generator<void> {
+  private *reportLogs(commitment: Commitment, block: Block): Generator<void> {
     const everything: Channel[] = [];
     const byMention = new Map<string, Channel>();
     for (const channel of this.channelsOf('logs')) {
@@ -279,12 +279,12 @@ export class Hub {
       if (interested.length === 0) continue;
       const { signature, err, logs } = transaction;
       const json = this.contextJson(block.slot, JSON.stringify({ signature, err, logs }));
-      for (const channel of interested) this.tell(channel, this.frame(channel, json));
+      for (const channel of interested) this.notify(channel, this.frame(channel, json));
       yield;
     }
   }
 
-  private *tellPrograms(commitment: Commitment, slot: number, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
+  private *reportPrograms(commitment: Commitment, slot: number, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
     const byProgram = new Map<string, Channel[]>();
     for (const channel of this.channelsOf('program')) {
       const { subscription } = channel;
@@ -299,40 +299,42 @@ export class Hub {
         const { subscription } = channel;
         if (subscription.kind !== 'program' || !passesFilters(account, subscription.filters)) continue;
         const value = { account: encodeAccount(account, subscription.format, (address) => this.chain.account(address)), pubkey };
-        this.tell(channel, this.frame(channel, this.contextJson(slot, toJson(value))));
+        this.notify(channel, this.frame(channel, this.contextJson(slot, toJson(value))));
         yield;
       }
     }
   }
 
-  private tellAccount(channel: Channel, slot: number, account: ChainAccount): void {
+  private reportAccount(channel: Channel, slot: number, account: ChainAccount): void {
     if (channel.subscription.kind !== 'account') return;
     channel.lastSlot = slot;
     const value = encodeAccount(account, channel.subscription.format, (address) => this.chain.account(address));
-    this.tell(channel, this.frame(channel, this.contextJson(slot, toJson(value))));
+    this.notify(channel, this.frame(channel, this.contextJson(slot, toJson(value))));
   }
 
-  /** As a node does: state that went back with a fork is told with the next bank. An account that is gone has no lamports. */
-  private *tellRolledBack(slot: number, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
+  /**
+   * As a node does: state that a fork rolled back is reported with the next bank. An account that does not exist any more has no lamports.
+   */
+  private *reportRolledBack(slot: number, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
     if (this.rolledBack.size === 0) return;
     for (const channel of this.channelsOf('account')) {
       const { subscription } = channel;
       if (subscription.kind !== 'account' || subscription.commitment !== 'processed') continue;
       if (!this.rolledBack.has(subscription.address) || changed.has(subscription.address)) continue;
-      this.tellAccount(channel, slot, this.chain.account(subscription.address) ?? emptyAccount);
+      this.reportAccount(channel, slot, this.chain.account(subscription.address) ?? emptyAccount);
       yield;
     }
     this.rolledBack.clear();
   }
 
-  /** Also answers what landed before it was subscribed to, with the next bank of its commitment. */
-  private *tellSignatures(commitment: Commitment, reached: number): Generator<void> {
+  /** Also reports a transaction that landed before the subscription, with the next bank of its commitment. */
+  private *reportSignatures(commitment: Commitment, reached: number): Generator<void> {
     for (const channel of this.channelsOf('signature')) {
       const { subscription } = channel;
       if (subscription.kind !== 'signature' || subscription.commitment !== commitment) continue;
       const record = this.chain.transaction(subscription.signature);
       if (record === null || record.slot > reached) continue;
-      this.tell(channel, this.frame(channel, this.contextJson(reached, JSON.stringify({ err: record.err }))));
+      this.notify(channel, this.frame(channel, this.contextJson(reached, JSON.stringify({ err: record.err }))));
       for (const outlet of channel.outlets) outlet.ended(channel.id);
       this.drop(channel);
       yield;

@@ -3,7 +3,7 @@ import { readFilters, type AccountFilter } from '../account-filters.ts';
 import { readAccountFormat, type AccountFormat } from '../encode-account.ts';
 import { addressFault, type Params } from '../params.ts';
 
-/** What one subscription asks for, after reading its parameters. */
+/** The content of one subscription, after reading its parameters. */
 export type Subscription =
   | { readonly kind: 'logs'; readonly mention: string | null; readonly votes: boolean; readonly commitment: Commitment }
   | { readonly kind: 'account'; readonly address: string; readonly format: AccountFormat; readonly commitment: Commitment }
@@ -65,13 +65,13 @@ export function isUnsubscribe(method: string): boolean {
   return unsubscribes.has(method);
 }
 
-/** Reads a `*Subscribe` call; null where the method is none. A fault is left in `params`. */
+/** Reads a `*Subscribe` call; null if the method is not one. A fault is stored in `params`. */
 export function readSubscription(method: string, params: Params): Subscription | null {
   const read = Object.hasOwn(readers, method) ? readers[method] : undefined;
   return read === undefined ? null : read(params);
 }
 
-/** Equal for equal subscriptions: those share one subscription id and one encoded notification. */
+/** Equal for equal subscriptions, which share one subscription id and one encoded notification. */
 export function subscriptionKey(subscription: Subscription): string {
   return JSON.stringify(subscription, (_name, value: unknown) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,

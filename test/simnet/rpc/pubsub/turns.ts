@@ -1,6 +1,6 @@
 /**
- * Does pieces of work in the order in which they came, for `turnMs` at a stretch; whoever else waits for the thread gets a turn
- * between. What a turn does goes through `around`. Unbounded: the owner calls `finish` before more comes than it wants to hold.
+ * Runs pieces of work in order, for `turnMs` at a time. Between two turns other work of the thread can run. Each turn runs inside `around`.
+ * The queue has no bound: the owner calls `finish` before it becomes too long.
  */
 export class Turns {
   readonly #turnMs: number;
@@ -13,13 +13,13 @@ export class Turns {
     this.#around = around;
   }
 
-  /** Begins at once where nothing waits. Each `yield` of `work` is a place to stop. */
+  /** Starts at once if nothing waits. Each `yield` of `work` is a place to pause. */
   add(work: Iterator<void>): void {
     this.#work.push(work);
     if (this.#next === null) this.#turn(this.#turnMs);
   }
 
-  /** Does all that waits, now. */
+  /** Runs everything that waits, now. */
   finish(): void {
     if (this.#next !== null) clearImmediate(this.#next);
     this.#next = null;
