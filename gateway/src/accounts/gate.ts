@@ -44,7 +44,7 @@ type ChangeHandler<B> = (
   segments: readonly string[],
 ) => Promise<HttpAnswer>;
 
-/** The checks of a request: limits, origin, session, CSRF token and form. */
+/** Wraps the handlers of the dashboard's routes with their checks: limits, origin, session, CSRF token and form. */
 export class Gate {
   readonly #options: DashboardOptions;
   /** It counts for this gateway alone, because it protects only the work of this gateway. */
@@ -68,7 +68,7 @@ export class Gate {
     return handler(await this.#signedIn(request));
   }
 
-  /** A change that any visitor of our pages may make. */
+  /** A route for a change that any visitor of our pages may make. */
   visitor<B>(path: string, schema: TObject | undefined, handler: VisitorHandler<B>): Route {
     const check = bodyCheck<B>({ body: schema });
     return {
@@ -85,7 +85,7 @@ export class Gate {
     };
   }
 
-  /** A change by a visitor who is signed in. */
+  /** A route for a change that requires a visitor who is signed in. */
   change<B>(path: string, schema: TObject | undefined, handler: ChangeHandler<B>): Route {
     const check = bodyCheck<B>({ body: schema });
     return {

@@ -5,7 +5,7 @@ import type { Forks } from './forks.ts';
 import { answersOf, firstAvailable, listBlocks, Unreachable } from './listing.ts';
 import type { BlockList, SlotLedger } from './slot-ledger.ts';
 
-/** Slots behind the tip, half a minute, after which a slot that endpoints contradict each other about is given up and reported. */
+/** If endpoints contradict each other about a slot, it is reported as lost once it is this many slots (half a minute) behind the tip. */
 const giveUpAfterSlots = 64;
 
 export interface SlotJudgeParts {

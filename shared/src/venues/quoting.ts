@@ -3,7 +3,7 @@ import type { BuiltTrade, TradeOrder } from './trading.ts';
 import type { Fee, PoolReserves } from './venue.ts';
 
 /**
- * Quotes: what a trade gives and costs, in the program's integers and with its rounding. Pure: a caller that holds current accounts can
+ * Quotes: what a trade pays and receives, with the program's integers and rounding. Pure: a caller that holds current accounts can
  * quote without any request.
  */
 
