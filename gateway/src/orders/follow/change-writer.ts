@@ -13,9 +13,7 @@ import { createWaker } from './waker.ts';
  * connections to the file drop their caches.
  */
 const roundEveryMs = 100;
-/**
- * Changes in one commit, usually and at most. New orders are stored between the commits, and must not wait while a slot ends a hundred orders.
- */
+/** Changes in one commit, usually and at most. New orders are stored between the commits, and must not wait while a slot ends a hundred orders. */
 const usualChanges = 8;
 const maxChanges = 32;
 /** Pause after a failure of the store. */
