@@ -166,9 +166,9 @@ test('the message that is sent is the one that was simulated', async () => {
     if (decoded.kind === 'malformed') throw new Error(decoded.reason);
     return Buffer.from(decoded.messageBytes).toString('base64');
   };
-  // Orders of earlier tests may be sent again meanwhile.
-  const sent = shown('sendTransaction', since).find(
-    ({ wire }) => signatureIn(Buffer.from(wire).toString('base64')) === made.body['signature'],
+  // The answer may come before the node has the message, and orders of earlier tests may be sent again at the same time.
+  const sent = await until('the message to be sent', () =>
+    shown('sendTransaction', since).find(({ wire }) => signatureIn(Buffer.from(wire).toString('base64')) === made.body['signature']),
   );
-  expect(shown('simulateTransaction', since).map(messageOf)).toContain(messageOf(sent!));
+  expect(shown('simulateTransaction', since).map(messageOf)).toContain(messageOf(sent));
 });
