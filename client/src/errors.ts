@@ -1,0 +1,34 @@
+import type { ErrorCode } from './wire.ts';
+
+export interface SluiceErrorFields {
+  readonly code: ErrorCode | 'NETWORK' | 'TIMEOUT' | 'MALFORMED' | 'CLOSED';
+  readonly retryable: boolean;
+  /** HTTP status; null if no HTTP answer arrived. */
+  readonly status?: number | null;
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Leads to the request in the gateway's log; null if no answer arrived. */
+  readonly requestId?: string | null;
+}
+
+/**
+ * A request or a subscription failed. `code` is from sluice's table of errors, or one of four of the client: `NETWORK` (no answer), `TIMEOUT`,
+ * `MALFORMED` (the answer is not from sluice), `CLOSED` (the client was closed).
+ */
+export class SluiceError extends Error {
+  readonly code: SluiceErrorFields['code'];
+  /** The same request may succeed later. */
+  readonly retryable: boolean;
+  readonly status: number | null;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly requestId: string | null;
+
+  constructor(message: string, { code, retryable, status = null, details = {}, requestId = null }: SluiceErrorFields) {
+    super(message);
+    this.name = 'SluiceError';
+    this.code = code;
+    this.retryable = retryable;
+    this.status = status;
+    this.details = details;
+    this.requestId = requestId;
+  }
+}

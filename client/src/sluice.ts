@@ -1,0 +1,152 @@
+import { SluiceError } from './errors.ts';
+import { Requester, type RequestOptions } from './http/requests.ts';
+import type { OpenSocket } from './stream/connection.ts';
+import { Stream } from './stream/stream.ts';
+import type { SubscribeOptions, Subscription } from './stream/subscription.ts';
+import type {
+  BuyBody,
+  CandleInterval,
+  CandlePage,
+  Channel,
+  OrderObject,
+  OrderPage,
+  Portfolio,
+  QuoteAnswer,
+  QuoteBody,
+  SellBody,
+  TokenInfo,
+  TradeAnswer,
+  TradePage,
+} from './wire.ts';
+
+export interface SluiceOptions {
+  /** Address of the gateway, `http://127.0.0.1:8080`, or of several. Requests go to the first one; the stream uses another after each loss. */
+  readonly url: string | readonly string[];
+  readonly apiKey?: string;
+  /** Returns a ticket for one connection of the stream, instead of a key: for a page whose session gets tickets from its own server. */
+  readonly ticket?: () => Promise<string>;
+  /** Replaces the global `fetch`. */
+  readonly fetch?: typeof fetch;
+  /** Replaces the global `WebSocket`. */
+  readonly openSocket?: OpenSocket;
+  /** Time for one HTTP request, milliseconds; 10,000 by default. */
+  readonly timeoutMs?: number;
+  /** Repetitions of one HTTP request after a failure that may pass; 3 by default. */
+  readonly retries?: number;
+}
+
+export interface TradeOptions extends RequestOptions {
+  /**
+   * The same key and body give the same order for 24 hours, also after a crash. A new key by default: then repetitions by this call are one
+   * order, and another call is another order.
+   */
+  readonly idempotencyKey?: string;
+}
+
+const defaultTimeoutMs = 10_000;
+const defaultRetries = 3;
+
+/** A client of one sluice. HTTP calls reject with a `SluiceError`. */
+export class Sluice {
+  readonly #requests: Requester;
+  readonly #stream: Stream;
+
+  constructor(options: SluiceOptions) {
+    const { url, apiKey = null, ticket = null, timeoutMs = defaultTimeoutMs, retries = defaultRetries } = options;
+    const urls = typeof url === 'string' ? [url] : url;
+    const [first] = urls;
+    if (first === undefined) throw new TypeError('Sluice needs the address of a gateway.');
+    const openSocket = options.openSocket ?? ((address: string) => new WebSocket(address));
+    const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args));
+    const { random } = Math;
+    this.#requests = new Requester({ url: first, apiKey, fetch: send, timeoutMs, retries, random });
+    this.#stream = new Stream({ urls: urls.map(streamUrl), openSocket, apiKey, ticket, random });
+  }
+
+  /**
+   * Follows a channel. Iterate the result, or give `onEvent`. It reconnects and resumes by itself; `onGap` is called where events are gone.
+   * It ends with `close`, with the loop, or with an error that does not pass.
+   */
+  subscribe<C extends Channel>(channel: C, options: SubscribeOptions<C> = {}): Subscription<C> {
+    return this.#stream.subscribe(channel, options);
+  }
+
+  /** What a trade would give now. */
+  quote(body: QuoteBody, options: RequestOptions = {}): Promise<QuoteAnswer> {
+    return this.#requests.send({ method: 'POST', path: '/api/quote', body, isSafe: true, ...options });
+  }
+
+  /** Buys with a custodial wallet. */
+  buy(body: BuyBody, options: TradeOptions = {}): Promise<TradeAnswer> {
+    return this.#trade('/api/trade/buy', body, options);
+  }
+
+  /** Sells with a custodial wallet. */
+  sell(body: SellBody, options: TradeOptions = {}): Promise<TradeAnswer> {
+    return this.#trade('/api/trade/sell', body, options);
+  }
+
+  order(id: string, options: RequestOptions = {}): Promise<OrderObject> {
+    return this.#get(`/api/trade/orders/${encodeURIComponent(id)}`, {}, options);
+  }
+
+  /** Newest first. `before`: `next` of the page before. */
+  orders(
+    query: { readonly before?: string; readonly limit?: number; readonly state?: string } = {},
+    options: RequestOptions = {},
+  ): Promise<OrderPage> {
+    return this.#get('/api/trade/orders', query, options);
+  }
+
+  tokenInfo(mint: string, options: RequestOptions = {}): Promise<TokenInfo> {
+    return this.#get(`/api/token/info/${encodeURIComponent(mint)}`, {}, options);
+  }
+
+  /** Oldest first. `from` and `to`: Unix seconds. */
+  candles(
+    mint: string,
+    query: { readonly interval?: CandleInterval; readonly from?: number; readonly to?: number; readonly limit?: number } = {},
+    options: RequestOptions = {},
+  ): Promise<CandlePage> {
+    return this.#get(`/api/token/candles/${encodeURIComponent(mint)}`, query, options);
+  }
+
+  /** Newest first. `before`: `next` of the page before. */
+  trades(
+    mint: string,
+    query: { readonly before?: string; readonly limit?: number } = {},
+    options: RequestOptions = {},
+  ): Promise<TradePage> {
+    return this.#get(`/api/token/trades/${encodeURIComponent(mint)}`, query, options);
+  }
+
+  portfolio(publicKey: string, options: RequestOptions = {}): Promise<Portfolio> {
+    return this.#get(`/api/portfolio/${encodeURIComponent(publicKey)}`, {}, options);
+  }
+
+  /** Ends all subscriptions. */
+  close(): void {
+    this.#stream.close();
+  }
+
+  #get<T>(path: string, query: Readonly<Record<string, string | number | undefined>>, options: RequestOptions): Promise<T> {
+    return this.#requests.send({ method: 'GET', path, query, isSafe: true, ...options });
+  }
+
+  #trade(path: string, body: BuyBody | SellBody, { idempotencyKey = newKey(), ...options }: TradeOptions): Promise<TradeAnswer> {
+    return this.#requests.send({ method: 'POST', path, body, idempotencyKey, isSafe: true, ...options });
+  }
+}
+
+function streamUrl(url: string): string {
+  const address = new URL('/api/data', url);
+  address.protocol = address.protocol.replace('http', 'ws');
+  return address.href;
+}
+
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+export { SluiceError };

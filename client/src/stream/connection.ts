@@ -1,0 +1,333 @@
+import { SluiceError, type SluiceErrorFields } from '../errors.ts';
+import type { Channel, Gap, JoinPosition, Position, RejectedKey } from '../wire.ts';
+import type { AnySubscription, Request } from './subscription.ts';
+
+/** What the client needs of a WebSocket: the interface of browsers, which the package `ws` has too. */
+export interface Socket {
+  onopen: ((event: never) => void) | null;
+  onmessage: ((event: never) => void) | null;
+  onclose: ((event: never) => void) | null;
+  onerror: ((event: never) => void) | null;
+  send(text: string): void;
+  close(): void;
+}
+
+export type OpenSocket = (url: string) => Socket;
+
+export interface ConnectionOptions {
+  /** Addresses of the stream, one for each gateway; another one after each loss. */
+  readonly urls: readonly string[];
+  readonly openSocket: OpenSocket;
+  /** Null: the address carries a ticket. */
+  readonly apiKey: string | null;
+  /** Returns a ticket for one connection; null if the key is used. */
+  readonly ticket: (() => Promise<string>) | null;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+interface Message {
+  readonly op?: string;
+  readonly id?: number;
+  readonly topic?: string;
+  readonly seq?: number;
+  readonly prev?: number;
+  readonly data?: unknown;
+  readonly channel?: Channel;
+  readonly positions?: Readonly<Record<string, JoinPosition & Position>>;
+  readonly snapshot?: readonly { readonly topic: string; readonly data: unknown }[];
+  readonly rejected?: readonly RejectedKey[];
+  readonly removed?: readonly string[];
+  readonly reconnectWithinMs?: number;
+  readonly error?: Pick<SluiceErrorFields, 'details'> & { readonly code: never; readonly message: string; readonly retryable: boolean };
+}
+
+/** A gateway sends a heartbeat each second. A connection that is silent for this long is dead. */
+const silentMs = 4_000;
+const openWithinMs = 5_000;
+const firstPauseMs = 100;
+const maxPauseMs = 10_000;
+/** Close codes of the stream up to here: the client reconnects. */
+const lastTemporaryCode = 4_499;
+/** Keys of one command; the gateway accepts 5,000. */
+const keysPerCommand = 1_000;
+const authId = 0;
+
+/** Topics are followed once for each connection, so subscriptions that could share one need connections of their own. */
+function overlap({ request: one }: AnySubscription, { request: other }: AnySubscription): boolean {
+  if (one.channel !== other.channel || one.interval !== other.interval) return false;
+  const keys = new Set(keysOf(one));
+  const others = keysOf(other);
+  return keys.size === 0 || others.length === 0 || others.some((key) => keys.has(key));
+}
+
+const keysOf = ({ mints, accounts }: Request): string[] => [...mints, ...accounts.map((account) => `@${account}`)];
+
+/** One WebSocket to a gateway, replaced when it is lost, and the subscriptions on it. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #subscriptions = new Set<AnySubscription>();
+  /** Topics that are followed, and by which subscription. */
+  readonly #topics = new Map<string, AnySubscription>();
+  /** Commands that wait for their replies. */
+  readonly #asked = new Map<number, AnySubscription>();
+  #socket: Socket | null = null;
+  #isReady = false;
+  #turn = 0;
+  #failures = 0;
+  #nextId = 1;
+  #reconnectWithinMs: number | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #watchdog: ReturnType<typeof setTimeout> | null = null;
+  #isClosed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  get isEmpty(): boolean {
+    return this.#subscriptions.size === 0;
+  }
+
+  /** Whether the subscription can share this connection. */
+  hasRoomFor(subscription: AnySubscription): boolean {
+    for (const one of this.#subscriptions) if (overlap(one, subscription)) return false;
+    return true;
+  }
+
+  add(subscription: AnySubscription): void {
+    this.#subscriptions.add(subscription);
+    if (this.#isReady) this.#subscribe(subscription);
+    else if (this.#socket === null && this.#timer === null) void this.#connect();
+  }
+
+  pause(subscription: AnySubscription): void {
+    if (this.#isReady) this.#unsubscribe(subscription);
+  }
+
+  resume(subscription: AnySubscription): void {
+    if (this.#isReady) this.#subscribe(subscription);
+  }
+
+  remove(subscription: AnySubscription): void {
+    if (!this.#subscriptions.delete(subscription)) return;
+    if (this.isEmpty) this.close();
+    else if (this.#isReady) this.#unsubscribe(subscription);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#drop();
+  }
+
+  async #connect(): Promise<void> {
+    this.#timer = null;
+    const { urls, openSocket, ticket } = this.#options;
+    let url = urls[this.#turn++ % urls.length]!;
+    if (ticket !== null) {
+      try {
+        url += `?ticket=${encodeURIComponent(await ticket())}`;
+      } catch (error) {
+        if (error instanceof SluiceError && !error.retryable) this.#failAll(error);
+        else this.#retry();
+        return;
+      }
+      if (this.#isClosed) return;
+    }
+    const socket = openSocket(url);
+    this.#socket = socket;
+    this.#watch(openWithinMs);
+    socket.onopen = () => {
+      if (this.#socket !== socket) return;
+      this.#watch(silentMs);
+      const { apiKey } = this.#options;
+      if (apiKey === null) this.#begin();
+      else socket.send(JSON.stringify({ id: authId, op: 'auth', key: apiKey }));
+    };
+    socket.onmessage = ({ data }: { readonly data: unknown }) => {
+      if (this.#socket === socket) this.#onData(data);
+    };
+    // A close always follows.
+    socket.onerror = () => undefined;
+    socket.onclose = ({ code, reason }: { readonly code: number; readonly reason: string }) => {
+      if (this.#socket === socket) this.#onClose(code, reason);
+    };
+  }
+
+  #begin(): void {
+    this.#isReady = true;
+    for (const subscription of this.#subscriptions) if (!subscription.isPaused) this.#subscribe(subscription);
+  }
+
+  #subscribe(subscription: AnySubscription): void {
+    const { channel, interval, filter, commitment, snapshot } = subscription.request;
+    const keys = keysOf(subscription.request);
+    for (let at = 0; at === 0 || at < keys.length; at += keysPerCommand) {
+      const some = keys.slice(at, at + keysPerCommand);
+      const accounts = some.flatMap((key) => (key.startsWith('@') ? [key.slice(1)] : []));
+      const mints = some.filter((key) => !key.startsWith('@'));
+      const since = this.#sinceOf(subscription, some);
+      const isResumed = Object.keys(since).length > 0;
+      this.#ask(subscription, {
+        op: 'subscribe',
+        channel,
+        ...(mints.length > 0 && { mints }),
+        ...(accounts.length > 0 && { accounts }),
+        ...(interval !== undefined && { interval }),
+        ...(filter !== undefined && { filter }),
+        ...(commitment !== undefined && { commitment }),
+        ...(snapshot && !isResumed && { snapshot }),
+        ...(isResumed && { since }),
+      });
+    }
+  }
+
+  #unsubscribe(subscription: AnySubscription): void {
+    for (const [topic, owner] of this.#topics) if (owner === subscription) this.#topics.delete(topic);
+    const { channel, mints, accounts, interval } = subscription.request;
+    const command = {
+      op: 'unsubscribe',
+      channel,
+      ...(mints.length > 0 && { mints }),
+      ...(accounts.length > 0 && { accounts }),
+      ...(interval !== undefined && { interval }),
+    };
+    this.#send({ id: this.#nextId++, ...command });
+  }
+
+  #sinceOf({ request, positions }: AnySubscription, keys: readonly string[]): Readonly<Record<string, Position>> {
+    if (keys.length === 0) return positions;
+    const { channel, interval } = request;
+    const suffix = interval === undefined ? '' : `:${interval}`;
+    const since: Record<string, Position> = {};
+    for (const key of keys) {
+      const topic = `${channel}:${key}${suffix}`;
+      const position = positions[topic];
+      if (position !== undefined) since[topic] = position;
+    }
+    return since;
+  }
+
+  #ask(subscription: AnySubscription, command: object): void {
+    const id = this.#nextId++;
+    this.#asked.set(id, subscription);
+    this.#send({ id, ...command });
+  }
+
+  #send(message: object): void {
+    this.#socket?.send(JSON.stringify(message));
+  }
+
+  #onData(data: unknown): void {
+    this.#watch(silentMs);
+    let message: Message;
+    try {
+      message = JSON.parse(String(data)) as Message;
+    } catch {
+      return this.#reconnect();
+    }
+    this.#onMessage(message);
+  }
+
+  #onMessage(message: Message): void {
+    switch (message.op) {
+      case undefined: {
+        const owner = this.#topics.get(message.topic ?? '');
+        if (owner !== undefined && !owner.onFrame(message.topic!, message.seq!, message.prev, message.data)) this.#reconnect();
+        return;
+      }
+      case 'authenticated':
+        return this.#begin();
+      case 'subscribed':
+        return this.#onSubscribed(message);
+      case 'gap':
+        this.#topics.get(message.topic ?? '')?.onGap(message as unknown as Gap);
+        return;
+      case 'heartbeat':
+        for (const [topic, position] of Object.entries(message.positions ?? {})) {
+          if (this.#topics.get(topic)?.onHeartbeat(topic, position) === false) return this.#reconnect();
+        }
+        return;
+      case 'draining':
+        this.#reconnectWithinMs = message.reconnectWithinMs ?? null;
+        return;
+      case 'error':
+        return this.#onError(message);
+    }
+  }
+
+  #onSubscribed({ id = -1, positions = {}, snapshot = [], rejected = [] }: Message): void {
+    const subscription = this.#asked.get(id);
+    if (subscription === undefined) return;
+    this.#asked.delete(id);
+    // It was paused or removed while the reply was on its way; the unsubscribe command has ended these topics.
+    if (!this.#subscriptions.has(subscription) || subscription.isPaused) return;
+    for (const topic of Object.keys(positions)) this.#topics.set(topic, subscription);
+    subscription.accept(positions, snapshot, rejected);
+    if (Object.keys(positions).length === 0 && rejected.length > 0) {
+      const [{ key, code }] = rejected as readonly [RejectedKey];
+      subscription.fail(new SluiceError(`No key was accepted; ${key}: ${code}.`, { code, retryable: false, details: { rejected } }));
+      return;
+    }
+    if (this.#asked.size > 0) return;
+    this.#failures = 0;
+    for (const one of this.#subscriptions) one.onStatus('live');
+  }
+
+  /** A command was refused. What is wrong with one subscription does not end the others. */
+  #onError({ id = -1, error }: Message): void {
+    if (error === undefined) return this.#reconnect();
+    const subscription = this.#asked.get(id);
+    if (error.retryable) return this.#reconnect();
+    const fault = new SluiceError(error.message, error);
+    if (id === authId) this.#failAll(fault);
+    else subscription?.fail(fault);
+    this.#asked.delete(id);
+  }
+
+  #onClose(code: number, reason: string): void {
+    this.#drop();
+    if (code > lastTemporaryCode && code < 5_000) {
+      const message = `The gateway closed the stream: ${code} ${reason}.`;
+      return this.#failAll(new SluiceError(message, { code: 'UNAUTHENTICATED', retryable: false, details: { closeCode: code } }));
+    }
+    this.#retry();
+  }
+
+  #reconnect(): void {
+    this.#drop();
+    this.#retry();
+  }
+
+  #retry(): void {
+    if (this.#isClosed || this.#timer !== null) return;
+    for (const subscription of this.#subscriptions) subscription.onStatus('reconnecting');
+    const backoffMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#failures++, 10)) * (0.5 + this.#options.random() / 2);
+    const pauseMs = this.#reconnectWithinMs === null ? backoffMs : this.#reconnectWithinMs * this.#options.random();
+    this.#reconnectWithinMs = null;
+    this.#timer = setTimeout(() => void this.#connect(), pauseMs);
+  }
+
+  #failAll(error: SluiceError): void {
+    for (const subscription of [...this.#subscriptions]) subscription.fail(error);
+  }
+
+  /** Ends the socket; nothing that it still delivers counts. */
+  #drop(): void {
+    if (this.#watchdog !== null) clearTimeout(this.#watchdog);
+    this.#watchdog = null;
+    const socket = this.#socket;
+    this.#socket = null;
+    this.#isReady = false;
+    this.#topics.clear();
+    this.#asked.clear();
+    socket?.close();
+  }
+
+  /** A dead connection does not close by itself. */
+  #watch(ms: number): void {
+    if (this.#watchdog !== null) clearTimeout(this.#watchdog);
+    this.#watchdog = setTimeout(() => this.#reconnect(), ms);
+  }
+}
