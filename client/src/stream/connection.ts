@@ -270,19 +270,18 @@ export class Connection {
       subscription.fail(new SluiceError(`No key was accepted; ${key}: ${code}.`, { code, retryable: false, details: { rejected } }));
       return;
     }
-    if (this.#asked.size > 0) return;
     this.#failures = 0;
-    for (const one of this.#subscriptions) one.onStatus('live');
+    // A subscription of many keys takes several commands.
+    if (![...this.#asked.values()].includes(subscription)) subscription.onStatus('live');
   }
 
   /** A command was refused. What is wrong with one subscription does not end the others. */
   #onError({ id = -1, error }: Message): void {
     if (error === undefined) return this.#reconnect();
-    const subscription = this.#asked.get(id);
     if (error.retryable) return this.#reconnect();
     const fault = new SluiceError(error.message, error);
-    if (id === authId) this.#failAll(fault);
-    else subscription?.fail(fault);
+    if (id === authId) return this.#failAll(fault);
+    this.#asked.get(id)?.fail(fault);
     this.#asked.delete(id);
   }
 

@@ -13,6 +13,7 @@ export class Stream implements SubscriptionHost {
 
   subscribe<C extends Channel>(channel: C, options: SubscribeOptions<C>): Subscription<C> {
     const subscription = new Subscription(channel, options, this);
+    if (subscription.isEnded) return subscription;
     const shared = [...new Set(this.#connections.values())].find((connection) => connection.hasRoomFor(subscription));
     const connection = shared ?? new Connection(this.#options);
     this.#connections.set(subscription, connection);

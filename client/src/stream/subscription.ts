@@ -102,6 +102,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     this.#host = host;
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting;
     for (const [topic, position] of Object.entries(options.since ?? {})) this.#places.set(topic, new Place(position));
+    if (options.signal?.aborted === true) this.close();
     options.signal?.addEventListener('abort', () => this.close(), { once: true });
     if (options.onEvent !== undefined) void this.#consume(options.onEvent);
   }
@@ -114,6 +115,10 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
   /** Events that wait for the consumer. */
   get waiting(): number {
     return this.#waiting.length - this.#head;
+  }
+
+  get isEnded(): boolean {
+    return this.#end !== null;
   }
 
   get isPaused(): boolean {

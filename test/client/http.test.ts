@@ -1,0 +1,116 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Sluice, SluiceError } from '@sluice/client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+let server: Server;
+let asked: Asked[];
+/** What the next requests are answered, in turn; the last one stays. */
+let answers: ((response: ServerResponse) => void)[];
+let sluice: Sluice;
+beforeEach(async () => {
+  asked = [];
+  answers = [];
+  server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const { method = '', url: path = '', headers } = request;
+      asked.push({ method, path, key: headers['idempotency-key'] as string | undefined, authorization: headers.authorization, body });
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      answer?.(response);
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  sluice = new Sluice({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey: 'a_key', timeoutMs: 500 });
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const ok =
+  (json: unknown) =>
+  (response: ServerResponse): void =>
+    void response.setHeader('content-type', 'application/json').end(JSON.stringify(json));
+const refused =
+  (status: number, code: string, retryable: boolean, headers: Readonly<Record<string, string>> = {}) =>
+  (response: ServerResponse): void =>
+    void response
+      .writeHead(status, headers)
+      .end(JSON.stringify({ error: { code, message: 'words', retryable, details: {} }, requestId: 'r1' }));
+const cut = (response: ServerResponse): void => void response.destroy();
+const silent = (): void => undefined;
+
+describe('requests', () => {
+  it('carry the key, and return the answer', async () => {
+    answers = [ok({ mint: 'm' })];
+    expect(await sluice.tokenInfo('a/b')).toEqual({ mint: 'm' });
+    await sluice.candles('m', { interval: '5m', limit: 2 });
+    expect(asked).toMatchObject([
+      { method: 'GET', path: '/api/token/info/a%2Fb', authorization: 'Bearer a_key' },
+      { path: '/api/token/candles/m?interval=5m&limit=2' },
+    ]);
+  });
+
+  it('are repeated after a cut, a time-out and an answer that may pass, not before its Retry-After', async () => {
+    answers = [cut, silent, refused(429, 'RATE_LIMIT', true, { 'Retry-After': '1' }), ok({ mint: 'm' })];
+    const startedMs = performance.now();
+    expect(await sluice.tokenInfo('m')).toEqual({ mint: 'm' });
+    expect(asked).toHaveLength(4);
+    expect(performance.now() - startedMs).toBeGreaterThan(1_500);
+  });
+
+  it('are not repeated after a refusal, nor more often than allowed', async () => {
+    answers = [refused(400, 'INVALID_REQUEST', false)];
+    const error: unknown = await sluice.quote({ side: 'buy', mint: 'm', amount: 1 }).catch((fault: unknown) => fault);
+    expect(error).toBeInstanceOf(SluiceError);
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', status: 400, retryable: false, requestId: 'r1' });
+    expect(asked).toHaveLength(1);
+    answers = [cut];
+    await expect(sluice.portfolio('p')).rejects.toMatchObject({ code: 'NETWORK', retryable: true });
+    expect(asked).toHaveLength(5);
+  });
+
+  it('leave a long Retry-After to the caller', async () => {
+    answers = [refused(429, 'RATE_LIMIT', true, { 'Retry-After': '600' })];
+    await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'RATE_LIMIT', details: { retryAfterMs: 600_000 } });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('of a trade have one Idempotency-Key for all repetitions, and another for the next trade', async () => {
+    answers = [cut, refused(503, 'UPSTREAM_UNAVAILABLE', true), ok({ orderId: 'o' })];
+    const body = { publicKey: 'p', mint: 'm', amount: 0.1 };
+    expect(await sluice.buy(body)).toEqual({ orderId: 'o' });
+    await sluice.sell({ publicKey: 'p', mint: 'm', amount: '50%' }, { idempotencyKey: 'mine' });
+    await sluice.buy(body);
+    const keys = asked.map(({ key }) => key);
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(keys.slice(0, 3)).toEqual([keys[0], keys[0], keys[0]]);
+    expect(keys[3]).toBe('mine');
+    expect(keys[4]).not.toBe(keys[0]);
+    expect(JSON.parse(asked[0]!.body)).toEqual(body);
+  });
+
+  it('end with their signal', async () => {
+    answers = [silent];
+    const controller = new AbortController();
+    const waiting = sluice.tokenInfo('m', { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow();
+    expect(asked.length).toBeLessThanOrEqual(1);
+  });
+
+  it('to something else than sluice are malformed', async () => {
+    answers = [(response) => void response.writeHead(404).end('<html>')];
+    await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'MALFORMED', status: 404, retryable: false });
+  });
+});

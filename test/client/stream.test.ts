@@ -1,0 +1,194 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Sluice, SluiceError, type EventOf, type Gap } from '@sluice/client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
+import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+
+let server: TestGateway;
+let proxy: TcpProxy;
+let sluice: Sluice;
+beforeEach(async () => {
+  server = await startTestGateway();
+  proxy = await startTcpProxy(server.gateway.port);
+  sluice = new Sluice({ url: `http://127.0.0.1:${proxy.port}`, apiKey: goodKey });
+});
+afterEach(async () => {
+  sluice.close();
+  await proxy.close();
+  await server.close();
+});
+
+const mint = addressOf(4_000_000);
+let nextId = 0;
+const trades = (count: number, of = mint, solAmount = 1) =>
+  Array.from({ length: count }, () => entryOf({ ...tradeEvent(of, { solAmount }), id: `${'1'.repeat(64)}:${nextId++}` }));
+const ids = (events: readonly EventOf<'trades'>[]): number[] => events.map(({ id }) => Number(id.split(':')[1]));
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, at) => from + at);
+
+/** A subscription whose events are collected. */
+function collect(of: Sluice, options: Parameters<typeof of.subscribe<'trades'>>[1] = { mints: [mint] }) {
+  const events: EventOf<'trades'>[] = [];
+  const gaps: Gap[] = [];
+  const states: string[] = [];
+  const subscription = of.subscribe('trades', {
+    ...options,
+    onEvent: (event) => void events.push(event),
+    onGap: (gap) => void gaps.push(gap),
+    onStatus: (status) => void states.push(status),
+  });
+  return { subscription, events, gaps, states, isLive: () => states.at(-1) === 'live' };
+}
+
+describe('a subscription', () => {
+  it('iterates the events themselves, and ends with the loop', async () => {
+    const first = nextId;
+    const subscription = sluice.subscribe('trades', { mints: [mint] });
+    const seen: EventOf<'trades'>[] = [];
+    const publishing = (async () => {
+      await until('the subscription', () => Object.keys(subscription.positions).length === 1);
+      await server.publish(trades(5));
+    })();
+    for await (const event of subscription) {
+      seen.push(event);
+      if (seen.length === 5) break;
+    }
+    await publishing;
+    expect(ids(seen)).toEqual(range(first, first + 5));
+    expect(subscription.isEnded).toBe(true);
+    await until('the connection to end', async () => (await connections()) === 0);
+  });
+
+  it('resumes after each cut without a hole, a repeat or a gap', async () => {
+    const first = nextId;
+    const one = collect(sluice);
+    await until('it is live', one.isLive);
+    for (let turn = 0; turn < 5; turn++) {
+      await server.publish(trades(20));
+      proxy.cut();
+      await server.publish(trades(30));
+      await until('it is live again', () => one.isLive() && one.events.length >= (turn + 1) * 50);
+    }
+    expect(ids(one.events)).toEqual(range(first, first + 250));
+    expect(one.gaps).toEqual([]);
+    expect(one.states.filter((state) => state === 'reconnecting').length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('follows several channels over one connection, and equal topics over connections of their own', async () => {
+    const one = collect(sluice);
+    const tokens: unknown[] = [];
+    sluice.subscribe('newTokens', { onEvent: (event) => void tokens.push(event) });
+    const large = collect(sluice, { mints: [mint], filter: { minSol: 10 } });
+    await until('both are live', () => one.isLive() && large.isLive());
+    await until('the connections', async () => (await connections()) === 2);
+    const first = nextId;
+    await server.publish([...trades(2), ...trades(1, mint, 20), entryOf(newTokenEvent(addressOf(4_000_001)))]);
+    await until('all events', () => one.events.length === 3 && tokens.length === 1 && large.events.length === 1);
+    expect(ids(large.events)).toEqual([first + 2]);
+    large.subscription.close();
+    await until('the connection to end', async () => (await connections()) === 1);
+    await server.publish(trades(1));
+    await until('the other to go on', () => one.events.length === 4);
+  });
+
+  it('reports what cannot be replayed as a gap, in order', async () => {
+    const one = collect(sluice, { mints: [mint], since: { [`trades:${mint}`]: { epoch: 'another', seq: 7 } } });
+    await until('it is live', one.isLive);
+    await server.publish(trades(1));
+    await until('the event', () => one.events.length === 1);
+    expect(one.gaps).toMatchObject([{ topic: `trades:${mint}`, reason: 'epoch', to: null }]);
+  });
+
+  it('resumes in another client at the positions of the first', async () => {
+    const one = collect(sluice);
+    await until('it is live', one.isLive);
+    const first = nextId;
+    await server.publish(trades(3));
+    await until('three events', () => one.events.length === 3);
+    const { positions } = one.subscription;
+    one.subscription.close();
+    await server.publish(trades(4));
+    const two = collect(sluice, { mints: [mint], since: positions });
+    await until('four events', () => two.events.length === 4);
+    expect(ids(two.events)).toEqual(range(first + 3, first + 7));
+    expect(two.gaps).toEqual([]);
+  });
+
+  it('stops the frames of a slow consumer, and gives it everything later', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const events: EventOf<'trades'>[] = [];
+    const subscription = sluice.subscribe('trades', {
+      mints: [mint],
+      maxWaiting: 100,
+      onEvent: async (event) => {
+        if (events.length === 0) await held;
+        events.push(event);
+      },
+    });
+    await until('the subscription', () => Object.keys(subscription.positions).length === 1);
+    const first = nextId;
+    for (let turn = 0; turn < 20; turn++) {
+      await server.publish(trades(100));
+      await delay(5);
+    }
+    expect(subscription.isPaused).toBe(true);
+    expect(subscription.waiting).toBeLessThanOrEqual(100);
+    release();
+    await until('all events', () => events.length === 2_000);
+    expect(ids(events)).toEqual(range(first, first + 2_000));
+  });
+
+  it('reports rejected keys, and fails if none is accepted', async () => {
+    const rejected: unknown[] = [];
+    const mixed = collect(sluice, { mints: [mint, 'nonsense'], onRejected: (keys) => void rejected.push(...keys) });
+    await until('it is live', mixed.isLive);
+    expect(rejected).toEqual([{ key: 'nonsense', code: 'INVALID_MINT' }]);
+    await expect(
+      sluice
+        .subscribe('prices', { mints: ['nonsense'] })
+        [Symbol.asyncIterator]()
+        .next(),
+    ).rejects.toMatchObject({
+      code: 'INVALID_MINT',
+    });
+  });
+
+  it('fails for good with a wrong key, and with a wrong filter alone', async () => {
+    const stranger = new Sluice({ url: `http://127.0.0.1:${proxy.port}`, apiKey: 'sluice_nobody_x' });
+    const failure = await stranger
+      .subscribe('newTokens')
+      [Symbol.asyncIterator]()
+      .next()
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(SluiceError);
+    expect(failure).toMatchObject({ code: 'UNAUTHENTICATED', retryable: false });
+    stranger.close();
+    const one = collect(sluice);
+    const wrong = sluice.subscribe('trades', { mints: [addressOf(4_000_002)], filter: { minSol: -1 } });
+    await expect(wrong[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    await until('the other is live', one.isLive);
+  });
+
+  it('leaves a gateway that drains, and resumes at another', async () => {
+    const other = await startTestGateway({ bus: server.bus });
+    const both = new Sluice({ url: [`http://${server.host}`, `http://${other.host}`], apiKey: goodKey });
+    const one = collect(both);
+    await until('it is live', one.isLive);
+    const first = nextId;
+    await server.publish(trades(3));
+    await until('three events', () => one.events.length === 3);
+    const closing = server.gateway.close();
+    await other.publish(trades(3));
+    await until('six events', () => one.events.length === 6);
+    await closing;
+    expect(ids(one.events)).toEqual(range(first, first + 6));
+    both.close();
+    await other.close();
+  });
+});
+
+async function connections(): Promise<number> {
+  const status = (await (await fetch(`http://${server.host}/status`)).json()) as { readonly stream: { readonly connections: number } };
+  return status.stream.connections;
+}
