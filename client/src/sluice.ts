@@ -1,4 +1,3 @@
-import { SluiceError } from './errors.ts';
 import { Requester, type RequestOptions } from './http/requests.ts';
 import type { OpenSocket } from './stream/connection.ts';
 import { Stream } from './stream/stream.ts';
@@ -148,5 +147,3 @@ function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
-
-export { SluiceError };

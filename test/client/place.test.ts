@@ -1,4 +1,4 @@
-import { Place } from '@sluice/client/src/stream/place.ts';
+import { Place } from '@sluice/client/stream/place.ts';
 import { describe, expect, it } from 'vitest';
 
 const at = (seq: number, epoch = 'a') => ({ epoch, seq });

@@ -40,6 +40,11 @@ function collect(of: Sluice, options: Parameters<typeof of.subscribe<'trades'>>[
   return { subscription, events, gaps, states, isLive: () => states.at(-1) === 'live' };
 }
 
+async function firstOf(events: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const event of events) return event;
+  return null;
+}
+
 describe('a subscription', () => {
   it('iterates the events themselves, and ends with the loop', async () => {
     const first = nextId;
@@ -144,29 +149,20 @@ describe('a subscription', () => {
     const mixed = collect(sluice, { mints: [mint, 'nonsense'], onRejected: (keys) => void rejected.push(...keys) });
     await until('it is live', mixed.isLive);
     expect(rejected).toEqual([{ key: 'nonsense', code: 'INVALID_MINT' }]);
-    await expect(
-      sluice
-        .subscribe('prices', { mints: ['nonsense'] })
-        [Symbol.asyncIterator]()
-        .next(),
-    ).rejects.toMatchObject({
+    await expect(firstOf(sluice.subscribe('prices', { mints: ['nonsense'] }))).rejects.toMatchObject({
       code: 'INVALID_MINT',
     });
   });
 
   it('fails for good with a wrong key, and with a wrong filter alone', async () => {
     const stranger = new Sluice({ url: `http://127.0.0.1:${proxy.port}`, apiKey: 'sluice_nobody_x' });
-    const failure = await stranger
-      .subscribe('newTokens')
-      [Symbol.asyncIterator]()
-      .next()
-      .catch((error: unknown) => error);
+    const failure = await firstOf(stranger.subscribe('newTokens')).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(SluiceError);
     expect(failure).toMatchObject({ code: 'UNAUTHENTICATED', retryable: false });
     stranger.close();
     const one = collect(sluice);
     const wrong = sluice.subscribe('trades', { mints: [addressOf(4_000_002)], filter: { minSol: -1 } });
-    await expect(wrong[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    await expect(firstOf(wrong)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     await until('the other is live', one.isLive);
   });
 

@@ -9,15 +9,17 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'shared/src': [],
   'ingest/src': ['shared/src'],
   'gateway/src': ['shared/src'],
-  cli: ['shared/src', 'ingest/src', 'gateway/src', 'test/simnet'],
+  'client/src': [],
+  cli: ['shared/src', 'ingest/src', 'gateway/src', 'client/src', 'test/simnet'],
   'test/simnet': ['shared/src'],
-  test: ['shared/src', 'ingest/src', 'gateway/src', 'cli', 'compile'],
+  test: ['shared/src', 'ingest/src', 'gateway/src', 'client/src', 'cli', 'compile'],
 };
 /** The smallest plausible number of modules. A scanner that finds nothing would also find no fault. */
 const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
   'shared/src': 50,
   'ingest/src': 21,
   'gateway/src': 44,
+  'client/src': 8,
   cli: 16,
   'test/simnet': 100,
   test: 160,
@@ -30,7 +32,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   libsql: ['gateway/src/store/sql/sqlite.ts', 'gateway/src/store/lock.ts'],
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
-  ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'cli/watch/', 'cli/doctor/'],
+  ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/watch/', 'cli/doctor/'],
   typebox: ['shared/src/wire/', 'shared/src/venues/', 'gateway/src/'],
   '@solana/web3.js': ['shared/src/solana/'],
   '@coral-xyz/anchor': [],

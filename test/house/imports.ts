@@ -22,6 +22,7 @@ const folderOfPackage: Readonly<Record<string, string>> = {
   shared: 'shared/src',
   ingest: 'ingest/src',
   gateway: 'gateway/src',
+  client: 'client/src',
   simnet: 'test/simnet',
   test: 'test',
 };

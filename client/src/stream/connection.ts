@@ -2,12 +2,11 @@ import { SluiceError, type SluiceErrorFields } from '../errors.ts';
 import type { Channel, Gap, JoinPosition, Position, RejectedKey } from '../wire.ts';
 import type { AnySubscription, Request } from './subscription.ts';
 
-/** What the client needs of a WebSocket: the interface of browsers, which the package `ws` has too. */
+/** What the client needs of a WebSocket: a part of the interface of browsers, which the package `ws` has too. */
 export interface Socket {
-  onopen: ((event: never) => void) | null;
-  onmessage: ((event: never) => void) | null;
-  onclose: ((event: never) => void) | null;
-  onerror: ((event: never) => void) | null;
+  addEventListener(type: 'open' | 'error', listener: () => void): void;
+  addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
+  addEventListener(type: 'close', listener: (event: { readonly code: number; readonly reason: string }) => void): void;
   send(text: string): void;
   close(): void;
 }
@@ -138,21 +137,21 @@ export class Connection {
     const socket = openSocket(url);
     this.#socket = socket;
     this.#watch(openWithinMs);
-    socket.onopen = () => {
+    socket.addEventListener('open', () => {
       if (this.#socket !== socket) return;
       this.#watch(silentMs);
       const { apiKey } = this.#options;
       if (apiKey === null) this.#begin();
       else socket.send(JSON.stringify({ id: authId, op: 'auth', key: apiKey }));
-    };
-    socket.onmessage = ({ data }: { readonly data: unknown }) => {
+    });
+    socket.addEventListener('message', ({ data }) => {
       if (this.#socket === socket) this.#onData(data);
-    };
-    // A close always follows.
-    socket.onerror = () => undefined;
-    socket.onclose = ({ code, reason }: { readonly code: number; readonly reason: string }) => {
+    });
+    // A close always follows an error.
+    socket.addEventListener('error', () => undefined);
+    socket.addEventListener('close', ({ code, reason }) => {
       if (this.#socket === socket) this.#onClose(code, reason);
-    };
+    });
   }
 
   #begin(): void {
@@ -309,7 +308,7 @@ export class Connection {
   }
 
   #failAll(error: SluiceError): void {
-    for (const subscription of [...this.#subscriptions]) subscription.fail(error);
+    for (const subscription of this.#subscriptions) subscription.fail(error);
   }
 
   /** Ends the socket; nothing that it still delivers counts. */

@@ -36,6 +36,6 @@ export class Stream implements SubscriptionHost {
   }
 
   close(): void {
-    for (const subscription of [...this.#connections.keys()]) subscription.close();
+    for (const subscription of this.#connections.keys()) subscription.close();
   }
 }
