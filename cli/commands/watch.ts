@@ -1,3 +1,4 @@
+import { Sluice, SluiceError } from '@sluice/client';
 import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -8,7 +9,7 @@ import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, print
 import { gatewayUrl } from '../gateway-url.ts';
 import { listenerAt } from '../listener-owner.ts';
 import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
-import { followStream, type Subscription } from '../watch/stream-client.ts';
+import { follow, type WatchedKeys } from '../watch/follow.ts';
 
 const keyLabel = 'sluice watch';
 /** The temporary key expires after this time, in case watch is killed before it can delete it. A longer watch creates further keys. */
@@ -46,38 +47,42 @@ Examples:
     if ('own' in channels[subscription.channel] && !given)
       throw new UsageError(`${subscription.channel} requires the API key whose ${subscription.channel} you want to see: --key API_KEY`);
     const config = loadConfig();
-    const url = streamUrl(values.url ?? gatewayUrl(config));
+    const url = httpUrl(values.url ?? gatewayUrl(config));
     const key = await openKey(given, config);
     const controller = new AbortController();
     const stop = (): void => (controller.signal.aborted ? process.exit(130) : controller.abort());
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
     onReaderGone(() => controller.abort());
     const paint = process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? colourPaint : plainPaint;
+    const sluice = new Sluice({
+      url,
+      apiKey: async () => {
+        const listener = listenerAt(url, config);
+        if (listener.kind === 'foreign') throw new SluiceError(listener.fault, { code: 'CLOSED', retryable: false });
+        if (listener.kind === 'nobody') throw new Error(`no process listens at ${new URL(url).host}`);
+        return key.get();
+      },
+    });
     try {
-      const end = await followStream({
-        url,
+      const end = await follow(
+        sluice,
         subscription,
-        apiKey: async () => {
-          const listener = listenerAt(url, config);
-          if (listener.kind === 'foreign') throw new CommandError(listener.fault);
-          return listener.kind === 'nobody' ? null : await key.get();
-        },
-        renewsKey: key.isOwn,
-        signal: controller.signal,
-        handlers: {
+        {
           onEvent: (event) => (values.json ? printJson(event) : console.log(eventLine(event as StreamEvent, paint))),
           onNotice: (text) => console.error(text),
         },
-      });
+        controller.signal,
+      );
       if (end !== null) throw new CommandError(end);
       return 0;
     } finally {
+      sluice.close();
       await key.close();
     }
   },
 };
 
-function readSubscription([name, ...keys]: readonly string[], interval: string | undefined): Subscription {
+function readSubscription([name, ...keys]: readonly string[], interval: string | undefined): WatchedKeys {
   if (name === undefined) throw new UsageError('missing: <channel>');
   const channel = channelNames.find((candidate) => candidate === name);
   if (channel === undefined) throw new UsageError(`There is no channel ${shown(name)}.`);
@@ -97,23 +102,19 @@ function readSubscription([name, ...keys]: readonly string[], interval: string |
   return { channel, mints, accounts, interval: interval ?? '1m' };
 }
 
-function streamUrl(base: string): string {
+function httpUrl(base: string): string {
   if (!URL.canParse(base) || !/^(http|ws)s?:$/.test(new URL(base).protocol))
     throw new UsageError('--url takes an address like http://127.0.0.1:8080');
-  const url = new URL(base);
-  url.protocol = url.protocol.replace('http', 'ws');
-  if (url.pathname === '/') url.pathname = '/api/data';
-  return url.href;
+  return base.replace(/^ws/, 'http');
 }
 
 interface WatchKey {
-  readonly isOwn: boolean;
   get(): Promise<string>;
   close(): Promise<void>;
 }
 
 async function openKey(given: string | undefined, config: Config): Promise<WatchKey> {
-  if (given !== undefined && given !== '') return { isOwn: false, get: async () => given, close: async () => {} };
+  if (given !== undefined && given !== '') return { get: async () => given, close: async () => {} };
   const store = await openStore(config);
   let id: string | null = null;
   const deleteKey = async (): Promise<void> => {
@@ -121,7 +122,6 @@ async function openKey(given: string | undefined, config: Config): Promise<Watch
     id = null;
   };
   return {
-    isOwn: true,
     get: async () => {
       await deleteKey();
       const made = await makeKey(store);

@@ -2,5 +2,5 @@ export { SluiceError, type SluiceErrorFields } from './errors.ts';
 export { Sluice, type SluiceOptions, type TradeOptions } from './sluice.ts';
 export type { RequestOptions } from './http/requests.ts';
 export type { OpenSocket, Socket } from './stream/connection.ts';
-export type { EventOf, SubscribeOptions, Subscription } from './stream/subscription.ts';
+export type { EventOf, Status, SubscribeOptions, Subscription } from './stream/subscription.ts';
 export type * from './wire.ts';

@@ -21,7 +21,8 @@ import type {
 export interface SluiceOptions {
   /** Address of the gateway, `http://127.0.0.1:8080`, or of several. Requests go to the first one; the stream uses another after each loss. */
   readonly url: string | readonly string[];
-  readonly apiKey?: string;
+  /** Or a function that returns it, called before each connection of the stream and each request. */
+  readonly apiKey?: string | (() => Promise<string>);
   /** Returns a ticket for one connection of the stream, instead of a key: for a page whose session gets tickets from its own server. */
   readonly ticket?: () => Promise<string>;
   /** Replaces the global `fetch`. */
@@ -51,15 +52,17 @@ export class Sluice {
   readonly #stream: Stream;
 
   constructor(options: SluiceOptions) {
-    const { url, apiKey = null, ticket = null, timeoutMs = defaultTimeoutMs, retries = defaultRetries } = options;
+    const { url, ticket = null, timeoutMs = defaultTimeoutMs, retries = defaultRetries } = options;
     const urls = typeof url === 'string' ? [url] : url;
     const [first] = urls;
     if (first === undefined) throw new TypeError('Sluice needs the address of a gateway.');
     const openSocket = options.openSocket ?? ((address: string) => new WebSocket(address));
     const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args));
     const { random } = Math;
+    const { apiKey: key } = options;
+    const apiKey = key === undefined ? null : typeof key === 'string' ? async () => key : key;
     this.#requests = new Requester({ url: first, apiKey, fetch: send, timeoutMs, retries, random });
-    this.#stream = new Stream({ urls: urls.map(streamUrl), openSocket, apiKey, ticket, random });
+    this.#stream = new Stream({ urls: urls.map(streamUrl), openSocket, apiKey, renewsKey: typeof key === 'function', ticket, random });
   }
 
   /**
@@ -138,7 +141,7 @@ export class Sluice {
 }
 
 function streamUrl(url: string): string {
-  const address = new URL('/api/data', url);
+  const address = new URL(`${url.replace(/\/$/, '')}/api/data`);
   address.protocol = address.protocol.replace('http', 'ws');
   return address.href;
 }

@@ -35,7 +35,7 @@ function collect(of: Sluice, options: Parameters<typeof of.subscribe<'trades'>>[
     ...options,
     onEvent: (event) => void events.push(event),
     onGap: (gap) => void gaps.push(gap),
-    onStatus: (status) => void states.push(status),
+    onStatus: ({ state }) => void states.push(state),
   });
   return { subscription, events, gaps, states, isLive: () => states.at(-1) === 'live' };
 }

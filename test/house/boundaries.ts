@@ -32,7 +32,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   libsql: ['gateway/src/store/sql/sqlite.ts', 'gateway/src/store/lock.ts'],
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
-  ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/watch/', 'cli/doctor/'],
+  ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/doctor/'],
   typebox: ['shared/src/wire/', 'shared/src/venues/', 'gateway/src/'],
   '@solana/web3.js': ['shared/src/solana/'],
   '@coral-xyz/anchor': [],

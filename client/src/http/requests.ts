@@ -9,7 +9,7 @@ export interface RequestOptions {
 export interface RequesterOptions {
   /** `http://127.0.0.1:8080` */
   readonly url: string;
-  readonly apiKey: string | null;
+  readonly apiKey: (() => Promise<string>) | null;
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
   /** Repetitions of one request after a failure that may pass. */
@@ -67,10 +67,10 @@ export class Requester {
 
   async #once<T>({ method, path, query = {}, body, idempotencyKey, signal }: Request): Promise<T> {
     const { url, apiKey, timeoutMs } = this.#options;
-    const target = new URL(path, url);
+    const target = new URL(`${url.replace(/\/$/, '')}${path}`);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) target.searchParams.set(name, String(value));
     const headers: Record<string, string> = {
-      ...(apiKey !== null && { Authorization: `Bearer ${apiKey}` }),
+      ...(apiKey !== null && { Authorization: `Bearer ${await apiKey()}` }),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
     };

@@ -17,8 +17,10 @@ export interface ConnectionOptions {
   /** Addresses of the stream, one for each gateway; another one after each loss. */
   readonly urls: readonly string[];
   readonly openSocket: OpenSocket;
-  /** Null: the address carries a ticket. */
-  readonly apiKey: string | null;
+  /** Asked before each connection. Null: there is no key. */
+  readonly apiKey: (() => Promise<string>) | null;
+  /** A key that worked and has ended is asked for again. */
+  readonly renewsKey: boolean;
   /** Returns a ticket for one connection; null if the key is used. */
   readonly ticket: (() => Promise<string>) | null;
   /** In [0, 1). */
@@ -48,9 +50,11 @@ const firstPauseMs = 100;
 const maxPauseMs = 10_000;
 /** Close codes of the stream up to here: the client reconnects. */
 const lastTemporaryCode = 4_499;
+const unauthenticatedCode = 4_501;
 /** Keys of one command; the gateway accepts 5,000. */
 const keysPerCommand = 1_000;
 const authId = 0;
+const missing = 'an event is missing';
 
 /** Topics are followed once for each connection, so subscriptions that could share one need connections of their own. */
 function overlap({ request: one }: AnySubscription, { request: other }: AnySubscription): boolean {
@@ -71,6 +75,7 @@ export class Connection {
   /** Commands that wait for their replies. */
   readonly #asked = new Map<number, AnySubscription>();
   #socket: Socket | null = null;
+  #url = '';
   #isReady = false;
   #turn = 0;
   #failures = 0;
@@ -122,25 +127,18 @@ export class Connection {
 
   async #connect(): Promise<void> {
     this.#timer = null;
-    const { urls, openSocket, ticket } = this.#options;
-    let url = urls[this.#turn++ % urls.length]!;
-    if (ticket !== null) {
-      try {
-        url += `?ticket=${encodeURIComponent(await ticket())}`;
-      } catch (error) {
-        if (error instanceof SluiceError && !error.retryable) this.#failAll(error);
-        else this.#retry();
-        return;
-      }
-      if (this.#isClosed) return;
-    }
-    const socket = openSocket(url);
+    const { urls, openSocket } = this.#options;
+    const url = urls[this.#turn++ % urls.length]!;
+    const credentials = await this.#credentials();
+    if (credentials === null || this.#isClosed) return;
+    const { apiKey, query } = credentials;
+    const socket = openSocket(`${url}${query}`);
     this.#socket = socket;
+    this.#url = url;
     this.#watch(openWithinMs);
     socket.addEventListener('open', () => {
       if (this.#socket !== socket) return;
       this.#watch(silentMs);
-      const { apiKey } = this.#options;
       if (apiKey === null) this.#begin();
       else socket.send(JSON.stringify({ id: authId, op: 'auth', key: apiKey }));
     });
@@ -152,6 +150,19 @@ export class Connection {
     socket.addEventListener('close', ({ code, reason }) => {
       if (this.#socket === socket) this.#onClose(code, reason);
     });
+  }
+
+  /** Null: there are none, which was reported. */
+  async #credentials(): Promise<{ readonly apiKey: string | null; readonly query: string } | null> {
+    const { apiKey, ticket } = this.#options;
+    try {
+      if (ticket !== null) return { apiKey: null, query: `?ticket=${encodeURIComponent(await ticket())}` };
+      return { apiKey: apiKey === null ? null : await apiKey(), query: '' };
+    } catch (error) {
+      if (error instanceof SluiceError && !error.retryable) this.#failAll(error);
+      else this.#retry(error instanceof Error ? error.message : String(error));
+      return null;
+    }
   }
 
   #begin(): void {
@@ -224,7 +235,7 @@ export class Connection {
     try {
       message = JSON.parse(String(data)) as Message;
     } catch {
-      return this.#reconnect();
+      return this.#reconnect('the gateway sent no JSON');
     }
     this.#onMessage(message);
   }
@@ -233,7 +244,7 @@ export class Connection {
     switch (message.op) {
       case undefined: {
         const owner = this.#topics.get(message.topic ?? '');
-        if (owner !== undefined && !owner.onFrame(message.topic!, message.seq!, message.prev, message.data)) this.#reconnect();
+        if (owner !== undefined && !owner.onFrame(message.topic!, message.seq!, message.prev, message.data)) this.#reconnect(missing);
         return;
       }
       case 'authenticated':
@@ -245,7 +256,7 @@ export class Connection {
         return;
       case 'heartbeat':
         for (const [topic, position] of Object.entries(message.positions ?? {})) {
-          if (this.#topics.get(topic)?.onHeartbeat(topic, position) === false) return this.#reconnect();
+          if (this.#topics.get(topic)?.onHeartbeat(topic, position) === false) return this.#reconnect(missing);
         }
         return;
       case 'draining':
@@ -271,13 +282,13 @@ export class Connection {
     }
     this.#failures = 0;
     // A subscription of many keys takes several commands.
-    if (![...this.#asked.values()].includes(subscription)) subscription.onStatus('live');
+    if (![...this.#asked.values()].includes(subscription)) subscription.onStatus({ state: 'live', url: this.#url });
   }
 
   /** A command was refused. What is wrong with one subscription does not end the others. */
   #onError({ id = -1, error }: Message): void {
-    if (error === undefined) return this.#reconnect();
-    if (error.retryable) return this.#reconnect();
+    if (error === undefined) return this.#reconnect('the gateway sent a malformed error');
+    if (error.retryable) return this.#reconnect(error.message);
     const fault = new SluiceError(error.message, error);
     if (id === authId) return this.#failAll(fault);
     this.#asked.get(id)?.fail(fault);
@@ -285,26 +296,27 @@ export class Connection {
   }
 
   #onClose(code: number, reason: string): void {
+    const mayRenew = this.#options.renewsKey && this.#isReady && code === unauthenticatedCode;
     this.#drop();
-    if (code > lastTemporaryCode && code < 5_000) {
+    if (code > lastTemporaryCode && code < 5_000 && !mayRenew) {
       const message = `The gateway closed the stream: ${code} ${reason}.`;
       return this.#failAll(new SluiceError(message, { code: 'UNAUTHENTICATED', retryable: false, details: { closeCode: code } }));
     }
-    this.#retry();
+    this.#retry(`the connection closed with ${code} ${reason}`.trim());
   }
 
-  #reconnect(): void {
+  #reconnect(reason: string): void {
     this.#drop();
-    this.#retry();
+    this.#retry(reason);
   }
 
-  #retry(): void {
+  #retry(reason: string): void {
     if (this.#isClosed || this.#timer !== null) return;
-    for (const subscription of this.#subscriptions) subscription.onStatus('reconnecting');
     const backoffMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#failures++, 10)) * (0.5 + this.#options.random() / 2);
-    const pauseMs = this.#reconnectWithinMs === null ? backoffMs : this.#reconnectWithinMs * this.#options.random();
+    const inMs = this.#reconnectWithinMs === null ? backoffMs : this.#reconnectWithinMs * this.#options.random();
     this.#reconnectWithinMs = null;
-    this.#timer = setTimeout(() => void this.#connect(), pauseMs);
+    this.#timer = setTimeout(() => void this.#connect(), inMs);
+    for (const subscription of this.#subscriptions) subscription.onStatus({ state: 'reconnecting', reason, inMs });
   }
 
   #failAll(error: SluiceError): void {
@@ -326,6 +338,6 @@ export class Connection {
   /** A dead connection does not close by itself. */
   #watch(ms: number): void {
     if (this.#watchdog !== null) clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.#reconnect(), ms);
+    this.#watchdog = setTimeout(() => this.#reconnect(`nothing arrived for ${ms / 1_000} s`), ms);
   }
 }

@@ -22,8 +22,8 @@ export interface SubscribeOptions<C extends Channel> {
   readonly onGap?: (gap: Gap) => void;
   /** Keys that are not followed, for example because they are no addresses. */
   readonly onRejected?: (rejected: readonly RejectedKey[]) => void;
-  /** The connection is up or down. */
-  readonly onStatus?: (status: 'live' | 'reconnecting') => void;
+  /** The connection of this subscription changed. */
+  readonly onStatus?: (status: Status) => void;
   /** Called once, if the subscription fails for good and nobody iterates. */
   readonly onError?: (error: SluiceError) => void;
   /** Ends the subscription. */
@@ -31,6 +31,11 @@ export interface SubscribeOptions<C extends Channel> {
   /** Events that wait for the consumer, at most; 10,000 by default. Beyond them the client unsubscribes, and resumes when half are consumed. */
   readonly maxWaiting?: number;
 }
+
+/** `live`: the gateway follows all accepted keys. `reconnecting`: it was lost, and is tried again in `inMs`. */
+export type Status =
+  | { readonly state: 'live'; readonly url: string }
+  | { readonly state: 'reconnecting'; readonly reason: string; readonly inMs: number };
 
 /** An event of a channel, or the retraction of one. */
 export type EventOf<C extends Channel> = ChannelEvents[C] | Retract;
@@ -71,7 +76,7 @@ export interface AnySubscription {
   onGap(gap: Gap): void;
   /** False as for `onFrame`. */
   onHeartbeat(topic: string, position: Position): boolean;
-  onStatus(status: 'live' | 'reconnecting'): void;
+  onStatus(status: Status): void;
   /** Ends it for good. */
   fail(error: SluiceError): void;
   close(): void;
@@ -180,7 +185,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     return this.#places.get(topic)?.heartbeat(position, isFiltered) ?? true;
   }
 
-  onStatus(status: 'live' | 'reconnecting'): void {
+  onStatus(status: Status): void {
     this.#options.onStatus?.(status);
   }
 

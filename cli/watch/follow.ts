@@ -1,0 +1,56 @@
+import { SluiceError, type Channel, type EventOf, type Gap, type RejectedKey, type Sluice, type Status } from '@sluice/client';
+
+export interface WatchedKeys {
+  readonly channel: Channel;
+  readonly mints: readonly string[];
+  readonly accounts: readonly string[];
+  /** For candles; null for other channels. */
+  readonly interval: string | null;
+}
+
+export interface WatchHandlers {
+  onEvent(event: EventOf<Channel>): void;
+  /** A message for the user: connected, connection lost, gap. */
+  onNotice(text: string): void;
+}
+
+/** Event ids that are remembered, so that an event on two topics is shown once. The oldest are dropped. */
+const maxSeenIds = 8_192;
+
+/** Follows one channel until the signal aborts. Returns why it ended; null for the signal. */
+export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchHandlers, signal: AbortSignal): Promise<string | null> {
+  const { channel, mints, accounts, interval } = keys;
+  const seen = new Set<string>();
+  const isNew = (id: string): boolean => {
+    if (seen.has(id)) return false;
+    seen.add(id);
+    const [oldest] = seen.size > maxSeenIds ? seen : [];
+    if (oldest !== undefined) seen.delete(oldest);
+    return true;
+  };
+  const subscription = sluice.subscribe(channel, {
+    mints,
+    accounts,
+    ...(interval !== null && { interval }),
+    signal,
+    onGap: ({ topic, from, to, reason }: Gap) => handlers.onNotice(`gap in ${topic}: ${from} to ${to ?? 'unknown'} (${reason})`),
+    onRejected: (rejected: readonly RejectedKey[]) => {
+      for (const { key, code } of rejected) handlers.onNotice(`${key} is refused: ${code}`);
+    },
+    onStatus: (status: Status) => handlers.onNotice(statusText(status)),
+  });
+  try {
+    for await (const event of subscription) if (event.type === 'retract' || isNew(event.id)) handlers.onEvent(event);
+    return null;
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    if (error.code === 'UNAUTHENTICATED' && error.details['closeCode'] === undefined)
+      return `the gateway refused the API key: ${error.message}`;
+    return error.message;
+  }
+}
+
+function statusText(status: Status): string {
+  if (status.state === 'live') return `connected to ${status.url}`;
+  return `${status.reason}; reconnecting in ${(status.inMs / 1000).toFixed(1)} s`;
+}
