@@ -144,7 +144,7 @@ export interface Trade {
     /** Mint of the coin in which it was charged. Base58. */
     readonly mint: string;
   })[];
-  /** What the trader paid beside the amount through the pool: all fees in the quote coin, at the rate of the trade. Raw integer in its smallest unit, as a decimal string. */
+  /** What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade. Raw integer in its smallest unit, as a decimal string. */
   readonly feeTotal: string;
   /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
   readonly reserves: {
@@ -1429,7 +1429,7 @@ export interface TradePage {
       /** Mint of the coin in which it was charged. Base58. */
       readonly mint: string;
     })[];
-    /** What the trader paid beside the amount through the pool: all fees in the quote coin, at the rate of the trade. Raw integer in its smallest unit, as a decimal string. */
+    /** What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade. Raw integer in its smallest unit, as a decimal string. */
     readonly feeTotal: string;
     /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
     readonly reserves: {
