@@ -36,8 +36,8 @@ export function importsOf(file: SourceFile): readonly Import[] {
 
 function resolve(from: string, specifier: string): Pick<Import, 'to' | 'package'> {
   if (specifier.startsWith('.')) return { to: posix.join(posix.dirname(from), specifier), package: null };
-  const own = /^@sluice\/(\w+)\/(.+)$/.exec(specifier);
-  if (own !== null) return { to: posix.join(folderOfPackage[own[1] ?? ''] ?? 'nowhere', own[2] ?? ''), package: null };
+  const own = /^@sluice\/(\w+)(?:\/(.+))?$/.exec(specifier);
+  if (own !== null) return { to: posix.join(folderOfPackage[own[1] ?? ''] ?? 'nowhere', own[2] ?? 'index.ts'), package: null };
   if (specifier.startsWith('node:')) return { to: null, package: specifier };
   const parts = specifier.split('/');
   return { to: null, package: specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? specifier) };
