@@ -88,12 +88,12 @@ describe('the keystore', () => {
       const flipped = Uint8Array.from(sealed);
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
       await put(wallet.publicKey, flipped);
-      await expect(keystore.signer(wallet.publicKey), `bit ${bit}`).rejects.toThrow(/was changed/);
+      await expect(keystore.signer(wallet.publicKey), `bit ${bit}`).rejects.toThrow(/were changed/);
     }
     await put(wallet.publicKey, sealed);
     expect(await keystore.signer(wallet.publicKey)).not.toBeNull();
     await put(other.publicKey, sealed);
-    await expect(keystore.signer(other.publicKey)).rejects.toThrow(/was changed/);
+    await expect(keystore.signer(other.publicKey)).rejects.toThrow(/were changed/);
     await db.close();
   });
 

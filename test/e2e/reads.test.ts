@@ -231,7 +231,11 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     });
 
     it('finds a pool whose address does not follow from the mint, and reads its price from the square root', async () => {
-      const result = await infoWithWindows(wrappedSolMint, gateway);
+      // The first answer may come before the accounts of the pool were read.
+      const result = await until('its price', async () => {
+        const token = await infoWithWindows(wrappedSolMint, gateway);
+        return token.priceUsd !== null && token;
+      });
       const pool = decodeWhirlpool(simnet.chain.account(solUsdcWhirlpool)!.data)!;
       expect(result).toMatchObject({
         venue: 'orca-whirlpool',

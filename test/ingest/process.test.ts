@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { nodeArguments } from '../support/command-line.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
 import { startRedis } from '../support/redis.ts';
 import { recordingLog, until } from './harness.ts';
 import { keyOf, routedTradeLogs, signatureOf, tradeEventBytes } from './pump-frames.ts';
@@ -71,7 +72,7 @@ describe('the ingest process', () => {
       onLost: () => undefined,
     });
     const child = run({ REDIS_URL: redis.url, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl });
-    await until('subscribed', () => [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 7));
+    await until('subscribed', () => [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 5 + venues.length));
     const event = tradeEventBytes({
       mint: keyOf('coin'),
       trader: keyOf('trader'),

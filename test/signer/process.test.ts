@@ -109,7 +109,7 @@ describe('the signing process', { timeout: 60_000 }, () => {
     expect(await sign(first, wallet, sol + 5_000_000n)).toMatchObject({
       ok: false,
       rule: 'order_limit',
-      message: expect.stringMatching(/up to [0-9.]+ SOL; one order may take 1\./),
+      message: expect.stringMatching(/up to [0-9.]+ SOL\. The limit for one order is 1\./),
     });
     const tip = { to: jitoTipAccounts[1], lamports: 5_000_000n };
     const tipped = { orderId: 'tipped', publicKey: wallet, message: buyMessage(wallet, mint, sol, tip) };

@@ -175,8 +175,9 @@ export class Unfinished {
     open.done.abort();
   }
 
+  /** None is lost: the watermark is before their slots, so the next leader reads them. */
   #end(): void {
-    for (const open of this.#open.values()) this.#lose(open, 'ended before it was read');
+    for (const open of this.#open.values()) this.#close(open);
   }
 
   #passCertain(open: Open): void {

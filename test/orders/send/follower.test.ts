@@ -261,8 +261,8 @@ test('if a gateway dies, another one claims its orders, and sends the same bytes
   const taken = await world.store.orders.claim({
     gatewayId: 'two',
     genesisHash: orderGenesisHash,
-    nowMs: Date.now() + 20_000,
-    untilMs: Date.now() + 40_000,
+    nowMs: world.clock.wallMs() + 20_000,
+    untilMs: world.clock.wallMs() + 40_000,
     limit: 100,
   });
   expect(taken.length).toBe(3);

@@ -34,8 +34,6 @@ export const pauper = wallet('sending', 'pauper');
 const lamports = 400_000n * 10n ** 9n;
 /** 40 times as fast as mainnet, so that an order expires within seconds. */
 const slotMs = 10;
-/** For all gateways, because they compare their holds in the store. */
-const clock = fastClock(5);
 /** A token account of Token-2022 with an immutable owner, as this program's coins have it. */
 const baseAccountBytes = 170;
 export const newestSlot = (): number => newestPossibleSlot(Date.now());
@@ -91,6 +89,8 @@ export class World {
   readonly nodes: readonly TamperedNode[];
   readonly sendNodes: readonly SendNode[];
   readonly store: Store;
+  /** One for all gateways, because they compare their claims in the store; of each world, because it runs ahead of the real time. */
+  readonly clock = fastClock(5);
   readonly #dataDir: string;
   readonly #builder = createMessageBuilder();
   readonly #gateways: Gateway[] = [];
@@ -193,7 +193,7 @@ export class World {
   }
 }
 
-function newGateway(gatewayId: string, { chain, sendNodes, store }: World): Gateway {
+function newGateway(gatewayId: string, { chain, sendNodes, store, clock }: World): Gateway {
   const changes: PublishedOrder[] = [];
   const { signal } = new AbortController();
   const maySend = (): boolean => true;

@@ -143,7 +143,7 @@ export class Follower {
   }
 
   /**
-   * Follows an order to its end. A submitted order is sent repeatedly until it is in a block. An order that was never sent will not be sent.
+   * Follows an order to its end. A submitted order is sent repeatedly until it is in a block.
    * Returns false if too many orders are followed.
    */
   follow(order: OpenOrder, isTakenUp = false): boolean {
