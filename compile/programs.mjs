@@ -23,7 +23,14 @@ export const assets = ['api-keys.css', 'api-keys.js', 'page.css', 'page.html', '
 
 /** Sources that may be part of a program, without tests. */
 export const sourceFolders = ['cli', 'client/src', 'compile', 'gateway/src', 'ingest/src', 'shared/src', 'test/simnet'];
-export const sourceFiles = ['client/package.json', 'gateway/package.json', 'ingest/package.json', 'package.json', 'pnpm-lock.yaml', 'shared/package.json'];
+export const sourceFiles = [
+  'client/package.json',
+  'gateway/package.json',
+  'ingest/package.json',
+  'package.json',
+  'pnpm-lock.yaml',
+  'shared/package.json',
+];
 
 /** Packages with machine code, loaded from the project's `node_modules`: name and entry module. */
 export const native = { libsql: 'index.js' };

@@ -32,8 +32,8 @@ import { startTamperedNode, type TamperedNode } from './tampered-node.ts';
 export const buyer = wallet('sending', 'buyer');
 export const pauper = wallet('sending', 'pauper');
 const lamports = 400_000n * 10n ** 9n;
-/** 40 times as fast as mainnet, so that an order expires within seconds. */
-const slotMs = 10;
+/** 20 times as fast as mainnet, so that an order expires within seconds. */
+const slotMs = 20;
 /** A token account of Token-2022 with an immutable owner, as this program's coins have it. */
 const baseAccountBytes = 170;
 export const newestSlot = (): number => newestPossibleSlot(Date.now());
