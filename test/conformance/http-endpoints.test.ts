@@ -323,6 +323,13 @@ describe.each([
       expect(limiter.taken).toEqual([]);
     }
     expect((await get(`${shapesPath}?api-key=${reader}`, { key: null })).status).toBe(200);
+    const basic = (pair: string) => ({ Authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
+    const statusWith = async (headers: Record<string, string>) => (await get(shapesPath, { key: null, headers })).status;
+    expect(await statusWith({ 'X-API-Key': reader })).toBe(200);
+    expect(await statusWith(basic(`${reader}:`))).toBe(200);
+    for (const pair of [reader, `${reader}:x`, `${reader}::`, `:${reader}`]) expect(await statusWith(basic(pair))).toBe(401);
+    expect(await statusWith({ 'X-API-Key': 'nobody' })).toBe(401);
+    expect(await statusWith({ 'X-API-Key': reader, ...basic('nobody:') })).toBe(401);
     // The header goes before the query.
     expect((await get(`${shapesPath}?api-key=${reader}`, { key: 'nobody' })).status).toBe(401);
   });
@@ -521,7 +528,9 @@ describe.each([
     expect(answer.headers.get('allow')).toBe('POST, OPTIONS');
     expect(answer.headers.get('access-control-allow-origin')).toBe(appOrigin.Origin);
     expect(answer.headers.get('access-control-allow-methods')).toBe('POST, OPTIONS');
-    expect(answer.headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type, Idempotency-Key, X-Request-Id');
+    expect(answer.headers.get('access-control-allow-headers')).toBe(
+      'Authorization, X-API-Key, Content-Type, Idempotency-Key, X-Request-Id',
+    );
     expect(answer.headers.get('vary')).toBe('Origin');
     const foreign = await preflight('/test/body', 'https://evil.test');
     expect(foreign.status).toBe(204);

@@ -61,13 +61,16 @@ describe.each(transports)('the stream over %s', (transport) => {
   });
 
   describe('authentication', () => {
-    it('accepts the key from the header, at both paths', async () => {
-      for (const path of ['/api/data', '/data']) {
-        const client = new StreamClient(`ws://${server.host}${path}`, { Authorization: `Bearer ${goodKey}` });
-        clients.push(client);
-        await client.open();
-        expect(await client.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
-      }
+    it.each([
+      ['/api/data', { Authorization: `Bearer ${goodKey}` }],
+      ['/data', { Authorization: `Bearer ${goodKey}` }],
+      ['/api/data', { Authorization: `Basic ${Buffer.from(`${goodKey}:`).toString('base64')}` }],
+      ['/api/data', { 'X-API-Key': goodKey }],
+    ])('accepts the key from a header, at %s', async (path, headers) => {
+      const client = new StreamClient(`ws://${server.host}${path}`, headers);
+      clients.push(client);
+      await client.open();
+      expect(await client.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
     });
 
     it.each([

@@ -161,7 +161,7 @@ describe('the OpenAPI document', () => {
             expect(errorTable[code].status).toBe(Number(status));
           expect(Object.keys(response['headers'] as Node)).toEqual(expect.arrayContaining(['X-Request-Id', 'X-API-Version']));
         }
-        expect((operation['security'] as unknown[]).length).toBe(spec.access === 'open' ? 0 : 2);
+        expect((operation['security'] as unknown[]).length).toBe(spec.access === 'open' ? 0 : 4);
         expect(operation['x-sluice-access']).toBe(spec.access);
         expect('requestBody' in operation).toBe(spec.body !== undefined);
         const mustBeThere = (spec.body as { readonly required?: readonly string[] } | undefined)?.required ?? [];
@@ -180,7 +180,7 @@ describe('the OpenAPI document', () => {
       deprecated: true,
       'x-sluice-plans': ['premium', 'enterprise'],
       'x-sluice-deprecation': { sunset: '2026-06-01' },
-      security: [{ bearer: ['trade'] }, { query: ['trade'] }],
+      security: [{ bearer: ['trade'] }, { basic: ['trade'] }, { header: ['trade'] }, { query: ['trade'] }],
     });
     expect(Object.keys(at(old, 'responses', '200', 'headers') as Node)).toEqual(
       expect.arrayContaining(['RateLimit', 'RateLimit-Policy', 'X-RateLimit-Remaining', 'Deprecation', 'Sunset']),
@@ -301,7 +301,7 @@ describe('the AsyncAPI document', () => {
 
   it('has every close code, and describes how to authenticate', () => {
     expect((asyncApi['x-sluice-close-codes'] as { code: number }[]).map(({ code }) => code)).toEqual(closeCodes().map(({ code }) => code));
-    expect(Object.keys(at(asyncApi, 'components', 'securitySchemes') as Node)).toEqual(['bearer', 'query', 'ticket']);
+    expect(Object.keys(at(asyncApi, 'components', 'securitySchemes') as Node)).toEqual(['bearer', 'basic', 'header', 'query', 'ticket']);
   });
 });
 

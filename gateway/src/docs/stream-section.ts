@@ -67,13 +67,14 @@ function operationSection(asyncApi: JsonObject, { name, summary, messages, repli
 
 function credentials(asyncApi: JsonObject): Html {
   const schemes = Object.entries(at(asyncApi, 'components', 'securitySchemes') as Record<string, JsonObject>);
-  const rows = schemes.map(([name, scheme]) => [
-    scheme['type'] === 'http'
-      ? html`header <code>Authorization: Bearer …</code>`
-      : html`query <code>?${words(scheme['name'] ?? name)}=…</code>`,
-    inline(words(scheme['description'])),
-  ]);
+  const rows = schemes.map(([name, scheme]) => [credentialForm(name, scheme), inline(words(scheme['description']))]);
   return table(['credential', 'for'], rows);
+}
+
+function credentialForm(name: string, scheme: JsonObject): Html {
+  if (scheme['type'] === 'http') return html`header <code>Authorization: ${scheme['scheme'] === 'basic' ? 'Basic' : 'Bearer'} …</code>`;
+  const given = words(scheme['name'] ?? name);
+  return scheme['in'] === 'header' ? html`header <code>${given}: …</code>` : html`query <code>?${given}=…</code>`;
 }
 
 function closeTable(asyncApi: JsonObject): Html {

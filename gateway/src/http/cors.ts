@@ -3,7 +3,7 @@ import { linesOf } from './answers.ts';
 import { rateHeaderNames } from './rate-headers.ts';
 
 const exposed = [...rateHeaderNames, 'X-Request-Id', 'X-API-Version', 'Deprecation', 'Sunset', 'Link', 'Idempotency-Replayed'].join(', ');
-const allowedHeaders = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
+const allowedHeaders = 'Authorization, X-API-Key, Content-Type, Idempotency-Key, X-Request-Id';
 /** How long a browser may cache the answer to a preflight, seconds. */
 const maxAge = '7200';
 const vary = linesOf({ Vary: 'Origin' });

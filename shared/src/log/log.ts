@@ -10,6 +10,7 @@ const secretFields = [
   'apiKey',
   'api_key',
   'api-key',
+  'x-api-key',
   'key',
   'authorization',
   'cookie',
@@ -29,13 +30,14 @@ const redactPaths = secretFields.flatMap((field) =>
 );
 
 /**
- * Secrets inside texts: query parameters of URLs, user:password of URLs, bearer headers, and API keys of this product (their id stays, so
+ * Secrets inside texts: query parameters of URLs, user:password of URLs, bearer and basic headers, and API keys of this product (their id stays, so
  * that the key can be identified). Field names alone would miss a secret in an error's message.
  */
 const secretTexts: readonly (readonly [RegExp, string])[] = [
   [/([?&](?:api[-_]?key|key|token|ticket|secret|auth)=)[^&\s"'\\]+/gi, `$1${mask}`],
   [/(\b[a-z][a-z0-9+.-]{0,31}:\/\/)[^/\s"'@\\]{1,512}@/gi, `$1${mask}@`],
   [/(\bbearer\s+)[^\s"'\\]+/gi, `$1${mask}`],
+  [/(\bbasic\s+)[a-z0-9+/]{40,}={0,2}/gi, `$1${mask}`],
   [/\b(sluice_[A-Za-z0-9]+_)[A-Za-z0-9]+/g, `$1${mask}`],
 ];
 

@@ -56,6 +56,8 @@ export function asyncApiDocument({ version }: Pick<DocumentOptions, 'version'>):
 
 const securitySchemes: JsonObject = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key with the scope `stream`, in the handshake.' },
+  basic: { type: 'http', scheme: 'basic', description: 'The same key as the user name, with an empty password.' },
+  header: { type: 'httpApiKey', in: 'header', name: 'X-API-Key', description: 'The same key in another header.' },
   query: { type: 'httpApiKey', in: 'query', name: 'api-key', description: 'The same key in the URL. Note that URLs are often logged.' },
   ticket: {
     type: 'httpApiKey',

@@ -50,6 +50,8 @@ export function openApiDocument(endpoints: readonly EndpointSpec[], options: Doc
       examples: Object.fromEntries((Object.keys(errorTable) as ErrorCode[]).map((code) => [code, errorExample(code)])),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer sluice_<id>_<secret>`.' },
+        basic: { type: 'http', scheme: 'basic', description: 'The same key as the user name, with an empty password.' },
+        header: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The same key in another header.' },
         query: {
           type: 'apiKey',
           in: 'query',
@@ -72,7 +74,7 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
     summary,
     ...(description === undefined ? {} : { description }),
     ...(deprecated === undefined ? {} : { deprecated: true, 'x-sluice-deprecation': { ...deprecated } }),
-    security: access === 'open' ? [] : [{ bearer: scope }, { query: scope }],
+    security: access === 'open' ? [] : [{ bearer: scope }, { basic: scope }, { header: scope }, { query: scope }],
     parameters: [
       ...parameters('path', spec.params, book),
       ...parameters('query', spec.query, book),
