@@ -157,6 +157,8 @@ export interface Trade {
     /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
     readonly realQuote: string;
   } | null;
+  /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
+  readonly traderBalance?: string;
   /** This trade completed the bonding curve. */
   readonly curveCompleted?: true;
 }
@@ -1442,6 +1444,8 @@ export interface TradePage {
       /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
       readonly realQuote: string;
     } | null;
+    /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
+    readonly traderBalance?: string;
     /** This trade completed the bonding curve. */
     readonly curveCompleted?: true;
   })[];

@@ -88,7 +88,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     await one.acked(3);
     const create = newTokenEvent(mint);
     const buy = tradeEvent(mint);
-    const sell = tradeEvent(mint, { side: 'sell', pool: 'pump-amm', poolAddress: addressOf(900_002) });
+    const sell = tradeEvent(mint, { side: 'sell', pool: 'pump-amm', poolAddress: addressOf(900_002), traderBalance: '1500000' });
     const migration = migrationEvent(mint);
     await server.publish([create, buy, migration, sell].map((event) => entryOf(event)));
     await until('all', () => one.frames.length === 7);
@@ -127,6 +127,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
         signature: buy.signature,
         traderPublicKey: buy.trader,
         txType: 'buy',
+        newTokenBalance: null,
         bondingCurveKey: buy.poolAddress,
         vTokensInBondingCurve: 1005937500.000001,
         vSolInBondingCurve: 31.999999999,
@@ -137,6 +138,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
         signature: sell.signature,
         traderPublicKey: sell.trader,
         txType: 'sell',
+        newTokenBalance: 1.5,
         tokensInPool: 726037500.000001,
         solInPool: 1.999999999,
         pool: 'pump-amm',

@@ -49,6 +49,20 @@ function fromTransaction(name: string): StreamEvent[] {
   return events;
 }
 
+/** The only token account of the owner in the recorded balances. */
+function balanceAfter(name: string, owner: string, mint: string): string {
+  const { postTokenBalances } = (fixtureTransaction(name) as { meta: { postTokenBalances: readonly RecordedBalance[] } }).meta;
+  const found = postTokenBalances.filter((balance) => balance.owner === owner && balance.mint === mint);
+  expect(found).toHaveLength(1);
+  return found[0]!.uiTokenAmount.amount;
+}
+
+interface RecordedBalance {
+  readonly owner: string;
+  readonly mint: string;
+  readonly uiTokenAmount: { readonly amount: string };
+}
+
 describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's events (${fixturesNote})`, () => {
   it('pump_buy_legacy_2026-10-08: trade and price', () => {
     const signature = 'Kz7Nk1YiVWWjEZtRsTbjJoAuiBfnbeZXEDG2ewcb3B25rSeLTAjUzpTJCGbxznJqt6tEyMWssANGCd6adELod5Q';
@@ -293,7 +307,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
     'pump_buy_mayhem_2026-07-29',
     'pump_create_v2_and_buy_2026-07-29',
     'pump_create_from_blocksubscribe_2026-07-29',
-  ])('%s: inner instructions alone give the same events, with the fee payer', (name) => {
+  ])('%s: inner instructions alone give the same events, with the fee payer and the balance', (name) => {
     const { feePayer, slot, blockTime } = view(name);
     const logged = fromLogs(name);
     const whole = fromTransaction(name);
@@ -304,6 +318,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         slot: slot ?? 435_948_600,
         ...('blockTime' in event ? { blockTime: blockTime ?? event.blockTime } : {}),
         ...('feePayer' in event ? { feePayer } : {}),
+        ...(event.type === 'trade' ? { traderBalance: balanceAfter(name, event.trader, event.mint) } : {}),
       })),
     );
   });

@@ -289,6 +289,7 @@ describe('reserves without a price', () => {
       receivedUs: 1,
       feePayer: null,
       blockTime: 1,
+      tokenBalances: null,
       late: false,
       simulated: false,
     } as const;
@@ -313,6 +314,20 @@ describe('reserves without a price', () => {
     const { json, msgpack } = encodeEvent(priceless);
     expect(JSON.parse(Buffer.from(json).toString())).toEqual(priceless);
     expect(unpack(msgpack)).toEqual(priceless);
+
+    // The balance of the trader, where the source shows it.
+    const held = { account: addressOf('account'), mint: mintAddress, owner: addressOf('trader'), before: 9n, after: 0n };
+    const balanceWith = (...tokenBalances: (typeof held | (Omit<typeof held, 'owner'> & { owner: null }))[]) =>
+      tradeEvent({ ...seen, tokenBalances }, '0', market, trade, null, false).traderBalance;
+    expect(priceless).not.toHaveProperty('traderBalance');
+    expect(balanceWith(held)).toBe('0');
+    expect(balanceWith(held, { ...held, account: addressOf('second'), after: 7n })).toBe('7');
+    const ofOthers = [
+      { ...held, owner: addressOf('other') },
+      { ...held, mint: addressOf('other') },
+      { ...held, owner: null },
+    ];
+    expect(balanceWith(...ofOthers)).toBeUndefined();
   });
 });
 

@@ -15,6 +15,8 @@ export interface DecodedTransaction {
   readonly feePayer: string | null;
   /** Unix seconds; null if the sighting does not show it. The timestamp of an event is used then. */
   readonly blockTime: number | null;
+  /** Null if the sighting does not show them. */
+  readonly tokenBalances: readonly TokenBalance[] | null;
   /** Read from the history of the chain, after newer ones. */
   readonly late: boolean;
   readonly events: LocatedEvent[];
@@ -210,7 +212,7 @@ export class Decoder {
     const { signature, slot, commitment, receivedUs } = sighting;
     return {
       kind: 'read',
-      transaction: { signature, slot, commitment, receivedUs, feePayer: null, blockTime: null, late: false, events },
+      transaction: { signature, slot, commitment, receivedUs, feePayer: null, blockTime: null, tokenBalances: null, late: false, events },
       fault: malformed ?? (truncated ? 'cut logs' : empty ? 'no logs' : this.#sawHidden ? hiddenTrades : null),
       quiet: this.#pathCount === 0,
     };
@@ -224,8 +226,8 @@ export class Decoder {
     const { transaction: view, signature, slot, commitment, receivedUs, late } = whole;
     if (view.err !== null) return { kind: 'failed' };
     const events = this.#begin(signature, view, counted);
-    const { feePayer, blockTime } = view;
-    const transaction: DecodedTransaction = { signature, slot, commitment, receivedUs, feePayer, blockTime, late, events };
+    const { feePayer, blockTime, tokenBalances } = view;
+    const transaction: DecodedTransaction = { signature, slot, commitment, receivedUs, feePayer, blockTime, tokenBalances, late, events };
     const emitted: Emitted[] = [];
     const collect = (programId: string, path: string, data: Uint8Array | string): void => void emitted.push({ programId, path, data });
     const inner = readInnerEvents(view, this.#eventAuthorities, collect);

@@ -168,8 +168,8 @@ export class Emitter {
   }
 
   #sighting(transaction: DecodedTransaction): Sighting {
-    const { signature, slot, commitment, receivedUs, feePayer, blockTime, late } = transaction;
-    return { signature, slot, commitment, receivedUs, feePayer, blockTime, late, simulated: this.#simulated };
+    const { signature, slot, commitment, receivedUs, feePayer, blockTime, tokenBalances, late } = transaction;
+    return { signature, slot, commitment, receivedUs, feePayer, blockTime, tokenBalances, late, simulated: this.#simulated };
   }
 }
 

@@ -1,4 +1,5 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
+import type { TokenBalance } from '@sluice/shared/solana/inner-events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { chargedFees, feesInBase } from '@sluice/shared/venues/fee.ts';
 import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
@@ -14,6 +15,8 @@ export interface Sighting {
   readonly receivedUs: number;
   readonly feePayer: string | null;
   readonly blockTime: number | null;
+  /** Null if the source does not show them. */
+  readonly tokenBalances: readonly TokenBalance[] | null;
   /** Read from the history of the chain, after newer ones. */
   readonly late: boolean;
   /** The chain is simnet. */
@@ -134,10 +137,21 @@ export function tradeEvent(
     feeTotal: trade.feeTotal.toString(),
     reserves: trade.reserves === null ? null : wireReserves(trade.reserves),
   };
+  const traderBalance = balanceAfter(seen.tokenBalances, trade.trader, market.mint);
+  if (traderBalance !== null) event.traderBalance = traderBalance.toString();
   if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
   if (completes) event.curveCompleted = true;
   return event;
+}
+
+/** What an owner holds of a mint after a transaction, in the accounts that the transaction names; null if it is not known. */
+function balanceAfter(balances: readonly TokenBalance[] | null, owner: string, mint: string): bigint | null {
+  let sum: bigint | null = null;
+  for (const balance of balances ?? []) {
+    if (balance.mint === mint && balance.owner === owner) sum = (sum ?? 0n) + balance.after;
+  }
+  return sum;
 }
 
 /** The tick of a trade; null if the pool's state gives no price. */

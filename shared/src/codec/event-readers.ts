@@ -69,6 +69,7 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
   if (hasReserves) fields.skip('virtualQuote');
   if (hasReserves) fields.skip('realBase');
   const reservesRealQuote = hasReserves ? fields.text('realQuote') : null;
+  fields.skipOptional('traderBalance');
   const curveCompleted = fields.flag('curveCompleted');
   if (fields.failed) return null;
   return {

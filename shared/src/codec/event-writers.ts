@@ -9,9 +9,13 @@ export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
   const mintToSimulated = writeMintToSimulated(event);
   const priceQuoteToMarketCapUsd = writePriceQuoteToMarketCapUsd(event);
   const reserves = writeReserves(event);
-  const json = `{"type":"trade","id":"${event.id}",${mintToSimulated.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${priceQuoteToMarketCapUsd.json},"fees":${feesListJson(event.fees)},"feeTotal":"${event.feeTotal}",${reserves.json}${event.curveCompleted === undefined ? '' : ',"curveCompleted":true'}}`;
+  const json = `{"type":"trade","id":"${event.id}",${mintToSimulated.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${priceQuoteToMarketCapUsd.json},"fees":${feesListJson(event.fees)},"feeTotal":"${event.feeTotal}",${reserves.json}${event.traderBalance === undefined ? '' : `,"traderBalance":"${event.traderBalance}"`}${event.curveCompleted === undefined ? '' : ',"curveCompleted":true'}}`;
   const fieldCount =
-    29 + (event.late === undefined ? 0 : 1) + (event.simulated === undefined ? 0 : 1) + (event.curveCompleted === undefined ? 0 : 1);
+    29 +
+    (event.late === undefined ? 0 : 1) +
+    (event.simulated === undefined ? 0 : 1) +
+    (event.traderBalance === undefined ? 0 : 1) +
+    (event.curveCompleted === undefined ? 0 : 1);
   const msgpack =
     mapHead(fieldCount) +
     '\xa4type\xa5trade\xa2id' +
@@ -43,6 +47,7 @@ export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
     '\xa8feeTotal' +
     packText(event.feeTotal) +
     reserves.msgpack +
+    (event.traderBalance === undefined ? '' : '\xadtraderBalance' + packText(event.traderBalance)) +
     (event.curveCompleted === undefined ? '' : '\xaecurveCompleted\xc3');
   return { json: bytesOf(json), msgpack: bytesOf(msgpack) };
 }

@@ -76,6 +76,11 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   fees: Fees,
   feeTotal: Raw('What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade.'),
   reserves: ReservesOrNull,
+  traderBalance: Type.Optional(
+    Raw(
+      'What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not.',
+    ),
+  ),
   curveCompleted: Type.Optional(Type.Literal(true, { description: 'This trade completed the bonding curve.' })),
 });
 

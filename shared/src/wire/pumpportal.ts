@@ -76,6 +76,9 @@ export const DialectTrade = Type.Object(
     txType: Type.Enum(['buy', 'sell']),
     tokenAmount: Amount,
     solAmount: Optional(Amount),
+    newTokenBalance: Type.Union([Amount, Type.Null()], {
+      description: 'Tokens of the trader after the transaction; null if the source does not show it.',
+    }),
     bondingCurveKey: Type.Optional(Type.String()),
     vTokensInBondingCurve: Optional(Amount),
     vSolInBondingCurve: Optional(Amount),

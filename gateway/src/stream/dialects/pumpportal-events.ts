@@ -8,7 +8,7 @@ const curveVenues: ReadonlySet<string> = new Set(['pump', 'launchlab', 'meteora-
 
 /**
  * An event in PumpPortal's form, or null if their protocol has no such event. Amounts are whole coins. Amounts in SOL are left out if the
- * quote coin is another one and its price is unknown. `newTokenBalance` is always left out, because events do not contain it.
+ * quote coin is another one and its price is unknown.
  */
 export function pumpPortalEvent(event: StreamEvent): DialectCreate | DialectTrade | DialectMigrate | null {
   switch (event.type) {
@@ -55,6 +55,7 @@ function tradeOf(event: TradeEvent): DialectTrade {
     txType: event.side,
     tokenAmount: event.tokenAmount,
     ...optional('solAmount', solAmount),
+    newTokenBalance: event.traderBalance === undefined ? null : toUi(BigInt(event.traderBalance), event.baseDecimals),
   } as const;
   const ofVenue = reserves === null ? {} : reservesOfVenue(event, reserves);
   return { pool: event.pool, ...base, ...ofVenue, ...optional('marketCapSol', event.marketCapSol), ...commonFields(event) };
