@@ -8,6 +8,11 @@ export class Semaphore {
     this.#limit = limit;
   }
 
+  /** Whether `run` would begin its work without waiting. */
+  get hasRoom(): boolean {
+    return this.#running < this.#limit;
+  }
+
   /** Pieces of work that run or wait. */
   get size(): number {
     return this.#running + this.#queue.length;
@@ -19,7 +24,7 @@ export class Semaphore {
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#limit) this.#running++;
+    if (this.hasRoom) this.#running++;
     else await new Promise<void>((resolve) => this.#queue.push(resolve));
     try {
       return await work();

@@ -9,11 +9,10 @@ import { classifyFailure, type FailureTerms } from '../simulate/failure.ts';
 import { readFill, type FillReading } from './fill.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import type { LandedReading } from './tracked-order.ts';
-import { createTurns } from '../nodes/turns.ts';
+import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 
 /** Most transactions read at a time. The others wait; each followed order waits with one at most. */
 const maxRunning = 8;
-const maxWaiting = Number.MAX_SAFE_INTEGER;
 /**
  * Pause between the starts of two reads. A slot may land a hundred orders at once; if a node received all these reads together, the simulation
  * of the next order would wait behind them.
@@ -94,7 +93,7 @@ function isSameReading(one: LandedReading, other: LandedReading): boolean {
 /** Reads landed transactions from several nodes, until as many as are needed agree. */
 export function createLandedReader(nodes: readonly SendNode[], clock: Clock): LandedReader {
   const counters = { ...noReads };
-  const turns = createTurns(maxRunning, maxWaiting);
+  const readings = new Semaphore(maxRunning);
   let nextAtMs = 0;
 
   async function placeInLine(signal: AbortSignal): Promise<void> {
@@ -146,13 +145,10 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
   }
 
   async function readOnce(landed: LandedOrder, mayBeAlone: boolean, signal: AbortSignal): Promise<LandedReading | null> {
-    const release = await turns.take();
-    try {
+    return await readings.run(async () => {
       await placeInLine(signal);
       return await askEach(landed, mayBeAlone, signal);
-    } finally {
-      release?.();
-    }
+    });
   }
 
   return {

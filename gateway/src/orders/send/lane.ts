@@ -1,6 +1,6 @@
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import { createTurns } from '../nodes/turns.ts';
+import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 
 /** Most requests at a time on one lane. */
 const maxRunning = 32;
@@ -77,7 +77,7 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
     overflowed: 0,
     untipped: 0,
   };
-  const turns = createTurns(maxRunning, maxWaiting);
+  const requests = new Semaphore(maxRunning);
   const sending = new Set<string>();
   let failures = 0;
   let restUntilMs = 0;
@@ -120,12 +120,11 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
     name,
     counters,
     async send(message) {
-      const release = await turns.take();
-      if (release === null) {
+      if (requests.waiting >= maxWaiting) {
         counters.overflowed++;
         return 'unanswered';
       }
-      try {
+      return await requests.run(async () => {
         if (signal.aborted) return 'unanswered';
         if (!maySend()) {
           counters.withheld++;
@@ -133,9 +132,7 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
         }
         counters.first++;
         return await request(message);
-      } finally {
-        release();
-      }
+      });
     },
     passOver() {
       counters.untipped++;
@@ -145,12 +142,12 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
         counters.withheld++;
         return;
       }
-      if (!turns.free || performance.now() < restUntilMs || sending.has(message.signature)) {
+      if (!requests.hasRoom || performance.now() < restUntilMs || sending.has(message.signature)) {
         counters.skipped++;
         return;
       }
       counters.again++;
-      void turns.take().then((release) => request(message).finally(release));
+      void requests.run(() => request(message));
     },
   };
 }
