@@ -19,7 +19,7 @@ export interface SightingCounts {
 }
 
 export interface RouterParts {
-  readonly pipeline: Pick<Pipeline, 'dedupe' | 'isOpen' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
+  readonly pipeline: Pick<Pipeline, 'confirmed' | 'dedupe' | 'isOpen' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
   readonly continuity: Pick<Continuity, 'slot' | 'confirmed' | 'isDead' | 'seenElsewhere' | 'resumed'>;
   readonly solUsd: Pick<SolUsdFeed, 'take'>;
 }
@@ -71,6 +71,7 @@ export class SightingRouter implements SourceSink {
 
   confirmedSlot(endpoint: number, slot: number): void {
     this.#parts.continuity.confirmed(endpoint, slot);
+    this.#parts.pipeline.confirmed(slot);
   }
 
   resumed(): void {

@@ -138,6 +138,11 @@ export class Pipeline {
     this.take(transaction);
   }
 
+  /** An endpoint has confirmed a slot, so its transactions can be read. */
+  confirmed(slot: number): void {
+    this.#parts.transactions.confirmed(slot);
+  }
+
   /** The last price of a pool was of a fork that died. The next price is published whatever its slot. */
   unsettle(poolAddress: string): void {
     const pool = this.book.pool(poolAddress);

@@ -1,15 +1,19 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
+import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { nowUs } from '../../clock.ts';
 import type { WholeSighting } from '../sighting.ts';
 import { readWholeSighting, type Unusable } from './whole-sighting.ts';
 
-/** Transactions waiting to be fetched; beyond it new ones are refused. */
-const maxQueued = 2_000;
+/** Transactions that are being fetched, or wait for it; beyond it new ones are refused. */
+const maxOpen = 2_000;
+/** Requests at a time. */
 const maxConcurrent = 8;
 /** A transaction is readable once it is confirmed, within a second or two. One on a dead fork never is. */
 const giveUpAfterMs = 30_000;
+/** A request for a slot that no endpoint has confirmed would be in vain. It waits for the confirmation, but at most for this time. */
+const confirmedWithinMs = 2_000;
 const firstPauseMs = 300;
 const maxPauseMs = 3_000;
 
@@ -47,6 +51,10 @@ export class TransactionFetcher {
   readonly #giveUpAfterMs: number;
   readonly #late: boolean;
   readonly #running: Semaphore;
+  /** Requests that wait for the confirmation of their slot. */
+  readonly #early = new Map<AbortController, number>();
+  #confirmedSlot = 0;
+  #open = 0;
 
   constructor(rpc: Rpc, options: FetcherOptions = {}) {
     this.#rpc = rpc;
@@ -55,8 +63,11 @@ export class TransactionFetcher {
     this.#late = options.late ?? false;
   }
 
-  get waiting(): number {
-    return this.#running.size;
+  /** An endpoint has confirmed a slot. A false report only causes requests that are in vain. */
+  confirmed(slot: number): void {
+    if (slot <= this.#confirmedSlot) return;
+    this.#confirmedSlot = slot;
+    for (const [early, at] of this.#early) if (at <= slot) early.abort();
   }
 
   /** What `read` made of the first answer that it could use. All endpoints are asked until there is one, or the fetcher gives up. */
@@ -66,7 +77,7 @@ export class TransactionFetcher {
     signal: AbortSignal,
     read: (whole: WholeSighting) => T | Unusable,
   ): Promise<Exclude<T, Unusable> | LostTransaction> {
-    if (this.#running.waiting >= maxQueued) return Promise.resolve({ kind: 'lost', reason: 'queue full', unreachable: false });
+    if (this.#open >= maxOpen) return Promise.resolve({ kind: 'lost', reason: 'queue full', unreachable: false });
     return new Promise((settle) => {
       const take = (whole: WholeSighting): string | null => {
         const reading = read(whole);
@@ -76,8 +87,20 @@ export class TransactionFetcher {
       };
       const lose = (reason: string, unreachable: boolean): void => settle({ kind: 'lost', reason, unreachable });
       const request: Request = { signature, slot, sinceMs: performance.now(), signal, take, lose };
-      void this.#running.run(() => this.#load(request));
+      this.#open++;
+      void this.#load(request).finally(() => this.#open--);
     });
+  }
+
+  /** Waits until an endpoint has confirmed the slot. Does not wait if no endpoint reports confirmed slots. */
+  async #confirmation(slot: number, signal: AbortSignal): Promise<void> {
+    if (this.#confirmedSlot === 0 || slot <= this.#confirmedSlot) return;
+    const early = new AbortController();
+    const forget = whenAborted(signal, () => early.abort());
+    this.#early.set(early, slot);
+    await pause(confirmedWithinMs, early.signal, { ref: false });
+    this.#early.delete(early);
+    forget();
   }
 
   async #load({ signature, slot, sinceMs, signal, take, lose }: Request): Promise<void> {
@@ -85,16 +108,19 @@ export class TransactionFetcher {
     let reason = 'not found';
     let unreachable = false;
     let pauseMs = firstPauseMs;
+    await this.#confirmation(slot, signal);
     while (!signal.aborted) {
       let fault: string | null = 'not found';
       try {
-        await this.#rpc.call('getTransaction', [signature, options], signal, (result) => {
+        const usable = (result: unknown): boolean => {
           if (result === null) return false;
           const origin = { source: 'rpc', signature, slot, commitment: 'confirmed', receivedUs: nowUs(), late: this.#late } as const;
           const sighting = readWholeSighting(result, origin);
           fault = sighting.kind === 'unusable' ? sighting.reason : take(sighting);
           return fault === null;
-        });
+        };
+        // Pauses between requests hold no place: one transaction that is not readable yet does not keep others waiting.
+        await this.#running.run(() => this.#rpc.call('getTransaction', [signature, options], signal, usable));
         if (fault === null) return;
         reason = fault;
         unreachable = false;
