@@ -22,7 +22,7 @@ export interface MarketOptions {
   readonly wallets?: number;
   /** How many coins exist at a time; `defaultCoinBounds` by default. */
   readonly coins?: CoinBounds;
-  /** While it returns true, only the price of SOL moves. */
+  /** While it returns true, nobody trades. */
   readonly isAtRest?: () => boolean;
 }
 
@@ -87,7 +87,7 @@ export function createMarket(seed: string, slotMs: number, options: MarketOption
     beforeSlot(chain) {
       actors.begin(chain);
       if (options.isAtRest?.() === true) {
-        if (slots++ % priceMoveEverySlots === 0) actors.movePrice();
+        slots++;
         return;
       }
       const active = rates.newTokensPerSecond > 0;
