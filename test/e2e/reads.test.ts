@@ -9,14 +9,17 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-director
 import { createLog } from '@sluice/shared/log/log.ts';
 import { decodeMint } from '@sluice/shared/solana/mint.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
-import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { solUsdcWhirlpool, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/intervals.ts';
 import type { NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { QuoteAnswer } from '@sluice/shared/wire/rest/quote.ts';
 import { portfolioEndpoint, type Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
 import { tokenCandlesEndpoint, TokenInfo, tokenTradesEndpoint, type Candle } from '@sluice/shared/wire/rest/token.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
+import { whirlpoolQuote } from '../simnet/programs/whirlpool.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { address } from '../simnet/support/test-chain.ts';
 import { freezeChain } from '../support/frozen-chain.ts';
@@ -105,6 +108,12 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
 
   async function get(path: string, from: TestGateway = gateway): Promise<{ status: number; body: unknown }> {
     const response = await fetch(`http://${from.host}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    return { status: response.status, body: await response.json() };
+  }
+
+  async function post(path: string, json: unknown): Promise<{ status: number; body: unknown }> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const response = await fetch(`http://${gateway.host}${path}`, { method: 'POST', headers, body: JSON.stringify(json) });
     return { status: response.status, body: await response.json() };
   }
 
@@ -219,6 +228,49 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       expect(seen.curve).toBeGreaterThan(5);
       expect(seen.pool).toBeGreaterThan(1);
       expect(seen.priced).toBeGreaterThan(20);
+    });
+
+    it('finds a pool whose address does not follow from the mint, and reads its price from the square root', async () => {
+      // The first answer may come before the accounts of the pool were read.
+      const result = await until('its price', async () => {
+        const token = await infoWithWindows(wrappedSolMint, gateway);
+        return token.priceUsd !== null && token;
+      });
+      const pool = decodeWhirlpool(simnet.chain.account(solUsdcWhirlpool)!.data)!;
+      expect(result).toMatchObject({
+        venue: 'orca-whirlpool',
+        poolAddress: solUsdcWhirlpool,
+        quoteMint: usdcMint,
+        curve: null,
+        reserves: null,
+      });
+      const last = ofType('price').findLast(({ mint }) => mint === wrappedSolMint)!;
+      expect([result.priceUsd, result.priceSlot]).toEqual([last.priceUsd, last.slot]);
+      // The newest swaps are read completely once they are confirmed, so the account is ahead of the events.
+      expect(result.priceUsd! / usdcPerSol(pool)!).toBeCloseTo(1, 2);
+      expect(result.windows?.['24h'].sells).toBeGreaterThan(0);
+    });
+
+    it('quotes on that pool what the chain would give', async () => {
+      const { sqrtPriceX64 } = decodeWhirlpool(simnet.chain.account(solUsdcWhirlpool)!.data)!;
+      for (const [side, amount, raw] of [
+        ['sell', 2.5, 2_500_000_000n],
+        ['buy', 100, 100_000_000n],
+      ] as const) {
+        const { status, body } = await post('/quote', { side, mint: wrappedSolMint, amount });
+        expect(status, JSON.stringify(body)).toBe(200);
+        const { out, fee } = whirlpoolQuote(sqrtPriceX64, raw, side === 'sell');
+        const given = side === 'sell' ? wrappedSolMint : usdcMint;
+        expect(body).toMatchObject({
+          pool: 'orca-whirlpool',
+          poolAddress: solUsdcWhirlpool,
+          quoteMint: usdcMint,
+          quote: { inAmount: String(raw), outAmount: String(out) },
+        });
+        const { fees } = (body as QuoteAnswer).quote;
+        expect(fees.map(({ mint }) => mint)).toEqual(fees.map(() => given));
+        expect(fees.reduce((sum, { amount: charged }) => sum + BigInt(charged), 0n)).toBe(fee);
+      }
     });
 
     it('answers under both forms of the path', async () => {

@@ -1,7 +1,6 @@
 import { Decoder, hiddenTrades } from '@sluice/ingest/pipeline/decode.ts';
 import type { LogsSighting, WholeSighting } from '@sluice/ingest/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { orcaWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import type { VenueTrade } from '@sluice/shared/venues/venue.ts';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +28,7 @@ function viewOf(file: string): TransactionView {
 }
 
 function readerOf(): Decoder {
-  return new Decoder([...venues, orcaWhirlpool], (fault) => {
+  return new Decoder(venues, (fault) => {
     if (fault.venue === 'orca-whirlpool') throw new Error(`${fault.kind}: ${fault.detail}`);
   });
 }

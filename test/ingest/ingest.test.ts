@@ -90,6 +90,7 @@ describe('from a node to the bus', () => {
     expect(asked?.map(({ method, params }) => [method, params[0]])).toEqual([
       ['logsSubscribe', { mentions: [pumpProgram] }],
       ['logsSubscribe', { mentions: ['pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'] }],
+      ['logsSubscribe', { mentions: [whirlpoolProgram] }],
       ['programSubscribe', pumpProgram],
       ['programSubscribe', 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'],
       ['accountSubscribe', solUsdcWhirlpool],
@@ -98,9 +99,9 @@ describe('from a node to the bus', () => {
     ]);
     expect(
       asked?.filter(({ method }) => method !== 'slotSubscribe').map(({ params }) => (params[1] as { commitment: string }).commitment),
-    ).toEqual(['processed', 'processed', 'processed', 'processed', 'processed', 'confirmed']);
+    ).toEqual(['processed', 'processed', 'processed', 'processed', 'processed', 'processed', 'confirmed']);
     // The first eight bytes of a bonding curve, in base58.
-    expect(asked?.[2]?.params[1]).toMatchObject({ encoding: 'base64', filters: [{ memcmp: { offset: 0, bytes: '4y6pru6YvC7' } }] });
+    expect(asked?.[3]?.params[1]).toMatchObject({ encoding: 'base64', filters: [{ memcmp: { offset: 0, bytes: '4y6pru6YvC7' } }] });
   });
 
   it('publishes trades and prices with SOL/USD, account ticks, and the label of simnet', async () => {

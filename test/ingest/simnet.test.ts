@@ -4,10 +4,11 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
-import { happened, happenedKinds } from '../support/happened.ts';
+import { happened, happenedKinds, unknowable } from '../support/happened.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
@@ -63,6 +64,8 @@ function expectTrueValues({ simnet, events }: Running): void {
     const mint = simnet.chain.account(event.mint);
     if (mint === null) continue; // the market has dropped an old coin
     const supply = Buffer.from(mint.data).readBigUInt64LE(36);
+    // The mint of wrapped SOL has no supply.
+    if (event.mint === wrappedSolMint) continue;
     supplies.set(event.mint, Number(supply / 1_000_000n));
     if (event.type === 'newToken') expect(event.supply).toBe(supply.toString());
     const worth = event.marketCapSol === null || event.priceSol === null ? null : event.marketCapSol / event.priceSol;
@@ -87,7 +90,7 @@ async function expectWhole({ simnet, ingest, events }: Running, ordered = true):
     await until(`every ${type}`, () => publishedIds().length >= expected.length);
     expect(publishedIds().toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
     // Events that must be fetched arrive later; all others in chain order.
-    const late = new Set(expected.filter(({ cut }) => cut).map(({ id }) => id));
+    const late = new Set(expected.filter(({ fetched }) => fetched).map(({ id }) => id));
     if (ordered) expect(publishedIds().filter((id) => !late.has(id))).toEqual(expected.map(({ id }) => id).filter((id) => !late.has(id)));
   }
   expect(new Set(events.map((event) => event.id)).size).toBe(events.length);
@@ -95,7 +98,8 @@ async function expectWhole({ simnet, ingest, events }: Running, ordered = true):
     expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
     expect(event).toMatchObject({ simulated: true });
   }
-  expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, waiting: 0 });
+  await until('what nobody can know is lost', () => ingest.stats().pipeline.lostTransactions === unknowable(simnet));
+  expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, waiting: 0 });
 }
 
 describe('a whole simulated chain', () => {
@@ -125,9 +129,8 @@ describe('a whole simulated chain', () => {
     running.simnet.control.lookAlike({ count: 25 });
     running.simnet.control.duplicate({ share: 0.3 });
     await expectWhole(running, false);
-    const { completed, incomplete } = running.ingest.stats().pipeline;
-    // Of the 25, the failed ones are ignored.
-    expect(incomplete).toBeGreaterThan(10);
-    expect(completed).toBe(incomplete);
+    // Of the 25, the failed ones are ignored. Swaps on Whirlpools are completed too; the others here have cut logs.
+    const { completed, hidden } = running.ingest.stats().pipeline;
+    expect(completed - hidden).toBeGreaterThan(10);
   });
 });

@@ -115,14 +115,14 @@ export function whirlpoolSwapInstruction(parts: SwapParts): Instruction {
   };
 }
 
-interface WhirlpoolQuote {
+export interface WhirlpoolQuote {
   readonly next: bigint;
   readonly out: bigint;
   readonly fee: bigint;
 }
 
 /** What a swap of `amount` gives at this price, within the one range of liquidity that the pool has. */
-function whirlpoolQuote(sqrtPrice: bigint, amount: bigint, sellsSol: boolean): WhirlpoolQuote {
+export function whirlpoolQuote(sqrtPrice: bigint, amount: bigint, sellsSol: boolean): WhirlpoolQuote {
   const fee = (amount * feeRateHundredthsBps + feeDenominator - 1n) / feeDenominator;
   const net = amount - fee;
   if (sellsSol) {
