@@ -119,7 +119,7 @@ describe('from a node to the bus', () => {
     };
     expect(priceUsd / priceSol).toBeCloseTo(200, 3);
     expect(ts.published).toBeGreaterThanOrEqual(ts.received);
-    expect(Math.abs(ts.received / 1000 - Date.now())).toBeLessThan(10_000);
+    expect(Math.abs(ts.received / 1000 - Date.now())).toBeLessThan(600_000);
 
     source.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(250));
     await until('the new SOL/USD', () => Math.round(started.ingest.stats().solUsd?.price ?? 0) === 250);
