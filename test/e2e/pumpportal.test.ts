@@ -1,10 +1,13 @@
 import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { dialectSchemas } from '@sluice/shared/wire/pumpportal.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+
+const standardKey = 'sluice_test_standard';
 
 /** A client as PumpPortal's users write it: it parses JSON and reads fields by name. */
 class Bot {
@@ -51,6 +54,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
   const bots: Bot[] = [];
   beforeAll(async () => {
     server = await startTestGateway({ transport });
+    server.keys.add(standardKey, { plan: defaultPlans.standard });
   });
   afterAll(async () => {
     for (const one of bots) one.socket.terminate();
@@ -207,6 +211,25 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     expect(one.acks[0]).toContain('not an address');
     await server.publish([entryOf(tradeEvent(addressOf(40)))]);
     await until('the trade', () => one.trades.length === 1);
+  });
+
+  it('has each of 300 messages in one burst carried out', async () => {
+    const mints = Array.from({ length: 300 }, (_, at) => addressOf(1_000 + at));
+    const one = bot(`?api-key=${standardKey}`).onOpen(...mints.map((mint) => ({ method: 'subscribeTokenTrade', keys: [mint] })));
+    await one.acked(300);
+    expect(new Set(one.acks)).toEqual(new Set(['Successfully subscribed to keys.']));
+    await server.publish(mints.map((mint) => entryOf(tradeEvent(mint))));
+    await until('all trades', () => one.trades.length === 300);
+    expect(one.trades.map((trade) => trade['mint'])).toEqual(mints);
+  });
+
+  it('is closed, and not ignored, if more messages wait than a connection may have', async () => {
+    const one = bot(`?api-key=${standardKey}`).onOpen({ method: 'subscribeNewToken' });
+    await one.acked(1);
+    const message = JSON.stringify({ method: 'unsubscribeNewToken' });
+    for (let at = 0; at < 6_000; at++) one.socket.send(message);
+    await until('the close', () => one.closeCode !== 0);
+    expect(one.closeCode).toBe(4029);
   });
 
   it('is asked for a key if it has none', async () => {

@@ -202,6 +202,22 @@ describe('a session', () => {
     expect(kinds).toEqual([...Array.from({ length: 10 }, () => 'ping'), 'refused', 'refused']);
   });
 
+  it('carries out a burst of a PumpPortal client later, and refuses no message', () => {
+    const session = new Session(0, { ...grant, commandsPerSecond: 20 });
+    const message = Buffer.from('{"method":"subscribeTokenTrade","keys":[]}');
+    const kindsAt = (nowMs: number) => Array.from({ length: 120 }, () => session.receive(message, false, nowMs).kind);
+    const counts = (kinds: readonly string[]) => [kinds.filter((kind) => kind === 'dialect').length, new Set(kinds).size];
+    expect(counts(kindsAt(0))).toEqual([20, 2]);
+    expect(session.receive(message, false, 0)).toEqual({ kind: 'later', waitMs: 10 });
+    expect(counts(kindsAt(500))).toEqual([50, 2]);
+    expect(counts(kindsAt(60_000))).toEqual([100, 2]);
+    // A client that has used `op` understands a refusal, and one without a key must not fill a queue.
+    session.receive(Buffer.from('{"op":"ping"}'), false, 61_000);
+    expect(kindsAt(61_000)).toContain('refused');
+    const stranger = new Session(0, null);
+    expect(Array.from({ length: 30 }, () => stranger.receive(message, false, 0).kind)).not.toContain('later');
+  });
+
   it('accepts little work from a client that has not authenticated', () => {
     const stranger = new Session(0, null);
     const auth = Buffer.from('{"op":"auth","key":"k"}');

@@ -32,6 +32,8 @@ export const streamLimits = {
   unauthenticatedWork: 32 * 1024,
   /** Commands of such a connection: burst, and per second after it. For authenticated connections, the plan sets the limit. */
   unauthenticatedCommands: 20,
+  /** Commands of a PumpPortal client: the rate per second, if its plan has a lower one. Faster ones wait. */
+  dialectCommands: 100,
   /** Work of every command, in addition to its bytes. */
   commandWork: 1024,
   /** Work of every topic in a map `since`, in addition to its bytes. */

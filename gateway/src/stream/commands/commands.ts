@@ -14,6 +14,7 @@ import type { Admit } from '../session/admission.ts';
 import type { Connection } from '../session/connection.ts';
 import type { Action } from '../session/protocol.ts';
 import { Authentication } from './authentication.ts';
+import { DelayedCommands } from './delayed-commands.ts';
 import { list } from './list.ts';
 import { subscribe, type SubscribeParts } from './subscribe.ts';
 import { unsubscribe } from './unsubscribe.ts';
@@ -34,10 +35,12 @@ export interface CommandsParts extends SubscribeParts {
 export class Commands {
   readonly #parts: CommandsParts;
   readonly #authentication: Authentication;
+  readonly #delayed: DelayedCommands;
 
   constructor(parts: CommandsParts) {
     this.#parts = parts;
-    const { admit, connections, log } = parts;
+    const { admit, connections, clock, log } = parts;
+    this.#delayed = new DelayedCommands({ clock, carryOut: (connection, bytes, binary) => this.#receiveNow(connection, bytes, binary) });
     this.#authentication = new Authentication({
       admit,
       connections,
@@ -55,14 +58,23 @@ export class Commands {
       if (!connection.pending.add(bytes, binary)) connection.close('RATE_LIMIT', 'too many messages before the reply to auth');
       return;
     }
-    this.#parts.stats.commands++;
-    const nowMs = this.#parts.clock.wallMs();
-    const usedOps = connection.session.usesOps;
-    this.#carryOut(connection, connection.session.receive(bytes, binary, nowMs), nowMs);
-    if (!usedOps && connection.session.usesOps && !connection.ended) this.#parts.heartbeats.place(connection);
+    const waitMs = connection.delayed === null ? this.#receiveNow(connection, bytes, binary) : 1;
+    if (waitMs > 0) this.#delayed.add(connection, bytes, binary, waitMs);
   }
 
-  #carryOut(connection: Connection, action: Action, nowMs: number): void {
+  /** Returns how long the message must wait, milliseconds; 0 if it was carried out. */
+  #receiveNow(connection: Connection, bytes: Uint8Array, binary: boolean): number {
+    const nowMs = this.#parts.clock.wallMs();
+    const usedOps = connection.session.usesOps;
+    const action = connection.session.receive(bytes, binary, nowMs);
+    if (action.kind === 'later') return action.waitMs;
+    this.#parts.stats.commands++;
+    this.#carryOut(connection, action, nowMs);
+    if (!usedOps && connection.session.usesOps && !connection.ended) this.#parts.heartbeats.place(connection);
+    return 0;
+  }
+
+  #carryOut(connection: Connection, action: Exclude<Action, { kind: 'later' }>, nowMs: number): void {
     const { heartbeats, dialect, stats } = this.#parts;
     switch (action.kind) {
       case 'authenticate':

@@ -144,6 +144,7 @@ export class Connections implements ConnectionEvents {
     slices.delete(connection);
     slowConsumers.onClose(connection);
     connection.cancelAuthTimer();
+    connection.delayed?.end();
     for (const topic of connection.topics?.keys() ?? []) connection.unfollow(topic);
     dialect.unfollowAll(connection);
     if (connection.usage === null) this.#unauthenticated--;

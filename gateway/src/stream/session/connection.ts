@@ -7,6 +7,7 @@ import type { Socket, SocketHandlers } from '../../transport/transport.ts';
 import { encodeMessage } from '../fanout/encode.ts';
 import type { Group } from '../fanout/topic-group.ts';
 import { CatchUp, type ReplayClient } from '../replay/catch-up.ts';
+import type { DelayedMessages } from './delayed-messages.ts';
 import type { HeartbeatRoom } from './heartbeat-room.ts';
 import type { KeyUsage } from './key-usage.ts';
 import type { PendingMessages } from './pending-messages.ts';
@@ -67,6 +68,8 @@ export class Connection implements SocketHandlers, ReplayClient {
   usage: KeyUsage | null = null;
   /** Messages that arrive while a key is checked; null while none is. */
   pending: PendingMessages | null = null;
+  /** Messages of a PumpPortal client that wait for its rate; null while none does. */
+  delayed: DelayedMessages | null = null;
   ended = false;
 
   constructor(socket: Socket, events: ConnectionEvents, session: Session, options: ConnectionOptions, slice: number) {

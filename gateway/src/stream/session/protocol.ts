@@ -28,6 +28,8 @@ export type Action =
   | { readonly kind: 'list'; readonly id: CommandId; readonly after: string | undefined }
   | { readonly kind: 'ping'; readonly id: CommandId }
   | { readonly kind: 'dialect'; readonly command: DialectCommand }
+  /** A PumpPortal client has sent too fast. The message is carried out after `waitMs`. */
+  | { readonly kind: 'later'; readonly waitMs: number }
   /** The reply is `{"message": text}`. */
   | { readonly kind: 'dialect_notice'; readonly text: string }
   /** `close`: after the reply the socket closes with the code of this error. */
@@ -129,9 +131,14 @@ export class Session {
       const message = `A message has at most ${streamLimits.messageBytes} bytes.`;
       return { kind: 'refused', reply: refusal(null, 'PAYLOAD_TOO_LARGE', message), close: 'PAYLOAD_TOO_LARGE' };
     }
-    if (!this.#allow(nowMs)) return this.#refuseRate(bytes, binary, `At most ${this.#commandsPerSecond} commands a second.`);
+    const onlyDialect = this.#authenticated && this.usesDialect && !this.usesOps;
+    if (!this.#allow(nowMs, onlyDialect)) {
+      if (onlyDialect) return { kind: 'later', waitMs: 1000 / this.#rate(onlyDialect) };
+      return this.#refuseRate(bytes, binary, `At most ${this.#commandsPerSecond} commands a second.`);
+    }
     const waitMs = Math.max(this.#work.waitMs(nowMs), this.#keyWork?.waitMs(nowMs) ?? 0);
     if (waitMs > 0) {
+      if (onlyDialect) return { kind: 'later', waitMs };
       this.#refusedInARow++;
       return this.#refuseRate(bytes, binary, `The work budget of this client is used up. Continue in ${waitMs} ms.`, waitMs);
     }
@@ -219,15 +226,15 @@ export class Session {
   }
 
   /** A token bucket: a burst, then the same number each second. */
-  #allow(nowMs: number): boolean {
-    const perSecond = this.#commandsPerSecond;
+  #allow(nowMs: number, onlyDialect: boolean): boolean {
+    const perSecond = this.#rate(onlyDialect);
     const earned = Math.floor(((nowMs - this.#allowanceAtMs) * perSecond) / 1000);
     if (earned > 0) {
       this.#allowance = Math.min(perSecond, this.#allowance + earned);
       this.#allowanceAtMs = nowMs;
     }
     if (this.#allowance === 0) {
-      this.#refusedInARow++;
+      if (!onlyDialect) this.#refusedInARow++;
       return false;
     }
     this.#allowance--;
@@ -235,12 +242,15 @@ export class Session {
     return true;
   }
 
+  /** Commands per second. The subscriptions of a PumpPortal client are small, and often one message for each token. */
+  #rate(onlyDialect: boolean): number {
+    return onlyDialect ? Math.max(this.#commandsPerSecond, streamLimits.dialectCommands) : this.#commandsPerSecond;
+  }
+
   /** Refuses a message of which only the id was read. */
   #refuseRate(bytes: Uint8Array, binary: boolean, text: string, retryAfterMs = 1_000): Action {
     this.#refusedInARow += Math.floor(bytes.length / refusalBytes);
     const close = this.#refusedInARow > streamLimits.rateRefusals ? 'RATE_LIMIT' : null;
-    const dialect = this.usesDialect && !this.usesOps;
-    if (dialect && close === null) return { kind: 'dialect_notice', text };
     return { kind: 'refused', reply: refusal(unreadId(bytes, binary), 'RATE_LIMIT', text, { retryAfterMs }), close };
   }
 }
