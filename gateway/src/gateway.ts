@@ -30,6 +30,7 @@ import { documentEndpoints } from './docs/documents.ts';
 import { errorAnswer } from './http/answers.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import type { BoundEndpoint } from './http/endpoint.ts';
+import { createKeyless } from './http/keyless.ts';
 import { OpenRequests } from './http/open-requests.ts';
 import { createRouter, staticPage, type Route, type Router } from './http/router.ts';
 import { drain, orClose, type LifePhase } from './life.ts';
@@ -128,6 +129,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     history: config.memory.history,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
+    servesKeyless: config.pumpPortalKeyless,
     ...(options.clock && { clock: options.clock }),
     log,
   });
@@ -157,6 +159,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     authenticator: keys.authenticator,
     limiter,
     addressOf,
+    admitKeyless: config.pumpPortalKeyless ? createKeyless(addressOf) : null,
     corsOrigins: config.corsOrigins,
     log,
   });

@@ -60,6 +60,7 @@ const config = {
   plans: defaultPlans,
   corsOrigins: [],
   trustedProxies: [],
+  pumpPortalKeyless: false,
   publicUrl: null,
   signUp: 'closed',
   operations: { metrics: null, sharePort: false, drainWaitMs: 0 },

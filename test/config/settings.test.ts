@@ -63,6 +63,7 @@ describe('settings', () => {
       plans: defaultPlans,
       corsOrigins: [],
       trustedProxies: [],
+      pumpPortalKeyless: true,
       publicUrl: 'http://127.0.0.1:8080',
       signUp: 'open',
       operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
@@ -73,6 +74,14 @@ describe('settings', () => {
   it('are frozen at every level', () => {
     const config = configOf({ SOLANA_RPC_URL: 'http://127.0.0.1:8899' });
     expect(Object.isFrozen(config) && Object.isFrozen(config.rpc) && Object.isFrozen(config.rpc?.httpUrls)).toBe(true);
+  });
+
+  it('serve PumpPortal clients without a key on simnet on the loopback only, unless they are set', () => {
+    expect(configOf({ HOST: 'localhost' }).pumpPortalKeyless).toBe(true);
+    expect(configOf({ HOST: '0.0.0.0' }).pumpPortalKeyless).toBe(false);
+    expect(configOf({ SOLANA_RPC_URL: 'http://127.0.0.1:8899' }).pumpPortalKeyless).toBe(false);
+    expect(configOf({ SOLANA_RPC_URL: 'http://127.0.0.1:8899', PUMPPORTAL_KEYLESS: 'on' }).pumpPortalKeyless).toBe(true);
+    expect(configOf({ PUMPPORTAL_KEYLESS: 'off' }).pumpPortalKeyless).toBe(false);
   });
 
   it('treat an empty value as not set, as in a copied .env.example', () => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   web3 = new Connection(world.simnet.rpcUrl, { commitment: 'confirmed', wsEndpoint: world.simnet.wsUrl });
   coin = launchCoin(world.chain);
   custodial = await world.wallet();
-  gateway = await (await world.gateway()).ready(custodial, coin.mint);
+  gateway = await (await world.gateway({ config: { pumpPortalKeyless: true } })).ready(custodial, coin.mint);
 }, timeoutMs);
 afterAll(() => world.close());
 
@@ -230,17 +230,11 @@ describe('which wallet trades', { timeout: timeoutMs }, () => {
 });
 
 describe('self-custody', { timeout: timeoutMs }, () => {
-  it('returns bytes that an ordinary wallet signs: JSON', async () => {
-    const response = await postJson('/api/trade-local', {
-      publicKey: signer.publicKey,
-      action: 'buy',
-      mint: coin.mint,
-      denominatedInSol: 'false',
-      amount: 1000,
-      slippage: 10,
-      priorityFee: 0.00001,
-      pool: 'pump',
-    });
+  it('returns bytes that an ordinary wallet signs: JSON, without a key', async () => {
+    const body = { publicKey: signer.publicKey, action: 'buy', mint: coin.mint, denominatedInSol: 'false', amount: 1000 };
+    const more = { slippage: 10, priorityFee: 0.00001, pool: 'pump' };
+    expect(await refusal(await postJson('/api/trade', { ...body, ...more }, {}, ''))).toMatchObject({ status: 401 });
+    const response = await postJson('/api/trade-local', { ...body, ...more }, {}, '');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     await signedAndSent(await response.arrayBuffer());
@@ -388,7 +382,7 @@ describe('refusals', { timeout: timeoutMs }, () => {
     const reader = await world.key(['read']);
     expect(await refusal(await postJson('/api/trade', body(), {}, reader))).toMatchObject({ status: 403, details: { scope: 'trade' } });
     expect((await postJson('/api/trade-local', body(), {}, reader)).status).toBe(200);
-    expect(await refusal(await postJson('/api/trade-local', body(), {}, ''))).toMatchObject({ status: 401 });
+    expect(await refusal(await postJson('/api/trade-local', body(), {}, 'nobody'))).toMatchObject({ status: 401 });
     const { key } = await makeKey(world.store, { plan: 'standard' });
     expect(await refusal(await postJson('/api/trade-local', [body()], {}, key))).toMatchObject({
       status: 403,

@@ -29,6 +29,7 @@ export const testConfig: Config = {
   plans: defaultPlans,
   corsOrigins: [],
   trustedProxies: [],
+  pumpPortalKeyless: false,
   publicUrl: null,
   signUp: 'open',
   operations: { metrics: null, sharePort: false, drainWaitMs: 0 },

@@ -5,6 +5,7 @@ import { commonLines, errorAnswer, pageAnswer } from './answers.ts';
 import { createCallers, type Caller, type CallerOptions } from './callers.ts';
 import { corsPolicy } from './cors.ts';
 import type { BoundEndpoint } from './endpoint.ts';
+import type { AdmitKeyless } from './keyless.ts';
 import { PathTable } from './path-table.ts';
 import { rateLines } from './rate-headers.ts';
 import { prepareEndpoint, type RunEndpoint } from './run-endpoint.ts';
@@ -29,6 +30,8 @@ export interface RouterOptions extends CallerOptions {
   readonly endpoints: readonly BoundEndpoint[];
   /** Paths of the WebSocket. A GET there without an upgrade gets an error. */
   readonly streamPaths: readonly string[];
+  /** Serves requests without a key at endpoints that need none; null: all need one. */
+  readonly admitKeyless: AdmitKeyless | null;
   /** Origins whose pages may call the endpoints; `*`: any. */
   readonly corsOrigins: readonly string[];
   readonly log: Logger;
@@ -52,7 +55,7 @@ const isPrivate = (path: string): boolean => path === '/' || path === '/dashboar
 
 /** Finds the route of a path, and answers 404, 405, HEAD and OPTIONS. Throws at the start if two routes have one path. */
 export function createRouter(options: RouterOptions): Router {
-  const { corsOrigins, log } = options;
+  const { corsOrigins, admitKeyless, log } = options;
   const identify = createCallers(options);
   const cors = corsPolicy(corsOrigins);
   const callerLines = (request: HttpRequest, { principal, decision }: Caller): string => {
@@ -77,7 +80,7 @@ export function createRouter(options: RouterOptions): Router {
     return isPrivate(request.path) ? make() : forAll(request, 1, make);
   };
   const places = placesOf(options, {
-    endpoint: (bound) => prepareEndpoint(bound, { identify, callerLines, log }),
+    endpoint: (bound) => prepareEndpoint(bound, { identify, admitKeyless, callerLines, log }),
     stream: (request) => refuse(request, 'INVALID_REQUEST', 'This path is a WebSocket. Send an upgrade request.'),
   });
 

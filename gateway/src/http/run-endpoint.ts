@@ -7,6 +7,7 @@ import { bodyCheck, type CheckBody } from './body.ts';
 import type { Caller, IdentifyCaller } from './callers.ts';
 import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './checks.ts';
 import { deprecationLines } from './deprecation.ts';
+import type { AdmitKeyless } from './keyless.ts';
 import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './endpoint.ts';
 
 type Spec = EndpointSpec;
@@ -17,6 +18,8 @@ export type RunEndpoint = (request: HttpRequest, segments: readonly string[], bo
 
 export interface RunOptions {
   readonly identify: IdentifyCaller;
+  /** Null: every endpoint that is not open needs a key. */
+  readonly admitKeyless: AdmitKeyless | null;
   /** Header lines of every answer to this caller: the limit of its key, CORS. */
   readonly callerLines: (request: HttpRequest, caller: Caller) => string;
   readonly log: Logger;
@@ -26,6 +29,8 @@ interface Prepared {
   readonly spec: Spec;
   readonly handler: EndpointHandler<Spec>;
   readonly isOpen: boolean;
+  /** Null: it needs a key. */
+  readonly admitKeyless: AdmitKeyless | null;
   readonly checkPath: CheckPath;
   readonly checkQuery: CheckQuery;
   readonly checkBody: CheckBody;
@@ -38,12 +43,13 @@ interface Prepared {
  * Wraps the handler of an endpoint with all checks: the caller, the limit of its key, scope and plan, and the schemas of path, query and
  * body.
  */
-export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, callerLines, log }: RunOptions): RunEndpoint {
+export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, admitKeyless, callerLines, log }: RunOptions): RunEndpoint {
   const deprecation = deprecationLines(spec);
   const endpoint: Prepared = {
     spec,
     handler,
     isOpen: spec.access === 'open',
+    admitKeyless: spec.keyless === true ? admitKeyless : null,
     checkPath: pathCheck(spec),
     checkQuery: queryCheck(spec),
     checkBody: bodyCheck(spec),
@@ -87,15 +93,16 @@ function answerTo(
   body: ReceivedBody,
   caller: Caller,
 ): Answer | Promise<Answer> {
-  const refusal = endpoint.isOpen ? null : refusalOf(endpoint.spec, caller);
+  const refusal = endpoint.isOpen ? null : refusalOf(endpoint, request, caller);
   if (refusal !== null) return refusal;
   const call = readCall(endpoint, request, segments, body, caller);
   return 'error' in call ? call : endpoint.handler(call);
 }
 
 /** Why a caller may not use an endpoint that is not open; null if it may. */
-function refusalOf({ access, id }: Spec, { principal, refusal, decision }: Caller): Fault | null {
-  if (principal === null) return { error: 'UNAUTHENTICATED' };
+function refusalOf({ spec, admitKeyless }: Prepared, request: HttpRequest, { principal, refusal, decision }: Caller): Fault | null {
+  if (principal === null) return admitKeyless === null ? { error: 'UNAUTHENTICATED' } : admitKeyless(request);
+  const { access, id } = spec;
   if (refusal !== null) return refusal;
   if (access !== 'key' && access !== 'open' && !principal.scopes.includes(access)) {
     return { error: 'FORBIDDEN', message: `The key lacks the scope \`${access}\`.`, details: { scope: access } };

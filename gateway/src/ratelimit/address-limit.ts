@@ -17,7 +17,7 @@ export function addressLimit(quota: Quota, clock: Pick<LimitClock, 'nowUs'>): Ad
 }
 
 /** The /64 network of an IPv6 address. One client usually has a whole network, and must not get a limit for each address. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
   const groups = head === '' ? [] : head.split(':');

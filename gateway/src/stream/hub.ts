@@ -27,6 +27,7 @@ import { resumePoint } from './replay/resume-point.ts';
 import type { Admit } from './session/admission.ts';
 import type { Connection, ConnectionOptions } from './session/connection.ts';
 import type { KeyUsages } from './session/key-usage.ts';
+import type { KeylessUsages } from './session/keyless-usage.ts';
 
 export interface HubOptions {
   readonly authenticator: Pick<Authenticator, 'principalOf'>;
@@ -39,6 +40,8 @@ export interface HubOptions {
   readonly history: LogBounds;
   readonly publish: Publish;
   readonly market: Pick<MarketReader, 'reportDemand'>;
+  /** Serve PumpPortal clients without a key. */
+  readonly servesKeyless: boolean;
   readonly clock?: Clock;
   readonly log: Logger;
 }
@@ -60,7 +63,8 @@ export class Hub {
   readonly #ticker: Ticker;
   #draining = false;
 
-  constructor({ authenticator, admit, subscriber: bus, events, history: bounds, publish, market, clock = systemClock, log }: HubOptions) {
+  constructor(options: HubOptions) {
+    const { authenticator, admit, subscriber: bus, events, history: bounds, publish, market, clock = systemClock, log } = options;
     const { stats } = this;
     const slices = this.#slices;
     const slowConsumers = new SlowConsumers(slices, stats, clock);
@@ -98,6 +102,7 @@ export class Hub {
     const connections = new Connections({
       ...shared,
       authenticator,
+      servesKeyless: options.servesKeyless,
       onMessage: (connection, bytes, binary) => commands.receive(connection, bytes, binary),
     });
     const commands = new Commands({ ...shared, admit, connections, candleDemand });
@@ -126,6 +131,11 @@ export class Hub {
   /** What each key uses. */
   get usages(): KeyUsages {
     return this.#connections.usages;
+  }
+
+  /** What each address without a key uses; null if such clients are not served. */
+  get keylessUsages(): KeylessUsages | null {
+    return this.#connections.keylessUsages;
   }
 
   /** Bytes buffered for all connections, as of the last second. */

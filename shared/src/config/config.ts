@@ -39,6 +39,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** Proxies (addresses or CIDR ranges) whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
+  /** PumpPortal clients without a key may use the dialect of the stream and get unsigned transactions. */
+  readonly pumpPortalKeyless: boolean;
   /** Public origin of the dashboard; null if it is not set and cannot be derived from HOST and PORT. */
   readonly publicUrl: string | null;
   /** `open`: any wallet can sign up for an account. */

@@ -145,6 +145,13 @@ export const settingsTable = [
     example: '10.0.0.0/8,::1',
   },
   {
+    name: 'PUMPPORTAL_KEYLESS',
+    default: '`on` on simnet if `HOST` is a loopback address, otherwise `off`',
+    meaning:
+      '`on`: PumpPortal clients without an API key may use the stream in their dialect, and `POST /api/trade-local`, with limits for each address. `off`: every client needs a key.',
+    example: 'on',
+  },
+  {
     name: 'PUBLIC_URL',
     default: 'from `HOST` and `PORT` if `HOST` is a loopback address',
     meaning: 'Public origin of the dashboard. Signing in works only there.',

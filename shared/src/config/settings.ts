@@ -5,7 +5,7 @@ import { shown, type Fault, type Get } from './fault.ts';
 import { standardMemory } from './memory-bounds.ts';
 import { readPlans } from './plans-file.ts';
 import { readOperations, type OperationsReaders } from './operations-settings.ts';
-import { readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
+import { isLoopback, readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
 import { readPlace, readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
 import { checkNames } from './setting-names.ts';
@@ -20,6 +20,7 @@ export type SettingsOutcome =
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const tradingModes = ['off', 'paper', 'live'] as const;
 const signUps = ['open', 'closed'] as const;
+const switches = ['on', 'off'] as const;
 /** 400 trades per second. A machine with two cores cannot simulate more and run sluice at the same time. */
 const maxSimnetSpeed = 50;
 /** Addresses in one comma-separated setting. */
@@ -68,6 +69,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     plans: readPlans(get, fault),
     corsOrigins: readCorsOrigins(get, fault),
     trustedProxies: readTrustedProxies(get, fault),
+    pumpPortalKeyless: (readOneOf('PUMPPORTAL_KEYLESS', switches, get, fault) ?? keylessDefault(rpc, listener.host)) === 'on',
     publicUrl: readPublicUrl(listener, get, fault),
     signUp: readOneOf('SIGN_UP', signUps, get, fault) ?? (rpc === null ? 'open' : 'closed'),
     operations: readOperations(readers, get, fault),
@@ -85,6 +87,11 @@ function deepFreeze<T>(value: T): T {
     Object.freeze(value);
   }
   return value;
+}
+
+/** Only this machine can reach a gateway on the loopback, and on simnet nothing has a value. */
+function keylessDefault(rpc: Config['rpc'], host: string): 'on' | 'off' {
+  return rpc === null && isLoopback(host) ? 'on' : 'off';
 }
 
 function readHost(name: SettingName, get: Get, fault: Fault): string {

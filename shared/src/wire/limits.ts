@@ -46,6 +46,11 @@ export const streamLimits = {
   filtersPerKeyAndTopic: 100,
   /** Connections of one gateway that have not authenticated yet. */
   unauthenticatedConnections: 5_000,
+  /** Connections without a key from one address on one gateway, if PumpPortal clients without a key are served. One more is refused with 429. */
+  keylessConnections: 200,
+  /** Mints, and accounts, of all such connections of one address together. */
+  keylessMints: 5_000,
+  keylessAccounts: 1_000,
   /** Addresses or venues in one list of a filter. */
   filterValues: 100,
   /** Up to this number of topics, a heartbeat has all positions. With more topics, it has those that changed. */

@@ -8,6 +8,7 @@ import type { StreamStats } from '../fanout/stream-stats.ts';
 import { CatchUp, type CatchUps } from '../replay/catch-up.ts';
 import { Connection, groupOf, type ConnectionEvents, type ConnectionOptions, type Following } from '../session/connection.ts';
 import { KeyUsages, type KeyUsage } from '../session/key-usage.ts';
+import { countKeyless, KeylessUsages } from '../session/keyless-usage.ts';
 import { missingUsedFeature } from '../session/plan-features.ts';
 import { Session, type SessionLimits } from '../session/protocol.ts';
 import type { HeartbeatRooms } from './heartbeat.ts';
@@ -24,6 +25,8 @@ export interface ConnectionsParts {
   readonly dialect: Pick<PumpPortalDialect, 'unfollowAll'>;
   readonly stats: StreamStats;
   readonly clock: Clock;
+  /** Serve PumpPortal clients without a key. */
+  readonly servesKeyless: boolean;
   /** Carries out the command in a client's message. */
   readonly onMessage: ConnectionEvents['onMessage'];
 }
@@ -35,6 +38,8 @@ function limitsOf({ plan }: Principal, usage: KeyUsage): SessionLimits {
 /** Owns the connections: opens them, binds them to keys and plans, and removes them when they close. */
 export class Connections implements ConnectionEvents {
   readonly usages = new KeyUsages();
+  /** Null: clients without a key are not served. */
+  readonly keylessUsages: KeylessUsages | null;
   readonly onMessage: ConnectionEvents['onMessage'];
   readonly #parts: ConnectionsParts;
   #unauthenticated = 0;
@@ -42,6 +47,7 @@ export class Connections implements ConnectionEvents {
   constructor(parts: ConnectionsParts) {
     this.#parts = parts;
     this.onMessage = parts.onMessage;
+    this.keylessUsages = parts.servesKeyless ? new KeylessUsages() : null;
   }
 
   get unauthenticated(): number {
@@ -54,14 +60,18 @@ export class Connections implements ConnectionEvents {
     const { principal } = options;
     const nowMs = clock.wallMs();
     const usage = principal === null ? null : this.usages.add(principal.keyId, nowMs);
-    const session = new Session(nowMs, usage === null || principal === null ? null : limitsOf(principal, usage));
+    const keyless = principal === null ? (this.keylessUsages?.add(options.address, nowMs) ?? null) : null;
+    const session =
+      keyless === null
+        ? new Session(nowMs, usage === null || principal === null ? null : limitsOf(principal, usage))
+        : new Session(nowMs, { commandsPerSecond: streamLimits.dialectCommands, keyWork: keyless.work }, true);
     const connection = new Connection(socket, this, session, options, stats.connectionsOpened++ % sliceCount);
     connection.usage = usage;
+    connection.keyless = keyless;
     slices.add(connection);
     if (usage === null) {
       this.#unauthenticated++;
-      const close = (): void => connection.close('UNAUTHENTICATED', 'not authenticated in time');
-      connection.cancelAuthTimer = clock.after(streamLimits.authTimeoutMs, close);
+      this.#awaitAuthentication(connection);
     } else if (principal !== null && this.currentPrincipal(principal) !== principal) {
       // The transport allows no close within its call.
       setImmediate(() => this.#recheck(connection));
@@ -69,12 +79,35 @@ export class Connections implements ConnectionEvents {
     return connection;
   }
 
+  /** A PumpPortal client without a key never authenticates, and may be silent until it subscribes. */
+  #awaitAuthentication(connection: Connection): void {
+    const { keyless, session } = connection;
+    connection.cancelAuthTimer = this.#parts.clock.after(streamLimits.authTimeoutMs, () => {
+      if (keyless !== null && session.usesDialect) return;
+      if (keyless === null || session.usesOps) connection.close('UNAUTHENTICATED', 'not authenticated in time');
+      else this.#awaitAuthentication(connection);
+    });
+  }
+
+  /** The connection no longer counts for its address. */
+  #endKeyless(connection: Connection): void {
+    const { keyless } = connection;
+    if (keyless === null) return;
+    for (const topic of connection.dialectTopics ?? []) countKeyless(keyless, topic, -1);
+    connection.keyless = null;
+    this.keylessUsages?.remove(keyless, this.#parts.clock.wallMs());
+  }
+
   /** Binds a connection to the key with which it has authenticated. */
   authenticate(connection: Connection, principal: Principal): void {
     const nowMs = this.#parts.clock.wallMs();
     connection.principal = principal;
     if (connection.usage === null) {
-      connection.usage = this.usages.add(principal.keyId, nowMs);
+      const usage = this.usages.add(principal.keyId, nowMs);
+      // What it follows without a key counts for the key from now on.
+      usage.subscriptions += connection.topicCount;
+      this.#endKeyless(connection);
+      connection.usage = usage;
       this.#unauthenticated--;
     }
     connection.session.accept(nowMs, limitsOf(principal, connection.usage));
@@ -147,6 +180,7 @@ export class Connections implements ConnectionEvents {
     connection.delayed?.end();
     for (const topic of connection.topics?.keys() ?? []) connection.unfollow(topic);
     dialect.unfollowAll(connection);
+    this.#endKeyless(connection);
     if (connection.usage === null) this.#unauthenticated--;
     else this.usages.remove(connection.usage, this.#parts.clock.wallMs());
     heartbeats.remove(connection);

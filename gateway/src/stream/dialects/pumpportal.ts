@@ -8,6 +8,7 @@ import { newRoom, type Publish } from '../fanout/topic-group.ts';
 import type { LazyEvent } from '../history/lazy-event.ts';
 import type { Connection } from '../session/connection.ts';
 import { exceededSubscriptions } from '../session/key-usage.ts';
+import { countKeyless, exceededKeyless } from '../session/keyless-usage.ts';
 import { missingChannel } from '../session/plan-features.ts';
 import { pumpPortalEvent } from './pumpportal-events.ts';
 
@@ -33,6 +34,19 @@ function channelOf(method: DialectMethod): Channel {
   return method.endsWith('Migration') ? 'migrations' : 'trades';
 }
 
+/** Why a connection may not follow these further topics; null if it may. */
+function limitFault({ principal, usage, keyless }: Connection, method: DialectMethod, more: readonly string[]): string | null {
+  if (keyless !== null) return exceededKeyless(keyless, more);
+  if (principal === null || usage === null) return null;
+  const fault = missingChannel(principal.plan, channelOf(method), false) ?? exceededSubscriptions(principal.plan, usage, more.length);
+  return fault?.message ?? null;
+}
+
+function count({ usage, keyless }: Connection, topic: string, by: 1 | -1): void {
+  if (usage !== null) usage.subscriptions += by;
+  else if (keyless !== null) countKeyless(keyless, topic, by);
+}
+
 /** The followers that use PumpPortal's protocol. It has no positions and no filters. An event reaches a socket once, even if it matches twice. */
 export class PumpPortalDialect {
   readonly #rooms = new Map<string, DialectRoom>();
@@ -56,11 +70,8 @@ export class PumpPortalDialect {
     if (connection.topicCount + more.length > streamLimits.subscriptionsPerConnection) {
       return `At most ${streamLimits.subscriptionsPerConnection} subscriptions on one connection.`;
     }
-    const { principal, usage } = connection;
-    if (principal !== null && usage !== null && !isEnd) {
-      const fault = missingChannel(principal.plan, channelOf(method), false) ?? exceededSubscriptions(principal.plan, usage, more.length);
-      if (fault !== null) return fault.message;
-    }
+    const fault = isEnd ? null : limitFault(connection, method, more);
+    if (fault !== null) return fault;
     if (this.#rooms.size + more.length > maxTopics) return `This gateway follows at most ${maxTopics} topics.`;
     if (isEnd) {
       const wholeChannel = keys === undefined && method.endsWith('Trade');
@@ -106,7 +117,7 @@ export class PumpPortalDialect {
     if (room === undefined) this.#rooms.set(topic, (room = { room: newRoom(), members: new Set() }));
     room.members.add(connection);
     (connection.dialectTopics ??= new Set()).add(topic);
-    if (connection.usage !== null) connection.usage.subscriptions++;
+    count(connection, topic, 1);
     connection.joinRoom(room.room);
   }
 
@@ -114,7 +125,7 @@ export class PumpPortalDialect {
     const room = this.#rooms.get(topic);
     if (connection.dialectTopics?.delete(topic) !== true || room === undefined) return;
     room.members.delete(connection);
-    if (connection.usage !== null) connection.usage.subscriptions--;
+    count(connection, topic, -1);
     connection.leaveRoom(room.room);
     if (room.members.size === 0) this.#rooms.delete(topic);
   }

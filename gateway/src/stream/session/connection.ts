@@ -10,6 +10,7 @@ import { CatchUp, type ReplayClient } from '../replay/catch-up.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
 import type { HeartbeatRoom } from './heartbeat-room.ts';
 import type { KeyUsage } from './key-usage.ts';
+import type { KeylessUsage } from './keyless-usage.ts';
 import type { PendingMessages } from './pending-messages.ts';
 import type { Session } from './protocol.ts';
 import { TopicMap } from './topic-map.ts';
@@ -66,6 +67,8 @@ export class Connection implements SocketHandlers, ReplayClient {
   cancelAuthTimer = (): void => undefined;
   /** Null until the client has authenticated. */
   usage: KeyUsage | null = null;
+  /** What its address uses; null with a key, or if clients without a key are not served. */
+  keyless: KeylessUsage | null = null;
   /** Messages that arrive while a key is checked; null while none is. */
   pending: PendingMessages | null = null;
   /** Messages of a PumpPortal client that wait for its rate; null while none does. */

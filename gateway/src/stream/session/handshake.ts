@@ -8,6 +8,7 @@ import { transportLimits, type HttpAnswer, type HttpRequest } from '../../transp
 import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { KeyUsages } from './key-usage.ts';
+import type { KeylessUsages } from './keyless-usage.ts';
 
 /** `lines`: headers of the answer that accepts the handshake, in the form of `HttpAnswer.lines`. */
 export type Handshake =
@@ -25,6 +26,8 @@ export interface OpenConnections {
   /** Connections without a key so far. */
   readonly unauthenticated: number;
   readonly usages: Pick<KeyUsages, 'isFull'>;
+  /** Null: clients without a key are not served. */
+  readonly keylessUsages: Pick<KeylessUsages, 'isFull'> | null;
 }
 
 export interface HandshakeParts {
@@ -65,7 +68,7 @@ export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Han
 }
 
 /** Reads the request, before its credential is checked: its parts, or why it is refused. */
-function readForm(request: HttpRequest, { hub, isDraining }: HandshakeParts): HandshakeForm | HttpAnswer {
+function readForm(request: HttpRequest, { hub, addressOf, isDraining }: HandshakeParts): HandshakeForm | HttpAnswer {
   if (isDraining()) return errorAnswer(request, 'DRAINING');
   const malformed = checkUpgrade(request);
   if (malformed !== null) return malformed;
@@ -84,6 +87,10 @@ function readForm(request: HttpRequest, { hub, isDraining }: HandshakeParts): Ha
   if (credential === null && hub.unauthenticated >= streamLimits.unauthenticatedConnections) {
     const message = 'This gateway has reached its limit of connections that have not authenticated.';
     return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.unauthenticatedConnections });
+  }
+  if (credential === null && hub.keylessUsages?.isFull(addressOf(request)) === true) {
+    const message = 'This address has reached the limit of connections without an API key.';
+    return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.keylessConnections });
   }
   return { format: format as Format, batch: batch === '1', credential };
 }

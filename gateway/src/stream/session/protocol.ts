@@ -70,11 +70,11 @@ const wrongId = 'must be a text of at most 128 characters, an integer of at most
 /** `id` as the first field of a JSON text. */
 const leadingId = /^\s*\{\s*"id"\s*:\s*(-?\d{1,16}|"(?:[^"\\]|\\.){0,128}")\s*[,}]/;
 
-/** The limits of an authenticated connection. */
+/** The limits of an authenticated connection, or of one without a key that may use the dialect. */
 export interface SessionLimits {
   /** Commands in a burst, and each second after it. */
   readonly commandsPerSecond: number;
-  /** The budget that all connections of the key share. */
+  /** The budget that all connections of the key, or of the address, share. */
   readonly keyWork: WorkBudget | null;
 }
 
@@ -87,6 +87,8 @@ export class Session {
   usesOps = false;
   /** The client has used a `method`, so it is a PumpPortal client. */
   usesDialect = false;
+  /** Without a key, the client may use the dialect. */
+  readonly #keyless: boolean;
   #authenticated: boolean;
   #commandsPerSecond: number;
   #keyWork: WorkBudget | null;
@@ -96,8 +98,10 @@ export class Session {
   #refusedInARow = 0;
   #work: WorkBudget;
 
-  constructor(nowMs: number, limits: SessionLimits | null) {
-    this.#authenticated = limits !== null;
+  /** `keyless`: `limits` are those of a client without a key. */
+  constructor(nowMs: number, limits: SessionLimits | null, keyless = false) {
+    this.#keyless = keyless;
+    this.#authenticated = limits !== null && !keyless;
     this.#commandsPerSecond = limits?.commandsPerSecond ?? streamLimits.unauthenticatedCommands;
     this.#keyWork = limits?.keyWork ?? null;
     this.#allowance = this.#commandsPerSecond;
@@ -107,6 +111,10 @@ export class Session {
 
   get authenticated(): boolean {
     return this.#authenticated;
+  }
+
+  get #mayUseDialect(): boolean {
+    return this.#authenticated || this.#keyless;
   }
 
   /** The key of an `authenticate` action is valid, or its plan has changed. */
@@ -131,7 +139,7 @@ export class Session {
       const message = `A message has at most ${streamLimits.messageBytes} bytes.`;
       return { kind: 'refused', reply: refusal(null, 'PAYLOAD_TOO_LARGE', message), close: 'PAYLOAD_TOO_LARGE' };
     }
-    const onlyDialect = this.#authenticated && this.usesDialect && !this.usesOps;
+    const onlyDialect = this.#mayUseDialect && this.usesDialect && !this.usesOps;
     if (!this.#allow(nowMs, onlyDialect)) {
       if (onlyDialect) return { kind: 'later', waitMs: 1000 / this.#rate(onlyDialect) };
       return this.#refuseRate(bytes, binary, `At most ${this.#commandsPerSecond} commands a second.`);
@@ -192,7 +200,7 @@ export class Session {
 
   /** A client that has not used an `op` is treated as a PumpPortal client. */
   #barePing(): Action {
-    if (!this.usesOps) return { kind: 'dialect_notice', text: this.authenticated ? 'pong' : needsKey };
+    if (!this.usesOps) return { kind: 'dialect_notice', text: this.#mayUseDialect ? 'pong' : needsKey };
     if (this.authenticated) return { kind: 'ping', id: null };
     return { kind: 'refused', reply: refusal(null, 'UNAUTHENTICATED', authFirst), close: null };
   }
@@ -216,7 +224,7 @@ export class Session {
         text: known ? '`keys` must be a list of addresses.' : `Unknown method. The methods are ${dialectMethods.join(', ')}.`,
       };
     }
-    if (!this.authenticated) return { kind: 'dialect_notice', text: needsKey };
+    if (!this.#mayUseDialect) return { kind: 'dialect_notice', text: needsKey };
     return { kind: 'dialect', command: outcome.value };
   }
 

@@ -66,7 +66,7 @@ export function openApiDocument(endpoints: readonly EndpointSpec[], options: Doc
 }
 
 function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSchema: JsonObject, { plans }: DocumentOptions): JsonObject {
-  const { id, access, tag, summary, description, body, deprecated } = spec;
+  const { id, access, keyless, tag, summary, description, body, deprecated } = spec;
   const scope = access === 'open' || access === 'key' ? [] : [access];
   return {
     operationId: form === 0 ? id : `${id}UnderApi`,
@@ -74,7 +74,11 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
     summary,
     ...(description === undefined ? {} : { description }),
     ...(deprecated === undefined ? {} : { deprecated: true, 'x-sluice-deprecation': { ...deprecated } }),
-    security: access === 'open' ? [] : [{ bearer: scope }, { basic: scope }, { header: scope }, { query: scope }],
+    // An empty requirement: it may also be called without a key.
+    security:
+      access === 'open'
+        ? []
+        : [...(['bearer', 'basic', 'header', 'query'] as const).map((name) => ({ [name]: scope })), ...(keyless === true ? [{}] : [])],
     parameters: [
       ...parameters('path', spec.params, book),
       ...parameters('query', spec.query, book),

@@ -8,6 +8,9 @@ import type { Scope } from '../plans.ts';
  */
 export type Access = 'open' | 'key' | Scope;
 
+/** Requests of one address without a key, on one gateway, to the endpoints that are `keyless`. */
+export const keylessQuota = { perMinute: 100, burst: 100 } as const;
+
 /** Characters of an `Idempotency-Key`. */
 export const maxIdempotencyKeyChars = 255;
 
@@ -31,6 +34,8 @@ export interface EndpointSpec {
   /** The endpoint is also served at `/api` + path. */
   readonly bothForms: boolean;
   readonly access: Access;
+  /** It needs no key while PUMPPORTAL_KEYLESS is on. Only for what spends nothing and shows nobody's data. */
+  readonly keyless?: true;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { OrderStatus } from '../orders.ts';
-import { defineEndpoint } from './endpoint.ts';
+import { defineEndpoint, keylessQuota } from './endpoint.ts';
 import { closed, OrNull } from './fields.ts';
 import { slippageLimits } from './quote.ts';
 
@@ -104,9 +104,10 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
   path: '/api/trade-local',
   bothForms: false,
   access: 'read',
+  keyless: true,
   tag: 'PumpPortal',
   summary: "The unsigned transaction of a buy or sell as raw bytes; the body has PumpPortal's format.",
-  description: `Returns the same transaction as \`/transaction/buy\` and \`/transaction/sell\`. Nothing is stored or sent. ${differences} Unlike PumpPortal, it requires a key, in the header or as \`?api-key=\`. For a list, the answer is a JSON list of transactions in base58, in the same order, for a Jito bundle. They are quoted against the current state and not simulated, because each may depend on the previous one. The \`priorityFee\` of the first is required and is the tip of the bundle; the others are ignored.`,
+  description: `Returns the same transaction as \`/transaction/buy\` and \`/transaction/sell\`. Nothing is stored or sent. ${differences} Without a key it works while \`PUMPPORTAL_KEYLESS\` is \`on\`, with at most ${keylessQuota.perMinute} requests a minute from one address. For a list, the answer is a JSON list of transactions in base58, in the same order, for a Jito bundle. They are quoted against the current state and not simulated, because each may depend on the previous one. The \`priorityFee\` of the first is required and is the tip of the bundle; the others are ignored.`,
   body: PumpPortalBody,
   form: true,
   batch: {
