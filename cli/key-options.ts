@@ -2,6 +2,9 @@ import { maxIpRanges, readIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
 import { planNames, scopes as allScopes, type PlanName, type Scope } from '@sluice/shared/wire/plans.ts';
 import { UsageError } from './command.ts';
 
+/** The error of an argument that must be the id of a key. */
+export const wholeKey = 'This is a whole API key. Give only its id, the part between the two underscores.';
+
 export const maxLabelLength = 64;
 
 export function readPlan(option: string, text: string | undefined): PlanName {

@@ -20,7 +20,7 @@ import {
   type Command,
 } from '../command.ts';
 import { readInteger } from '../integer.ts';
-import { maxLabelLength, readLabel, readPlan, readRanges, readScopes } from '../key-options.ts';
+import { maxLabelLength, readLabel, readPlan, readRanges, readScopes, wholeKey } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
@@ -197,7 +197,7 @@ async function resetKeys(argv: readonly string[]): Promise<number> {
 }
 
 function noSuchKey(id: string, ended: string): CommandError {
-  if (id.startsWith('sluice_')) return new CommandError('This is a whole API key. Give only its id, the part between the two underscores.');
+  if (id.startsWith('sluice_')) return new CommandError(wholeKey);
   return new CommandError(`There is no key ${shown(id)}, or it is ${ended} already.`);
 }
 

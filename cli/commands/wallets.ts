@@ -7,9 +7,12 @@ import { logIdsIn } from '@sluice/gateway/signer/audit/segments.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
+import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
+import type { StoredKey } from '@sluice/gateway/store/key-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import {
   CommandError,
+  UsageError,
   actionOf,
   loadConfig,
   parseCommand,
@@ -20,7 +23,7 @@ import {
   storeNote,
   type Command,
 } from '../command.ts';
-import { maxLabelLength, readLabel } from '../key-options.ts';
+import { maxLabelLength, readLabel, wholeKey } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
@@ -33,6 +36,7 @@ Usage:
   sluice wallets create [--label TEXT] [--account ID]
   sluice wallets import [FILE] [--label TEXT] [--account ID]
   sluice wallets list
+  sluice wallets default [PUBLIC_KEY] --key ID
   sluice wallets audit [--forget LOG]
   sluice wallets reads
   sluice wallets policy keygen|pin|sign|install|show
@@ -62,6 +66,15 @@ Example: sluice wallets import id.json --label bot`,
     list: `List all wallets with address, account, origin and label.
 
 Usage: sluice wallets list [--json]`,
+    default: `Set the default wallet of an API key, or print it. \`POST /api/trade\` uses it if a request names no wallet. Until one is set, it is
+the oldest wallet of the account of the key. A change takes effect with the next order.
+
+Usage: sluice wallets default [PUBLIC_KEY] --key ID [--json]
+
+  PUBLIC_KEY  the address of a wallet of the same account
+  --key ID    the id of the key: sluice_<id>_<secret>
+
+Example: sluice wallets default 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd --key 0YNkWn3kq1`,
     audit: `Check every line of the audit logs, which list all that was signed or refused. The exit code is 1 if a log was changed or
 is missing.
 
@@ -84,7 +97,9 @@ const shownReads = 1_000;
 const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' }, json: { type: 'boolean' } } as const;
 
 type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, import: importWallet, list, audit, reads, policy }));
+const actions: ReadonlyMap<string, Action> = new Map(
+  Object.entries({ create, import: importWallet, list, default: defaultWallet, audit, reads, policy }),
+);
 
 async function create(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, newWalletOptions);
@@ -133,6 +148,44 @@ async function list(argv: readonly string[]): Promise<number> {
     );
   }
   return 0;
+}
+
+async function defaultWallet(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { key: { type: 'string' }, json: { type: 'boolean' } });
+  const [chosen] = positionalsOf(positionals, ...(positionals.length > 0 ? ['PUBLIC_KEY'] : []));
+  const { key: keyId } = values;
+  if (keyId === undefined) throw new UsageError('--key is missing; give the id of the API key');
+  const config = loadConfig();
+  const keystore = keystoreName(config);
+  const publicKey = await withStore(config, async (store) => {
+    await noteOperator(store, 'wallets default', `key ${keyId}${chosen === undefined ? '' : `, wallet ${chosen}`}`);
+    const key = await liveKey(store, keyId);
+    if (chosen !== undefined) await setDefault(store, keystore, key, chosen);
+    return store.wallets.defaultOf(keystore, { keyId, accountId: key.accountId ?? operatorAccountId });
+  });
+  if (values.json === true) printJson({ keyId, publicKey });
+  else if (publicKey === null) console.log(`The account of key ${keyId} has no wallet. Create one: sluice wallets create`);
+  else console.log(`The default wallet of key ${keyId} is ${publicKey}.`);
+  return 0;
+}
+
+async function liveKey(store: Store, id: string): Promise<StoredKey> {
+  if (id.startsWith('sluice_')) throw new CommandError(wholeKey);
+  const key = await store.keys.byId(id);
+  if (key !== null && key.revokedAtMs === null) return key;
+  throw new CommandError(`There is no key ${shown(id)}, or it is revoked. List the keys: sluice keys list`);
+}
+
+async function setDefault(store: Store, keystore: string, key: StoredKey, publicKey: string): Promise<void> {
+  const wallet = await store.wallets.byPublicKey(keystore, publicKey);
+  if (wallet === null) throw new CommandError(`There is no wallet ${shown(publicKey)}. List the wallets: sluice wallets list`);
+  if (!mayUseWallet(key, wallet)) {
+    const [ofWallet, ofKey] = [wallet.accountId ?? operatorAccountId, key.accountId ?? operatorAccountId];
+    throw new CommandError(
+      `The wallet belongs to the account ${ofWallet}, and the key to the account ${ofKey}. A key trades only with its own.`,
+    );
+  }
+  await store.wallets.setDefault(keystore, key.id, publicKey);
 }
 
 async function audit(argv: readonly string[]): Promise<number> {

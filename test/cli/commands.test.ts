@@ -354,6 +354,28 @@ describe('sluice wallets', () => {
     expect(reads).toContainEqual(expect.objectContaining({ command: 'wallets policy', subject: `pin ${publicKey}` }));
   });
 
+  it('sets the default wallet of a key', async () => {
+    const made = (await json(['keys', 'create', '--plan', 'standard', '--scopes', 'trade'])) as {
+      readonly id: string;
+      readonly key: string;
+    };
+    const current = () => json(['wallets', 'default', '--key', made.id]);
+    expect(await current()).toEqual({ keyId: made.id, publicKey: null });
+    const oldest = (await json(['wallets', 'create'])) as { readonly publicKey: string };
+    const other = (await json(['wallets', 'create'])) as { readonly publicKey: string };
+    expect(await current()).toEqual({ keyId: made.id, publicKey: oldest.publicKey });
+    expect(await json(['wallets', 'default', other.publicKey, '--key', made.id])).toEqual({ keyId: made.id, publicKey: other.publicKey });
+    expect(await current()).toEqual({ keyId: made.id, publicKey: other.publicKey });
+    for (const [wallet, key, problem] of [
+      ['nowhere', made.id, 'There is no wallet'],
+      [other.publicKey, 'nobody', 'There is no key'],
+      [other.publicKey, made.key, 'whole API key'],
+    ] as const) {
+      expect((await run(['wallets', 'default', wallet, '--key', key])).stderr).toContain(problem);
+    }
+    expect((await run(['wallets', 'default', other.publicKey])).stderr).toContain('--key is missing');
+  });
+
   it('refuses text that is not a secret key, and repeats none of it', async () => {
     const { code, stdout, stderr } = await run(['wallets', 'import'], {}, secretKey.replace(']', ',7]'));
     expect(code).toBe(1);

@@ -516,7 +516,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await elsewhere.wallets.byPublicKey('cluster', 'two')).toBeNull();
     });
 
-    it('are found by their account', async () => {
+    it('are found by their account, and by the key whose default they are', async () => {
       for (const name of ['cluster', 'simnet']) await store.wallets.insertKeystore(name, { salt: hash(1), proof: hash(2) }, nowMs);
       await holder('holder');
       for (const [at, publicKey] of ['c', 'b', 'a'].entries()) {
@@ -525,9 +525,19 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       await store.wallets.insert('cluster', wallet('free'));
       await store.wallets.insert('cluster', { ...wallet('named', nowMs + 9), accountId: operatorAccountId });
       await store.wallets.insert('simnet', { ...wallet('elsewhere'), accountId: 'holder' });
-      expect(await elsewhere.wallets.publicKeysOf('cluster', 'holder', 2)).toEqual(['c', 'b']);
-      expect(await elsewhere.wallets.publicKeysOf('cluster', operatorAccountId, 9)).toEqual(['free', 'named']);
-      expect(await elsewhere.wallets.publicKeysOf('cluster', 'nobody', 9)).toEqual([]);
+      const defaultOf = (accountId: string, keyId = 'k1', keystore = 'cluster') =>
+        elsewhere.wallets.defaultOf(keystore, { keyId, accountId });
+      expect([await defaultOf('holder'), await defaultOf(operatorAccountId), await defaultOf('nobody')]).toEqual(['c', 'free', null]);
+      await store.keys.insert(keyOf('k1', { accountId: 'holder' }));
+      await store.wallets.setDefault('cluster', 'k1', 'b');
+      await store.wallets.setDefault('cluster', 'k1', 'a');
+      expect([await defaultOf('holder'), await defaultOf('holder', 'k2'), await defaultOf('holder', 'k1', 'simnet')]).toEqual([
+        'a',
+        'c',
+        'elsewhere',
+      ]);
+      await expect(store.wallets.setDefault('cluster', 'k1', 'elsewhere')).rejects.toThrow();
+      await expect(store.wallets.setDefault('cluster', 'k9', 'a')).rejects.toThrow();
     });
 
     it('need a keystore', async () => {

@@ -10,7 +10,7 @@ import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey } from '../support/keys.ts';
 import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
-import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { keystoreName, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
 /** PumpPortal's clients as in its documentation, with another host, against a running chain. */
 const signer = wallet('pumpportal', 'self-custody');
@@ -205,16 +205,25 @@ describe('Lightning', { timeout: timeoutMs }, () => {
 describe('which wallet trades', { timeout: timeoutMs }, () => {
   const body = (): Record<string, unknown> => ({ action: 'buy', mint: coin.mint, amount: 0.01, denominatedInSol: 'true', slippage: 10 });
 
-  it('is the only one of the account, and must be named if there are several', async () => {
+  it('is the oldest of the account until another is set for the key', async () => {
     const account = await world.account('pumpportal-client');
     const key = await world.key(['trade'], account);
     expect(await refusal(await postJson('/api/trade', body(), {}, key))).toMatchObject(wrong('publicKey') as object);
-    const [first] = [await world.wallet({ accountId: account })];
+    const first = await world.wallet({ accountId: account });
     const headers = { 'Idempotency-Key': 'only-wallet' };
     const made = await dataOf(await postJson('/api/trade', body(), headers, key));
     expect(made).toMatchObject({ errors: [], orderId: expect.any(String) });
     const second = await world.wallet({ accountId: account });
-    expect(await refusal(await postJson('/api/trade', body(), {}, key))).toMatchObject(wrong('publicKey') as object);
+    const traderOf = async (of: string) => {
+      const { orderId } = await dataOf(await postJson('/api/trade', body(), {}, of));
+      return (await gateway.get(`/trade/orders/${orderId}`, { key: of })).body['publicKey'];
+    };
+    expect(await traderOf(key)).toBe(first);
+    const keyId = key.split('_')[1]!;
+    await world.store.wallets.setDefault(keystoreName, keyId, second);
+    expect(await traderOf(key)).toBe(second);
+    // Another key of the account has its own.
+    expect(await traderOf(await world.key(['trade'], account))).toBe(first);
     // An earlier order is still returned.
     expect(await dataOf(await postJson('/api/trade', body(), headers, key))).toMatchObject({ signature: made.signature });
     for (const publicKey of [first, second]) {

@@ -31,7 +31,7 @@ import { makeKey, openEmbeddedStore } from './keys.ts';
 import { maker, trader } from './quoted-trades.ts';
 
 /** The keystore of a cluster that is configured by its address. */
-const keystoreName = 'cluster';
+export const keystoreName = 'cluster';
 const lamports = 400_000n * 10n ** 9n;
 const rawUsdc = 10n ** 13n;
 const rawOther = 10n ** 16n;

@@ -14,6 +14,12 @@ export interface StoredWallet {
   readonly createdAtMs: number;
 }
 
+/** A key that trades with wallets, and its account. */
+export interface WalletUser {
+  readonly keyId: string;
+  readonly accountId: string;
+}
+
 /** The stored custodial wallets. Their seeds are always sealed. */
 export interface WalletTable {
   keystore(name: string): Promise<StoredKeystore | null>;
@@ -21,8 +27,13 @@ export interface WalletTable {
   insertKeystore(name: string, keystore: StoredKeystore, atMs: number): Promise<boolean>;
   /** Oldest first. */
   list(keystore: string): Promise<readonly StoredWallet[]>;
-  /** Public keys of an account's wallets, oldest first, at most `limit`. Wallets without an account belong to the operator. */
-  publicKeysOf(keystore: string, accountId: string, limit: number): Promise<readonly string[]>;
+  /**
+   * The wallet with which a key trades if a request names none: the one that `setDefault` set, otherwise the oldest of the key's account. Wallets
+   * without an account belong to the operator. Null: the account has no wallet.
+   */
+  defaultOf(keystore: string, key: WalletUser): Promise<string | null>;
+  /** Sets the default wallet of a key. Rejects if there is no such key or wallet. */
+  setDefault(keystore: string, keyId: string, publicKey: string): Promise<void>;
   /** Null: the keystore has no such wallet. */
   byPublicKey(keystore: string, publicKey: string): Promise<StoredWallet | null>;
   /** False: the keystore has this wallet, or `maxWallets`. Rejects if there is no such account. */

@@ -60,8 +60,8 @@ interface Signed extends CheckedTrade, Pick<Signature, 'audited'> {
   readonly timing: CheckedTrade['timing'] & Pick<OrderTiming, 'signMs'>;
 }
 
-/** A trade with the only custodial wallet of the owner's account. */
-export interface OnlyWalletRequest {
+/** A trade with the default wallet of the owner's key. */
+export interface DefaultWalletRequest {
   readonly publicKey: null;
   readonly dryRun: boolean;
   /** The trade of this wallet. */
@@ -72,7 +72,11 @@ export interface OnlyWalletRequest {
  * Quotes, builds, simulates, signs, stores and sends one order. Never throws for an error of a node or of the store. A dry run ignores
  * the `Idempotency-Key`, because it makes no order.
  */
-export type PlaceOrder = (owner: Owner, request: TradeRequest | OnlyWalletRequest, idempotency: IdempotencyUse | null) => Promise<Outcome>;
+export type PlaceOrder = (
+  owner: Owner,
+  request: TradeRequest | DefaultWalletRequest,
+  idempotency: IdempotencyUse | null,
+) => Promise<Outcome>;
 
 export function createPlaceOrder(parts: PlaceParts): PlaceOrder {
   const locks = new KeyLocks();
@@ -85,7 +89,7 @@ export function createPlaceOrder(parts: PlaceParts): PlaceOrder {
 
 async function place(
   owner: Owner,
-  request: TradeRequest | OnlyWalletRequest,
+  request: TradeRequest | DefaultWalletRequest,
   use: IdempotencyUse | null,
   startedMs: number,
   parts: PlaceParts,
@@ -97,9 +101,9 @@ async function place(
   }
   const chain = chainForOrder(parts.chain);
   if ('error' in chain) return chain;
-  const publicKey = request.publicKey ?? (await parts.wallets.onlyOne(owner));
+  const publicKey = request.publicKey ?? (await parts.wallets.defaultOf(owner));
   if (publicKey === null) {
-    return wrongFields({ publicKey: 'must name a custodial wallet: the account of this key has none, or several' });
+    return wrongFields({ publicKey: 'is required, because the account of this key has no custodial wallet' });
   }
   const trade = request.publicKey === null ? request.of(publicKey) : request;
   return admit({ owner, request: trade, use, genesisHash: chain.genesisHash, startedMs }, parts);

@@ -11,12 +11,12 @@ export function mayUseWallet(owner: Pick<Owner, 'accountId'>, wallet: Pick<Store
 export interface WalletAccess {
   /** Also false if there is no such wallet, so that a caller cannot find out whether it exists. Rejects if the store does not answer. */
   mayUse(owner: Pick<Owner, 'accountId'>, publicKey: string): Promise<boolean>;
-  /** The only wallet of the account of a key; null if the account has none or several. Rejects if the store does not answer. */
-  onlyOne(owner: Pick<Owner, 'accountId'>): Promise<string | null>;
+  /** The wallet with which a key trades if a request names none; null if its account has none. Rejects if the store does not answer. */
+  defaultOf(owner: Owner): Promise<string | null>;
 }
 
 /** Asks the store once for each wallet, because the owner of a wallet never changes. */
-export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'publicKeysOf'>, keystore: string): WalletAccess {
+export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'defaultOf'>, keystore: string): WalletAccess {
   // Bounded by the number of wallets in the keystore.
   const known = new Map<string, Pick<StoredWallet, 'accountId'>>();
   return {
@@ -26,10 +26,7 @@ export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'p
       known.set(publicKey, wallet);
       return mayUseWallet(owner, wallet);
     },
-    // Not cached, because the account may get another wallet.
-    async onlyOne({ accountId }) {
-      const [first = null, second] = await wallets.publicKeysOf(keystore, accountId ?? operatorAccountId, 2);
-      return second === undefined ? first : null;
-    },
+    // Not cached, so that a change takes effect with the next order, on every gateway.
+    defaultOf: ({ keyId, accountId }) => wallets.defaultOf(keystore, { keyId, accountId: accountId ?? operatorAccountId }),
   };
 }

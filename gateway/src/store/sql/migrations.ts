@@ -159,6 +159,14 @@ const steps: readonly string[] = [
      command TEXT NOT NULL,
      subject TEXT NOT NULL
    ) STRICT;`,
+
+  `CREATE TABLE default_wallets (
+     key_id TEXT NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+     keystore TEXT NOT NULL,
+     public_key TEXT NOT NULL,
+     PRIMARY KEY (key_id, keystore),
+     FOREIGN KEY (keystore, public_key) REFERENCES wallets (keystore, public_key)
+   ) STRICT;`,
 ];
 
 /** Brings the store to the layout of this version. Of several processes at once, one does it. Rejects if a newer version wrote the store. */

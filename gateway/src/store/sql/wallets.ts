@@ -14,10 +14,17 @@ export function walletTable(db: Database): WalletTable {
     },
     list: async (keystore) =>
       (await db.all('SELECT * FROM wallets WHERE keystore = ? ORDER BY created_at_ms, public_key', keystore)).map(readWallet),
-    publicKeysOf: async (keystore, accountId, limit) => {
-      const select = `SELECT public_key FROM wallets WHERE keystore = ? AND coalesce(account_id, ?) = ?
-                      ORDER BY created_at_ms, public_key LIMIT ?`;
-      return (await db.all(select, keystore, operatorAccountId, accountId, limit)).map((row) => text(row['public_key']));
+    defaultOf: async (keystore, { keyId, accountId }) => {
+      const chosen = await db.get('SELECT public_key FROM default_wallets WHERE key_id = ? AND keystore = ?', keyId, keystore);
+      const oldest = `SELECT public_key FROM wallets WHERE keystore = ? AND coalesce(account_id, ?) = ?
+                      ORDER BY created_at_ms, public_key LIMIT 1`;
+      const row = chosen ?? (await db.get(oldest, keystore, operatorAccountId, accountId));
+      return row === null ? null : text(row['public_key']);
+    },
+    setDefault: async (keystore, keyId, publicKey) => {
+      const upsert = `INSERT INTO default_wallets (key_id, keystore, public_key) VALUES (?, ?, ?)
+                      ON CONFLICT (key_id, keystore) DO UPDATE SET public_key = excluded.public_key`;
+      await db.run(upsert, keyId, keystore, publicKey);
     },
     byPublicKey: async (keystore, publicKey) => {
       const row = await db.get('SELECT * FROM wallets WHERE keystore = ? AND public_key = ?', keystore, publicKey);

@@ -56,7 +56,7 @@ const PumpPortalBody = Type.Object(
   {
     publicKey: Text(
       64,
-      'Wallet that signs and pays. At `/api/trade`: a custodial wallet, required unless the account of the key has exactly one. At `/api/trade-local`: required.',
+      'Wallet that signs and pays. At `/api/trade`: a custodial wallet; without it, the default wallet of the key: the one set with `sluice wallets default`, otherwise the oldest of its account. At `/api/trade-local`: required.',
     ),
     ...order,
   },
