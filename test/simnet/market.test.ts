@@ -2,9 +2,13 @@ import { expect, test } from 'vitest';
 import { systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { programId as ammProgram } from '@sluice/shared/venues/pump-amm/program.ts';
 import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
+import { isOnCurve } from '@sluice/shared/solana/curve.ts';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import type { TransactionRecord } from './chain.ts';
-import { legacyBuy } from './market/instructions.ts';
+import { createV2, legacyBuy } from './market/instructions.ts';
+import { pumpMint } from './market/pump-mint.ts';
+import { signTransaction } from './market/wallets.ts';
 import { curveOf } from './programs/addresses.ts';
 import { associatedTokenInstruction } from './programs/associated-token.ts';
 import { buybackFeeRecipients, feeRecipients } from './programs/recipients.ts';
@@ -71,9 +75,33 @@ test('2,000 slots: coins are created, traded, completed, migrated and traded aga
   expect(curves.some(({ quoteMint }) => quoteMint !== systemProgram)).toBe(true);
 }, 90_000);
 
-test('every coin states that it is simulated', () => {
+test('the addresses of mints end in `pump`, are points of the curve, and depend on the seed', () => {
+  const mints = Array.from({ length: 200 }, (_, number) => pumpMint('seed', number));
+  for (const mint of mints) {
+    expect(mint).toMatch(/^.{28,40}pump$/);
+    expect(isOnCurve(addressBytes(mint))).toBe(true);
+  }
+  expect(new Set(mints).size).toBe(200);
+  expect(pumpMint('seed', 7)).toBe(mints[7]);
+  expect(pumpMint('other', 7)).not.toBe(mints[7]);
+});
+
+test('every coin states that it is simulated, and only the market creates coins whose mint did not sign', () => {
   const chain = marketChain('labels');
   for (let i = 0; i < 30; i++) chain.advance();
+  for (const mint of mintsOnCurves(chain)) expect(mint).toMatch(/pump$/);
+  const mint = pumpMint('labels', 1_000);
+  const coin = { mint, user: bob.publicKey, creator: bob.publicKey, text: { name: 'a', symbol: 'b', uri: 'c' } };
+  const flags = { mayhem: false, cashback: false, holderReward: false, creatorFeeBps: 0n, quoteMint: null };
+  const { blockhash: recentBlockhash } = chain.latestBlockhash();
+  const wire = signTransaction({
+    version: 0,
+    recentBlockhash,
+    instructions: [createV2({ ...coin, ...flags })],
+    signers: [bob],
+    withoutKey: [mint],
+  });
+  expect(chain.send(wire, { skipPreflight: true })).toMatchObject({ ok: false, message: 'Transaction signature verification failure' });
   let [mints, unreachable] = [0, 0];
   for (const [, { data }] of chain.accountsOwnedBy(token2022Program)) {
     const text = Buffer.from(data).toString('latin1');

@@ -26,6 +26,7 @@ import { CoinBook, newCoin, type Coin, type CoinBounds } from './coin-book.ts';
 import { createV2, legacyBuy, migrate, migrateV2, type NewCoin } from './instructions.ts';
 import { coinText } from './names.ts';
 import { planBuy, planSell, type PlannedTrade, type TradeSetting } from './plans.ts';
+import { pumpMint } from './pump-mint.ts';
 import type { Random } from './random.ts';
 import { signTransaction, wallet } from './wallets.ts';
 
@@ -108,11 +109,11 @@ class MarketActors implements Actors {
     if (number === null) return;
     const creator = this.#trader(number);
     const random = this.#random;
-    const mint = wallet(this.#seed, `mint ${this.#coins}`);
+    const mint = pumpMint(this.#seed, this.#coins);
     const quoteMint = random.chance(share.usdc) ? usdcMint : null;
     const cashback = quoteMint === null && random.chance(share.cashback);
     const coin: NewCoin = {
-      mint: mint.publicKey,
+      mint,
       user: creator.publicKey,
       creator: creator.publicKey,
       text: coinText(random, this.#coins),
@@ -130,7 +131,7 @@ class MarketActors implements Actors {
       known.holders.add(number);
     }
     this.#busy.add(number);
-    if (this.#send(instructions, [creator, mint])) this.#book.addCurve(known);
+    if (this.#send(instructions, creator, [mint])) this.#book.addCurve(known);
   }
 
   trade(): void {
@@ -175,7 +176,7 @@ class MarketActors implements Actors {
       amount,
       sellsSol,
     });
-    this.#send([swap], [this.maker]);
+    this.#send([swap], this.maker);
   }
 
   tend(): void {
@@ -282,14 +283,16 @@ class MarketActors implements Actors {
     const budget = [unitLimitInstruction(planned.units)];
     if (random.chance(0.7)) budget.push(unitPriceInstruction(BigInt(random.below(400) * 1_000)));
     const trade = random.chance(habit.routed) ? routed(planned.trade) : planned.trade;
-    return this.#send([...budget, ...planned.before, trade, ...planned.after], [trader]);
+    return this.#send([...budget, ...planned.before, trade, ...planned.after], trader);
   }
 
-  #send(instructions: readonly Instruction[], signers: readonly [Keypair, ...Keypair[]]): boolean {
+  /** `withoutKey`: further signers, without a private key. */
+  #send(instructions: readonly Instruction[], payer: Keypair, withoutKey: readonly string[] = []): boolean {
     const chain = this.#on();
     const version = this.#random.chance(habit.legacyMessage) ? 'legacy' : 0;
-    const wire = signTransaction({ version, recentBlockhash: chain.latestBlockhash().blockhash, instructions, signers });
-    return chain.send(wire, { skipPreflight: true }).ok;
+    const { blockhash } = chain.latestBlockhash();
+    const wire = signTransaction({ version, recentBlockhash: blockhash, instructions, signers: [payer], withoutKey });
+    return chain.send(wire, { skipPreflight: true, withoutKey }).ok;
   }
 
   /** The creator's own purchase in the transaction that creates the coin. */
@@ -344,7 +347,7 @@ class MarketActors implements Actors {
         coin.quoteMint === null
           ? migrate(coin.mint, coin.tokenProgram, user, boost)
           : migrateV2(coin.mint, coin.tokenProgram, quoteMint, user, boost);
-      this.#send([unitLimitInstruction(800_000), instruction], [this.migrator]);
+      this.#send([unitLimitInstruction(800_000), instruction], this.migrator);
     }
   }
 
@@ -378,7 +381,7 @@ class MarketActors implements Actors {
         whirlpoolSwapInstruction({ trader: user, traderSol, traderUsdc, amount: restockSol, sellsSol: true }),
         closeAccountInstruction(tokenProgram, traderSol, user, user),
       ],
-      [trader],
+      trader,
     );
   }
 

@@ -13,13 +13,13 @@ export interface Signed {
   readonly instructions: readonly Instruction[];
   /** The first pays the fee. */
   readonly signers: readonly [Keypair, ...Keypair[]];
+  /** Further signers, without a private key. Their signatures are hashes. */
+  readonly withoutKey?: readonly string[];
 }
 
 /** A signed transaction in wire form. Further signers must appear in the instructions in the given order. */
-export function signTransaction({ version, recentBlockhash, instructions, signers }: Signed): Uint8Array {
+export function signTransaction({ version, recentBlockhash, instructions, signers, withoutKey = [] }: Signed): Uint8Array {
   const message = compileMessage({ version, feePayer: signers[0].publicKey, recentBlockhash, instructions });
-  return assembleTransaction(
-    message,
-    signers.map((keypair) => signMessage(keypair, message)),
-  );
+  const hashes = withoutKey.map((address) => createHash('sha512').update(address).update(message).digest());
+  return assembleTransaction(message, [...signers.map((keypair) => signMessage(keypair, message)), ...hashes]);
 }
