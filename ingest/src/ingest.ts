@@ -16,7 +16,8 @@ import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { logRests } from '@sluice/shared/solana/answers/rests.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues as allVenues } from '@sluice/shared/venues/registry.ts';
+import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { nowUs } from './clock.ts';
 import { Continuity } from './continuity/continuity.ts';
 import { Unseen } from './continuity/unseen.ts';
@@ -133,7 +134,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const { pipeline, source, router, continuity } = reading;
     continuity.begin();
     source.start(router, ended);
-    log.info({ instance, endpoints: wsUrls.length, venues: venues.map((venue) => venue.name), simulated }, 'ingest_started');
+    log.info({ instance, endpoints: wsUrls.length, venues: config.venues, simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     repeat(() => reportUnseen(unseen, publisher), unseenEveryMs, ended);
     const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
@@ -188,6 +189,7 @@ interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools'
 function openReading(parts: ReadingParts): RunningParts {
   const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, clock = systemClock, log, ended } = parts;
   const { httpUrls, wsUrls } = config.rpc!;
+  const venues = allVenues.filter(({ name }) => config.venues.includes(name));
   const onUnseen = (loss: SlotLoss): void => unseen.add(loss);
   const onLoss = (loss: Loss): void => {
     report.lose(loss);
@@ -229,12 +231,12 @@ function openReading(parts: ReadingParts): RunningParts {
     log,
     signal: ended,
   });
-  const source = parts.source ?? pubSubSource(wsUrls, log);
+  const source = parts.source ?? pubSubSource(wsUrls, venues, log);
   const router = new SightingRouter({ pipeline, continuity, solUsd });
   return { simulated, pipeline, source, router, continuity };
 }
 
-function pubSubSource(urls: readonly string[], log: Logger): Source {
+function pubSubSource(urls: readonly string[], venues: readonly Venue[], log: Logger): Source {
   return new PubSubSource({
     urls,
     programs: venues,

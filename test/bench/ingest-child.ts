@@ -48,6 +48,7 @@ const config = {
   rpc: { httpUrls: [httpUrl], wsUrls: [wsUrl] },
   simnetSpeed: 1,
   memory: standardMemory,
+  venues: ['pump', 'pump-amm'],
   grpc: null,
   dataDir: '.data',
   databaseUrl: null,

@@ -51,6 +51,7 @@ describe('settings', () => {
       rpc: null,
       simnetSpeed: 1,
       memory: standardMemory,
+      venues: ['pump', 'pump-amm', 'orca-whirlpool'],
       grpc: null,
       dataDir: '.data',
       databaseUrl: null,
@@ -69,6 +70,11 @@ describe('settings', () => {
       operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
       logLevel: 'info',
     });
+  });
+
+  it('name the venues that ingest reads', () => {
+    expect(configOf({ VENUES: 'pump-amm, pump' }).venues).toEqual(['pump', 'pump-amm']);
+    expect(faultsOf({ VENUES: 'pump,uniswap' })).toEqual(['VENUES: "uniswap" is not one of pump, pump-amm, orca-whirlpool']);
   });
 
   it('are frozen at every level', () => {

@@ -1,6 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Config } from '@sluice/shared/config/config.ts';
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
@@ -11,6 +9,7 @@ import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.
 import { recordingLog, until } from './harness.ts';
 import { buyFrames, whirlpoolBytes } from './pump-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
+import { testConfig } from '../support/gateway.ts';
 
 describe('a confirmed slot', () => {
   it('counts at once with one endpoint, and with three when the second reports it', () => {
@@ -119,7 +118,7 @@ describe('an endpoint that confirms a fork of its own', () => {
     const bus = createInProcessBus();
     closers.push(() => bus.close());
     const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-    const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
+    const config = { ...testConfig, rpc };
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('all are up', () => {

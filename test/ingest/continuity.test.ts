@@ -2,8 +2,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';
 import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { watermarkOfOthers } from '@sluice/ingest/continuity/watermark.ts';
@@ -17,6 +15,7 @@ import { happened, happenedKinds } from '../support/happened.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 import { fastClock } from '../support/clocks.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
+import { testConfig } from '../support/gateway.ts';
 
 /** As on the network. */
 const slotMs = 400;
@@ -74,7 +73,7 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds, market: Marke
     },
   });
   const rpc = { httpUrls: nodes.map(({ rpcUrl }) => rpcUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-  const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
+  const config = { ...testConfig, rpc };
   const start: World['start'] = async ({ bus: own = bus, leads = true } = {}) => {
     const ingest = await startIngest({ config, bus: own, clock, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());

@@ -3,8 +3,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
@@ -25,6 +23,8 @@ import {
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { testConfig } from '../support/gateway.ts';
 
 interface Running {
   readonly ingest: Ingest;
@@ -57,7 +57,7 @@ async function ingestOn(bus: Bus, ...sources: readonly ScriptedNode[]): Promise<
     },
   });
   const rpc = { httpUrls: sources.map(({ httpUrl }) => httpUrl), wsUrls: sources.map(({ wsUrl }) => wsUrl) };
-  const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
+  const config = { ...testConfig, rpc };
   const ingest = await startIngest({ config, bus, log: recordingLog(lines), signal: new AbortController().signal });
   const started = { ingest, bus, events, lines };
   running.push(started);
@@ -102,6 +102,24 @@ describe('from a node to the bus', () => {
     ).toEqual(['processed', 'processed', 'processed', 'processed', 'processed', 'processed', 'confirmed']);
     // The first eight bytes of a bonding curve, in base58.
     expect(asked?.[3]?.params[1]).toMatchObject({ encoding: 'base64', filters: [{ memcmp: { offset: 0, bytes: '4y6pru6YvC7' } }] });
+  });
+
+  it('subscribes only to the venues of the settings', async () => {
+    const source = await node();
+    const rpc = { httpUrls: [source.httpUrl], wsUrls: [source.wsUrl] };
+    const ending = new AbortController();
+    const bus = createInProcessBus();
+    const config: Config = { ...testConfig, rpc, venues: ['pump-amm'] };
+    const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: ending.signal });
+    await until('subscribed', () => ingest.stats().endpointsUp === 1);
+    const programs = [...source.subscriptions.values()].flatMap((subscriptions) =>
+      [...subscriptions.values()].flatMap(({ method, params }) =>
+        method === 'logsSubscribe' ? [(params[0] as { mentions: string[] }).mentions[0]] : method === 'programSubscribe' ? [params[0]] : [],
+      ),
+    );
+    expect(programs).toEqual(['pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA', 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA']);
+    await ingest.close();
+    await bus.close();
   });
 
   it('publishes trades and prices with SOL/USD, account ticks, and the label of simnet', async () => {

@@ -2,8 +2,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
@@ -12,6 +10,7 @@ import { happened, happenedKinds, unknowable } from '../support/happened.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
+import { testConfig } from '../support/gateway.ts';
 
 /** A minute at 200 ms a slot: several coins complete and migrate. */
 const slots = 300;
@@ -45,11 +44,7 @@ async function start(redis: TestRedis | null, second = false): Promise<Running> 
   });
   // The same node under two names counts as two endpoints.
   const also = (url: string): string[] => (second ? [url, url.replace('127.0.0.1', 'localhost')] : [url]);
-  const config = {
-    rpc: { httpUrls: also(simnet.rpcUrl), wsUrls: also(simnet.wsUrl) },
-    redisUrls: null,
-    memory: standardMemory,
-  } as unknown as Config;
+  const config = { ...testConfig, rpc: { httpUrls: also(simnet.rpcUrl), wsUrls: also(simnet.wsUrl) } };
   const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
   closers.push(() => ingest.close());
   await until('subscribed', () => ingest.stats().endpointsUp === (second ? 2 : 1));

@@ -3,8 +3,6 @@ import { ChainSlot } from '@sluice/shared/solana/pubsub/chain-slot.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
@@ -22,6 +20,7 @@ import {
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { logsSighting } from './sightings.ts';
+import { testConfig } from '../support/gateway.ts';
 
 const absurd = Number.MAX_SAFE_INTEGER;
 const nowMs = Date.now();
@@ -147,7 +146,7 @@ describe('an endpoint that reports impossible slots', () => {
     const bus = createInProcessBus();
     closers.push(() => bus.close());
     const rpc = { httpUrls: [liar.httpUrl, honest.httpUrl], wsUrls: [liar.wsUrl, honest.wsUrl] };
-    const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
+    const config = { ...testConfig, rpc };
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('both are up and report slots', () => {
@@ -166,7 +165,7 @@ describe('an endpoint that reports impossible slots', () => {
     const bus = createInProcessBus();
     closers.push(() => bus.close());
     const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-    const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
+    const config = { ...testConfig, rpc };
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('the liar is believed', () => ingest.stats().slot > 900_000_000);

@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
@@ -26,6 +24,7 @@ import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } fro
 import { wholeTransaction } from './whole-transaction.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
 import { logsSighting } from './sightings.ts';
+import { testConfig } from '../support/gateway.ts';
 
 const mint = keyOf('coin');
 const curve = addressBytes(bondingCurveAddress(addressOf('coin')));
@@ -327,7 +326,7 @@ describe('two endpoints', () => {
       },
     });
     const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-    const config = { rpc, redisUrls: null, memory: standardMemory } as unknown as Config;
+    const config = { ...testConfig, rpc };
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => bus.close());
     closers.push(() => ingest.close());

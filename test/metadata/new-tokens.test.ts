@@ -3,15 +3,13 @@ import { eventSchemas } from '@sluice/shared/wire/events.ts';
 import { TokenMetadata } from '@sluice/ingest/metadata/token-metadata.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startSimnet } from '../simnet/simnet.ts';
-import { goodKey, startTestGateway } from '../support/gateway.ts';
+import { goodKey, startTestGateway, testConfig } from '../support/gateway.ts';
 import { StreamClient } from '../support/stream-client.ts';
 import { addressOf, entryOf, newTokenEvent } from '../support/stream-events.ts';
 import { json, localRules, startWeb, until, type Page } from './local-web.ts';
@@ -228,11 +226,7 @@ describe('on the stream', () => {
     });
     const rules = localRules();
     const fetcher = new MetadataFetcher({ rules });
-    const config = {
-      rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] },
-      redisUrls: null,
-      memory: standardMemory,
-    } as unknown as Config;
+    const config = { ...testConfig, rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } };
     const ingest = await startIngest({ config, bus, metadata: new TokenMetadataBook(fetcher), log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until(() => ingest.stats().endpointsUp === 1);

@@ -17,6 +17,7 @@ export const testConfig: Config = {
   rpc: null,
   simnetSpeed: 1,
   memory: standardMemory,
+  venues: ['pump', 'pump-amm', 'orca-whirlpool'],
   grpc: null,
   dataDir: '.data',
   databaseUrl: null,

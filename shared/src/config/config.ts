@@ -1,6 +1,7 @@
 import type { LevelWithSilent } from 'pino';
 import type { MemoryBounds } from './memory-bounds.ts';
 import type { Plans } from './plans.ts';
+import type { VenueName } from '../wire/event-parts.ts';
 
 /** The settings of a process. They are read and checked once at the start, frozen, and passed down. */
 export interface Config {
@@ -14,6 +15,8 @@ export interface Config {
   /** Speed of simnet's market, 1 to 50; 1 on a real cluster. */
   readonly simnetSpeed: number;
   readonly memory: MemoryBounds;
+  /** Venues that ingest reads. */
+  readonly venues: readonly VenueName[];
   readonly grpc: { readonly url: string; readonly token: string | null } | null;
   readonly dataDir: string;
   readonly databaseUrl: string | null;

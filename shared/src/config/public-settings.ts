@@ -1,11 +1,8 @@
 import { isIP } from 'node:net';
 import { isCidr } from './cidr.ts';
 import type { Config } from './config.ts';
-import { shown, type Fault, type Get } from './fault.ts';
+import { listOf, shown, type Fault, type Get } from './fault.ts';
 import type { SettingName } from './settings-table.ts';
-
-/** Entries of one comma-separated list. */
-const maxEntries = 64;
 
 /** Reads the origins in the form in which browsers send them. `*` must be the only one. */
 export function readCorsOrigins(get: Get, fault: Fault): readonly string[] {
@@ -53,13 +50,4 @@ function originOf(name: SettingName, text: string, fault: Fault): string | null 
     return null;
   }
   return url.origin;
-}
-
-function listOf(name: SettingName, get: Get, fault: Fault): readonly string[] {
-  const text = get(name);
-  if (text === null) return [];
-  const entries = text.split(',').map((entry) => entry.trim());
-  if (entries.length > maxEntries) fault(name, `has ${entries.length} entries. The maximum is ${maxEntries}`);
-  if (new Set(entries).size < entries.length) fault(name, 'has the same entry twice');
-  return entries.slice(0, maxEntries);
 }

@@ -63,6 +63,13 @@ export const settingsTable = [
     example: 'postgres://user:password@127.0.0.1/sluice',
   },
   {
+    name: 'VENUES',
+    default: 'all',
+    meaning:
+      'Venues that ingest reads, comma-separated: `pump`, `pump-amm`, `orca-whirlpool`. The logs of the first two show their trades. Each trade of `orca-whirlpool` needs one more request to a node.',
+    example: 'pump,pump-amm',
+  },
+  {
     name: 'TRADING',
     default: '`live` on simnet, `off` on a real cluster',
     meaning:

@@ -9,6 +9,7 @@ import { isLoopback, readCorsOrigins, readPublicUrl, readTrustedProxies } from '
 import { readPlace, readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
 import { checkNames } from './setting-names.ts';
+import { readVenues } from './venue-settings.ts';
 import type { SettingName } from './settings-table.ts';
 import { readTips } from './tip-settings.ts';
 
@@ -57,6 +58,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     rpc,
     simnetSpeed: readSimnetSpeed(rpc === null, get, fault),
     memory: standardMemory,
+    venues: readVenues(get, fault),
     grpc: readGrpc(get, fault),
     dataDir: readDataDir(get, fault),
     databaseUrl: readDatabase(get, fault),
