@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { Value } from 'typebox/value';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { createHarness, until } from '../ingest/harness.ts';
 import { dataLine, invoked, mintAccountBytes } from '../ingest/pump-frames.ts';
 import { accountJson } from '../ingest/scripted-node.ts';
 import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
 import { logsSighting } from '../ingest/sightings.ts';
+import { eventFaults } from '../support/event-faults.ts';
 
 const receivedUs = 1_791_485_925_000_000;
 /** 200 USD for one SOL, half a second before. */
@@ -35,7 +35,7 @@ function fromLogs(name: string): StreamEvent[] {
   pipeline.takeNew(logsSighting({ signature, slot: slot ?? 435_948_600, logs, receivedUs }));
   expect(faults).toEqual([]);
   expect(lines).toEqual([]);
-  for (const event of events) expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
+  expect(events.flatMap(eventFaults)).toEqual([]);
   return events;
 }
 

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Value } from 'typebox/value';
 import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { watermarkOfOthers } from '@sluice/ingest/continuity/watermark.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
@@ -16,6 +15,7 @@ import { recordingLog, type LogLine } from './harness.ts';
 import { fastClock } from '../support/clocks.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
 import { testConfig } from '../support/gateway.ts';
+import { eventFaults } from '../support/event-faults.ts';
 
 /** As on the network. */
 const slotMs = 400;
@@ -145,7 +145,7 @@ async function expectWhole(world: World, ingest: Ingest): Promise<void> {
       published: published.length,
     }).toEqual({ kind, missing: [], wrong: [], published: expected.length });
   }
-  for (const event of world.events) expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
+  expect(world.events.flatMap(eventFaults)).toEqual([]);
   expect(ingest.stats().pipeline).toMatchObject({ lostEvents: 0, lostTransactions: 0, waiting: 0 });
 }
 

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Value } from 'typebox/value';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { happened, happenedKinds, unknowable } from '../support/happened.ts';
@@ -11,6 +10,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
 import { testConfig } from '../support/gateway.ts';
+import { eventFaults } from '../support/event-faults.ts';
 
 /** A minute at 200 ms a slot: several coins complete and migrate. */
 const slots = 300;
@@ -90,7 +90,7 @@ async function expectWhole({ simnet, ingest, events }: Running, ordered = true):
   }
   expect(new Set(events.map((event) => event.id)).size).toBe(events.length);
   for (const event of events) {
-    expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
+    expect(eventFaults(event)).toEqual([]);
     expect(event).toMatchObject({ simulated: true });
   }
   await until('what nobody can know is lost', () => ingest.stats().pipeline.lostTransactions === unknowable(simnet));
