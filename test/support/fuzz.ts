@@ -1,4 +1,4 @@
-/** Random tests run all their cases with `FUZZ=full` (`pnpm test:fuzz`), and a fifth of them otherwise. */
+/** Long tests run all their cases with `FUZZ=full` (`pnpm test:fuzz`), and a fifth of them otherwise. */
 export const isFullFuzz = process.env['FUZZ'] === 'full';
 
 /** How many of the `full` number of random cases to run. */
