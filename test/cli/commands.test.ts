@@ -6,6 +6,7 @@ import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkFoldersAbove } from '../../cli/doctor/folders-above.ts';
+import { runCommandLine } from '../../cli/run-command-line.ts';
 import { sluice, type CommandResult } from '../support/command-line.ts';
 import { authenticatorOf, openEmbeddedStore } from '../support/keys.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -85,9 +86,16 @@ describe('the command line', () => {
     [['replay', 'file', '--speed', 'fast']],
     [['doctor', '--everything']],
   ])('ends with 2 and prints the usage for: %j', async (args) => {
-    const { code, stdout, stderr } = await run(args);
-    expect(code).toBe(2);
-    expect(`${stdout}${stderr}`).toMatch(/Usage:/);
+    const before = process.cwd();
+    process.chdir(folder);
+    onTestFinished(() => process.chdir(before));
+    const printed: string[] = [];
+    for (const way of ['log', 'error'] as const) {
+      const spy = vi.spyOn(console, way).mockImplementation((text: string) => void printed.push(text));
+      onTestFinished(() => spy.mockRestore());
+    }
+    expect(await runCommandLine(args)).toBe(2);
+    expect(printed.join('\n')).toMatch(/Usage:/);
     expect(readdirSync(folder)).toEqual([]);
   });
 
