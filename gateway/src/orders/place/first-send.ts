@@ -27,7 +27,7 @@ interface FirstSendParts {
 }
 
 /** A request waits for a node's acknowledgement until this long after its start, and at least `leastAcknowledgeMs`. */
-const answerWithinMs = 950;
+const answerWithinMs = 900;
 const leastAcknowledgeMs = 50;
 
 /**

@@ -29,7 +29,7 @@ export interface CheckParts extends PrepareParts {
  * Several endpoints have this time to agree about an order. Nothing is signed before they do, so a refusal costs only another request. With a
  * single endpoint nothing can be asked elsewhere, so its own timeouts apply.
  */
-const decideWithinMs = 900;
+const decideWithinMs = 850;
 const undecided = unavailable('The nodes did not confirm the state that this order depends on in time. Nothing was sent; ask again.');
 
 /** The transaction without its one signature. */
