@@ -79,8 +79,8 @@ export interface SendOptions {
   readonly skipPreflight?: boolean;
   /** The bytes, decoded by `decodeTransaction`, if the caller has done that. */
   readonly decoded?: DecodedTransaction;
-  /** Signers without a private key, whose signatures are not checked: the mints of the market's coins. RPC never sets it. */
-  readonly withoutKey?: readonly string[];
+  /** The market signed it, so the signatures are not checked. (The mints of its coins have no private keys.) RPC never sets it. */
+  readonly isTrusted?: boolean;
 }
 
 export interface SimulateOptions {
