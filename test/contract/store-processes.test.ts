@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { fuzzCases } from '../support/fuzz.ts';
 import { authenticatorOf, makeKey } from '../support/keys.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { newPlace, startProcesses, storeKinds, type StorePlace, type StoreProcesses } from './store-harness.ts';
 
 const processCount = 5;
-const freshStores = 25;
+const freshStores = fuzzCases(25);
 
 let postgres: TestPostgres;
 let processes: StoreProcesses;

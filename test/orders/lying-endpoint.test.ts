@@ -17,6 +17,7 @@ import { startVirtualTime } from '../support/virtual-time.ts';
 import { startLyingPubsub, type AccountFrame, type LyingPubsub, type Say } from './lying-pubsub.ts';
 import { startTamperedNode, type TamperedNode } from './send/tampered-node.ts';
 import { startTradedWorld, type TradedWorld } from './state/traded-world.ts';
+import { isFullFuzz } from '../support/fuzz.ts';
 
 /**
  * Orders of a gateway whose first endpoint lies. The chain's price hardly moves, so a wrong quote is a lie. Time is virtual, so the machine
@@ -27,6 +28,8 @@ const slotMs = 60;
 const sol = 0.1;
 const slippageBps = 500n;
 const orderEveryMs = 20;
+/** How long orders are placed under a lie. */
+const severalMs = isFullFuzz ? 3_000 : 1_000;
 let world: TradedWorld;
 let liar: LyingPubsub;
 let nodes: TamperedNode[];
@@ -175,7 +178,7 @@ describe('one of three endpoints', () => {
   it.each(lies)('%s: all orders pass, at the true price, and no other endpoint is reported', async (_what, lie) => {
     await start(3);
     begin(lie);
-    const { passed, refused } = await orders(3_000);
+    const { passed, refused } = await orders(severalMs);
     expect(refused).toEqual([]);
     expect(passed).toBeGreaterThan(0);
     const skipped = await orders(300, { skipSimulation: true });
@@ -187,7 +190,7 @@ describe('one of three endpoints', () => {
     await start(3);
     liar.slotsAhead = 25;
     begin((frame, say) => say(expensive(frame, frame.params.result.context.slot + 20)));
-    expect(await orders(2_000)).toMatchObject({ refused: [] });
+    expect(await orders(severalMs)).toMatchObject({ refused: [] });
     expect(state.slot()).toBeLessThanOrEqual(world.chain.slot);
   });
 
@@ -195,7 +198,7 @@ describe('one of three endpoints', () => {
     await start(3);
     begin((frame, say) => say(expensive(frame)));
     lieOverHttp();
-    const { passed, refused } = await orders(3_000);
+    const { passed, refused } = await orders(severalMs);
     expect(refused).toEqual([]);
     expect(passed).toBeGreaterThan(0);
   });
@@ -205,7 +208,7 @@ describe('one of two endpoints', () => {
   it.each(lies)('%s: no order passes at a false price', async (_what, lie) => {
     await start(2);
     begin(lie);
-    const { passed } = await orders(3_000);
+    const { passed } = await orders(severalMs);
     await orders(300, { skipSimulation: true });
     // Over HTTP it reports the truth, so that there is a majority.
     expect(passed).toBeGreaterThan(0);
@@ -216,7 +219,7 @@ describe('one of two endpoints', () => {
     await start(2);
     begin((frame, say) => say(expensive(frame)));
     lieOverHttp();
-    const { refused } = await orders(3_000);
+    const { refused } = await orders(severalMs);
     expect(refused.length).toBeGreaterThan(0);
     expect((await orders(600, { skipSimulation: true })).passed).toBe(0);
     expect(reports().filter((endpoint) => endpoint !== 1)).toEqual([]);
@@ -332,7 +335,7 @@ describe('one of two endpoints lies, and the other one is late', () => {
       return { ...answered, value: { ...answered.value, logs, preTokenBalances: null, postTokenBalances: null } };
     };
     delayOthers('simulateTransaction', 750);
-    await orders(5_000);
+    await orders(severalMs);
   });
 
   it('reports that a wallet holds one and a half times as much: an order of a share of it is refused', async () => {
