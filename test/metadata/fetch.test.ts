@@ -90,7 +90,7 @@ describe('a document', () => {
     const cid = 'QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKyY1x';
     const first = await web({ [`/ipfs/${cid}`]: (response) => void response.writeHead(504).end() });
     const second = await web({ [`/ipfs/${cid}`]: json(coin) });
-    const fetcher = fetcherOf({ ipfsGateways: [first.url('/ipfs/'), second.url('/ipfs/')] });
+    const fetcher = fetcherOf({ ipfsGateways: [first.url('/ipfs/'), second.url('/ipfs/')], limits: { timeoutMs: 60_000 } });
     for (const uri of [`ipfs://${cid}`, `ipfs://ipfs/${cid}`, first.url(`/ipfs/${cid}`)]) {
       expect(await fetcher.metadata(uri)).toMatchObject({ ok: true });
     }

@@ -35,7 +35,7 @@ it(
     expect(await Promise.all([1, 2, 3].map(() => run('sluice', '--help')))).toEqual([help, help, help]);
     expect(builds()).toHaveLength(1);
 
-    const source = join(root, 'cli/sluice.ts');
+    const source = join(root, 'cli/run-command-line.ts');
     const text = readFileSync(source, 'utf8');
     writeFileSync(source, text.replace('Usage: sluice <command>', 'Usage: SLUICE <command>'));
     expect(await run('sluice', '--help')).toEqual({ code: 0, output: expect.stringContaining('Usage: SLUICE <command>') });
@@ -43,7 +43,7 @@ it(
     writeFileSync(source, 'this is (no program');
     expect(await run('sluice', '--help')).toEqual({
       code: 1,
-      output: expect.stringMatching(/cli\/sluice\.ts:1.*The project cannot be compiled/s),
+      output: expect.stringMatching(/cli\/run-command-line\.ts:1.*The project cannot be compiled/s),
     });
     writeFileSync(source, text);
     // The same content as at first, at another time.
