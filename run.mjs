@@ -3,17 +3,17 @@
  * compiles them first. The program is plain JavaScript in the project's folder `.build`; no loader is used.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { checkOwner, currentBuild, isFresh, root } from './compile/build-folder.mjs';
-import { programs } from './compile/programs.mjs';
+import { buildsFolder, checkOwner, currentBuild, hasSources, isFresh, root } from './compile/build-folder.mjs';
+import { checkMachineCode } from './compile/inside-project.mjs';
+import { denyOwnGroup } from './compile/own-group.mjs';
+import { machineCode, programs } from './compile/programs.mjs';
 
 // By default, this signal opens Node's debugger, through which another process could read every key and wallet.
 process.on('SIGUSR1', () => undefined);
 
 const compiler = join(root, 'compile/compile.mjs');
-const hasSources = existsSync(join(root, programs.start));
 
 /** The folder of the compiled programs. Throws if there is none, or if another user could have written it. */
 function freshBuild() {
@@ -23,6 +23,11 @@ function freshBuild() {
   }
   const folder = currentBuild();
   if (folder === null) throw new Error(`There is no compiled program in ${root}/.build. Unpack the release again.`);
+  if (!hasSources) {
+    denyOwnGroup(buildsFolder);
+    // In a clone, the compiler has checked this.
+    for (const [name, platformPackage] of Object.entries(machineCode)) checkMachineCode(name, platformPackage);
+  }
   checkOwner(folder);
   return folder;
 }

@@ -25,6 +25,7 @@ import { marketAtSpeed } from '@sluice/simnet/market/market.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
 import { Closers, stopOnSignals } from './lifecycle.ts';
+import { ownCommand } from './own-command.ts';
 
 /** Label of the key and the wallet of the embedded start. The next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';
@@ -110,14 +111,9 @@ function onSimnet(config: Config, simnet: Simnet): Config {
 }
 
 function clusterBlock(url: string): string {
-  return [
-    '',
-    'sluice is running.',
-    '',
-    `  dashboard   ${url}/`,
-    `  API keys    npx -y pnpm@12 sluice keys create --plan standard`,
-    '',
-  ].join('\n');
+  return ['', 'sluice is running.', '', `  dashboard   ${url}/`, `  API keys    ${ownCommand()} keys create --plan standard`, ''].join(
+    '\n',
+  );
 }
 
 /** Shows a key and a wallet with simulated coins. Only a simulated chain gets them. */
@@ -161,7 +157,7 @@ async function embeddedWallet(config: Config, store: Store): Promise<string> {
 function watchCommandLine(config: Config, url: string): string {
   const environment = config.dataDir === '.data' ? '' : `DATA_DIR=${config.dataDir} `;
   const address = url === 'http://127.0.0.1:8080' ? '' : ` --url ${url}`;
-  return `${environment}npx -y pnpm@12 sluice watch trades${address}`;
+  return `${environment}${ownCommand()} watch trades${address}`;
 }
 
 await runOnSettings(process.env, {}, start);

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sourceFiles, sourceFolders } from './programs.mjs';
+import { programs, sourceFiles, sourceFolders } from './programs.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Contains a folder for each build, and `current`, a link to the build in use. */
+/** A release has no sources. */
+export const hasSources = existsSync(join(root, programs.start));
+/** Contains a folder for each build, and `current`, a link to the build in use. In a release, `current` is the only build. */
 export const buildsFolder = join(root, '.build');
 const current = join(buildsFolder, 'current');
 /** Describes the sources of a build: a line `path size time` for each, and the digest of all. */
@@ -65,6 +67,7 @@ export function currentBuild() {
     return join(buildsFolder, readlinkSync(current));
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null;
+    if (hasCode(error, 'EINVAL') && !hasSources) return current;
     if (hasCode(error, 'EINVAL'))
       throw new Error(`${current} is not a link. Remove the folder ${buildsFolder}; the next start creates it again.`, { cause: error });
     throw error;
@@ -119,7 +122,9 @@ export function checkPath(path, kind) {
   if ((stats.mode & 0o022) !== 0) throw new Error(`${path} can be written by others (mode ${modeOf(stats)}). ${remedy}`);
 }
 
-const remedy = `It is not used. Remove it (rm -rf ${buildsFolder}); the next start compiles the project again.`;
+const remedy = hasSources
+  ? `It is not used. Remove it (rm -rf ${buildsFolder}); the next start compiles the project again.`
+  : 'It is not used. With umask 022, install the release again, as root or as the user that runs it.';
 
 /** @param {import('node:fs').Stats} stats */
 function modeOf({ mode }) {

@@ -15,7 +15,7 @@ import {
 import { basename, join } from 'node:path';
 import { buildsFolder, checkPath, digestOf, hasCode, isFresh, listSources, root, setCurrent, writeManifest } from './build-folder.mjs';
 import { ForeignCodeError, checkMachineCode, checkOrigin, loadOwn, packages, refusePnpManifests } from './inside-project.mjs';
-import { assets, programs, signer } from './programs.mjs';
+import { assets, machineCode, programs, signer } from './programs.mjs';
 
 /**
  * Compiles the programs into a new folder under `.build`, and selects it. Programs that already run still start threads and signing
@@ -57,7 +57,7 @@ const requireForPackages =
 async function compileInto(outdir) {
   refusePnpManifests();
   checkMachineCode('esbuild', `@esbuild/${process.platform}-${process.arch}`);
-  checkMachineCode('libsql', `@libsql/${process.platform}-${process.arch}`);
+  for (const [name, platformPackage] of Object.entries(machineCode)) checkMachineCode(name, platformPackage);
   /** @type {typeof import('esbuild')} */
   const { build } = loadOwn('esbuild/lib/main.js');
   const results = await Promise.all([

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
-import { dirname, join, resolve, sep } from 'node:path';
-import { root } from './build-folder.mjs';
-import { native, optional } from './programs.mjs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { hasSources, root } from './build-folder.mjs';
+import { loadedAtRunTime, optional } from './programs.mjs';
 
 /**
  * Thrown if a build would contain code from outside the project. esbuild and Node.js also search every folder above the project for packages
@@ -13,13 +13,15 @@ export class ForeignCodeError extends Error {}
 /** Manifests of Yarn that esbuild follows. */
 const pnpNames = ['.pnp.data.json', '.pnp.cjs', '.pnp.js'];
 const optionalNamespace = 'optional';
-/** Relative to a build, `.build/<digest>`. Unlike a package name, a relative path is not searched in the folders above. */
-const nativePaths = Object.entries(native).map(([name, main]) => ({ name, path: `../../node_modules/${name}/${main}` }));
+const installAgain = hasSources ? 'Install the packages of the project: npx -y pnpm@12 install' : 'Install the release again.';
+/** The folder into which npm installed this release, with all its packages; pnpm has links to them there. Empty for a clone. */
+const installedIn = !hasSources && basename(dirname(root)) === 'node_modules' ? [dirname(root)] : [];
+const pnpmStore = installedIn.map((folder) => join(folder, '../..')).filter((folder) => basename(folder) === '.pnpm');
 
 /** The project and the folders that its owner linked into it, with links resolved. */
-const ownFolders = ['.', 'node_modules', 'node_modules/.pnpm'].flatMap((path) => {
+const ownFolders = [root, join(root, 'node_modules'), join(root, 'node_modules/.pnpm'), ...installedIn, ...pnpmStore].flatMap((path) => {
   try {
-    return [realpathSync(join(root, path))];
+    return [realpathSync(path)];
   } catch {
     return [];
   }
@@ -60,7 +62,7 @@ function resolveFrom(path) {
   try {
     return realpathSync(path);
   } catch (error) {
-    throw new ForeignCodeError(`${path} is missing. Install the packages of the project: npx -y pnpm@12 install`, { cause: error });
+    throw new ForeignCodeError(`${path} is missing. ${installAgain}`, { cause: error });
   }
 }
 
@@ -69,7 +71,9 @@ function resolveFrom(path) {
  * @param {string} name @param {string} platformPackage beginning of the name of the package with the machine code
  */
 export function checkMachineCode(name, platformPackage) {
-  const manifest = resolveFrom(join(root, 'node_modules', name, 'package.json'));
+  const own = join(root, 'node_modules', name, 'package.json');
+  const paths = [own, ...installedIn.map((folder) => join(folder, name, 'package.json'))];
+  const manifest = resolveFrom(paths.find((path) => existsSync(path)) ?? own);
   const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8'));
   const require = createRequire(manifest);
   /** @param {string} needed */
@@ -85,7 +89,7 @@ export function checkMachineCode(name, platformPackage) {
   for (const { needed, path } of found) {
     if (path !== null && !isOwn(path)) {
       throw new ForeignCodeError(`${name} would load ${path}, which is not part of the project, because ${needed} is missing.
-Install the packages of the project: npx -y pnpm@12 install`);
+${installAgain}`);
     }
   }
 }
@@ -95,13 +99,12 @@ export const packages = {
   name: 'packages',
   setup(build) {
     // A package tries to load each of these, and works without it. It finds none, even if one exists.
+    build.onResolve({ filter: exactly(loadedAtRunTime) }, ({ path }) => ({
+      errors: [{ text: `${path} has machine code. Load it with \`loadInstalled\`.` }],
+    }));
     build.onResolve({ filter: exactly(optional) }, ({ path }) => ({ path, namespace: optionalNamespace }));
     build.onLoad({ filter: /^/, namespace: optionalNamespace }, ({ path }) => ({
       contents: `throw Object.assign(new Error("Cannot find module '${path}'"), { code: 'MODULE_NOT_FOUND' });`,
-    }));
-    build.onResolve({ filter: exactly(Object.keys(native)) }, ({ path }) => ({
-      path: nativePaths.find(({ name }) => name === path)?.path ?? path,
-      external: true,
     }));
   },
 };
@@ -125,7 +128,7 @@ export function checkOrigin(metafile) {
 Install the packages of the project again (npx -y pnpm@12 install), or move it to a folder above which no other user can write.`);
   }
   for (const { path, external } of Object.values(outputs).flatMap(({ imports }) => imports)) {
-    if (!external || isBuiltin(path) || nativePaths.some((each) => each.path === path)) continue;
+    if (!external || isBuiltin(path)) continue;
     throw new ForeignCodeError(`A package of the project searches for ${path} at run time, also in every folder above. The build was removed.
 Add ${path} to the packages of the project, or to \`optional\` in compile/programs.mjs.`);
   }

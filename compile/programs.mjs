@@ -32,7 +32,9 @@ export const sourceFiles = [
   'shared/package.json',
 ];
 
-/** Packages with machine code, loaded from the project's `node_modules`: name and entry module. */
-export const native = { libsql: 'index.js' };
+/** Packages with machine code. `shared/src/thread/installed-package.ts` loads them. */
+export const loadedAtRunTime = ['libsql', 'uWebSockets.js'];
+/** Those that have it in a further package: name, and beginning of the name of that package. */
+export const machineCode = { libsql: `@libsql/${process.platform}-${process.arch}` };
 /** Packages that others try to load but do not need. No program contains them. */
 export const optional = ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare', 'supports-color'];

@@ -92,7 +92,7 @@ it('no package and no setting of a folder above is used', { timeout: 180_000 }, 
 
   // Compiled before, and deleted since.
   rmSync(join(root, 'node_modules/libsql'));
-  expect(await run(['start'])).toEqual(refused(`Cannot find module '${root}/node_modules/libsql/index.js'`));
+  expect(await run(['start'])).toEqual(refused(`Cannot find module '${root}/node_modules/libsql'`));
   expect(whatRan()).toBe('');
 });
 

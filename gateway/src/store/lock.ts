@@ -1,4 +1,4 @@
-import Libsql from 'libsql';
+import { SqliteDatabase } from './libsql.ts';
 import { makeFile } from './make-file.ts';
 import { isCode } from './system-error.ts';
 
@@ -12,7 +12,7 @@ export interface Lock {
  */
 export function takeLock(file: string): Lock | null {
   makeFile(file);
-  const db = new Libsql(file);
+  const db = new SqliteDatabase(file);
   try {
     db.pragma('busy_timeout = 0');
     db.exec('BEGIN EXCLUSIVE');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { installedPackage } from '@sluice/shared/thread/installed-package.ts';
 import type * as UwsModule from 'uWebSockets.js';
 import { uwsBinaries } from './uws-binaries.ts';
 
@@ -21,10 +21,7 @@ export type UwsLoad =
     };
 
 const require = createRequire(import.meta.url);
-/** Its path in the project, relative to this source or to a build. By its name, it would also be searched in every folder above. */
-const place = fileURLToPath(
-  new URL(`${import.meta.url.endsWith('.ts') ? '../../..' : '../..'}/node_modules/uWebSockets.js`, import.meta.url),
-);
+const place = installedPackage('uWebSockets.js');
 
 /** Loads the native server if its binary has the pinned hash; otherwise returns the reason. */
 export function loadUws(platform = `${process.platform}_${process.arch}_${process.versions.modules}`, pinned = uwsBinaries): UwsLoad {

@@ -1,4 +1,5 @@
-import Libsql from 'libsql';
+import type Libsql from 'libsql';
+import { SqliteDatabase } from '../libsql.ts';
 import { makeFile } from '../make-file.ts';
 import { StoreAwayError } from '../store-away.ts';
 import type { Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
@@ -120,7 +121,7 @@ export async function openSqlite(
  * that switch a new file to WAL at the same time, all but one fail at once. So SQLite never waits here; `whileBusy` does.
  */
 function connect(file: string, checkpointPages: number): Libsql.Database {
-  const db = new Libsql(file);
+  const db = new SqliteDatabase(file);
   try {
     db.pragma('busy_timeout = 0');
     db.pragma('journal_mode = WAL');

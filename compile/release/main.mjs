@@ -1,0 +1,21 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../build-folder.mjs';
+import { stageClient } from './client.mjs';
+import { pack } from './pack.mjs';
+import { stageProduct } from './product.mjs';
+import { writeSbom } from './sbom.mjs';
+
+/** `pnpm release`: writes the packages and the list of their parts into the folder `release`. */
+const folder = join(root, 'release');
+mkdirSync(folder, { recursive: true });
+const draft = mkdtempSync(join(folder, 'draft-'));
+try {
+  const sbom = join(draft, 'sbom.cdx.json');
+  writeSbom(sbom);
+  stageProduct(join(draft, 'sluice'), sbom);
+  stageClient(join(draft, 'client'));
+  for (const name of ['sluice', 'client']) console.log(pack(join(draft, name), folder));
+} finally {
+  rmSync(draft, { recursive: true, force: true });
+}

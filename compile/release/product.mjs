@@ -1,0 +1,59 @@
+import { chmodSync, cpSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { currentBuild, root } from '../build-folder.mjs';
+import { notices } from './notices.mjs';
+import { manifestOf, write } from './pack.mjs';
+
+/** Beside the build: what starts it, and what an operator needs. */
+const files = [
+  '.env.example',
+  'LICENSE',
+  'README.md',
+  'compile/build-folder.mjs',
+  'compile/inside-project.mjs',
+  'compile/own-group.mjs',
+  'compile/programs.mjs',
+  'operating',
+  'run.mjs',
+  'sluice.mjs',
+];
+/** Needs the sources, or describes them. */
+const leftOut = /^(generate\.js(\.map)?|manifest\.json)$/;
+const scriptNames = ['start', 'sluice', 'ingest', 'gateway'];
+
+/**
+ * Writes the content of the package `sluice` into `folder`, from the build in use.
+ * @param {string} folder @param {string | null} sbom file with the list of parts; null leaves it out
+ */
+export function stageProduct(folder, sbom) {
+  const build = currentBuild();
+  if (build === null) throw new Error('Nothing was compiled yet: npx -y pnpm@12 run build');
+  for (const name of readdirSync(build).filter((each) => !leftOut.test(each))) {
+    write(join(folder, '.build/current', name), readFileSync(join(build, name)));
+  }
+  for (const path of files) cpSync(join(root, path), join(folder, path), { recursive: true });
+  chmodSync(join(folder, 'sluice.mjs'), 0o755);
+  write(join(folder, 'THIRD-PARTY-LICENSES.txt'), notices());
+  if (sbom !== null) cpSync(sbom, join(folder, 'sbom.cdx.json'));
+  write(join(folder, 'package.json'), `${JSON.stringify(releaseManifest(), null, 2)}\n`);
+}
+
+/** Only the packages that the build loads at run time are dependencies: all others are compiled into it. */
+function releaseManifest() {
+  const { version, description, license, engines, scripts, dependencies } = manifestOf();
+  const { libsql, 'uWebSockets.js': server } = dependencies;
+  return {
+    name: 'sluice',
+    version,
+    private: true,
+    description,
+    license,
+    type: 'module',
+    bin: { sluice: 'sluice.mjs' },
+    scripts: Object.fromEntries(scriptNames.map((name) => [name, scripts[name]])),
+    dependencies: { libsql },
+    // Without it, the server of Node.js is used.
+    optionalDependencies: { 'uWebSockets.js': server },
+    engines,
+  };
+}

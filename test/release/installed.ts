@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * `pnpm test:release`: installs the packages in `release/` in empty folders, as a user would, with an empty cache of npm and a umask that
+ * lets the group write. It starts the product, reads the block, and follows one event with the released client.
+ */
+const root = join(import.meta.dirname, '../..');
+const maxTreeBytes = 60_000_000;
+const installMs = 8 * 60_000;
+const startMs = 60_000;
+/** Packages, or beginnings of their names, that only developers need. */
+const forbidden =
+  /^(typescript|esbuild|@esbuild\/|vite|rollup|@rollup\/|rolldown|@rolldown\/|vitest|@vitest\/|tsx|oxlint|oxfmt|knip|eslint|prettier|playwright|puppeteer|node-gyp)/;
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
+const [product, client] = ['sluice', 'sluice-client'].map((name) => join(root, `release/${name}-${version}.tgz`)) as [string, string];
+
+process.umask(0o002);
+const folder = mkdtempSync(join(tmpdir(), 'sluice-installed-'));
+const env = {
+  PATH: process.env['PATH'],
+  HOME: folder,
+  npm_config_cache: join(folder, 'cache'),
+  npm_config_update_notifier: 'false',
+  NO_COLOR: '1',
+  PORT: '0',
+};
+
+/** All files below a folder, with their sizes on disk in bytes. */
+function filesIn(path: string): readonly { readonly path: string; readonly bytes: number }[] {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => ({ path: file, bytes: statSync(file).blocks * 512 }));
+}
+
+/** Names of the packages in a folder `node_modules`. */
+function packagesIn(modules: string): readonly string[] {
+  return readdirSync(modules)
+    .filter((name) => !name.startsWith('.'))
+    .flatMap((name) => (name.startsWith('@') ? readdirSync(join(modules, name)).map((each) => `${name}/${each}`) : [name]));
+}
+
+async function blockOf(child: ChildProcess): Promise<{ readonly url: string; readonly apiKey: string; readonly command: string }> {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  for (const endMs = Date.now() + installMs; Date.now() < endMs; await new Promise((resolve) => setTimeout(resolve, 100))) {
+    const url = /dashboard +(http:\/\/[^/\s]+)/.exec(output)?.[1];
+    const apiKey = /API key +(sluice_\w+)/.exec(output)?.[1];
+    const command = /live events +(.*)/.exec(output)?.[1];
+    if (url !== undefined && apiKey !== undefined && command !== undefined) return { url, apiKey, command };
+    if (child.exitCode !== null) break;
+  }
+  throw new Error(`start printed no block:\n${output}`);
+}
+
+function run(program: string, args: readonly string[], cwd: string, timeout: number): string {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, env, encoding: 'utf8', timeout });
+  assert.equal(status, 0, `${program} ${args.join(' ')}: ${error?.message ?? ''}\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+/** Installs the client in a folder of its own, checks the types of a program that uses it, and runs it. */
+function followOne(url: string, apiKey: string): void {
+  const app = join(folder, 'app');
+  mkdirSync(app);
+  writeFileSync(join(app, 'package.json'), '{"type":"module","private":true}');
+  run('npm', ['install', '--no-audit', '--no-fund', client], app, installMs);
+  const text = `import { Sluice, type EventOf } from '@sluice/client';
+const sluice = new Sluice({ url: '${url}', apiKey: '${apiKey}' });
+for await (const event of sluice.subscribe('trades', {})) {
+  const trade: EventOf<'trades'> = event;
+  console.log(trade.type, trade.mint);
+  break;
+}
+sluice.close();
+`;
+  writeFileSync(join(app, 'app.mts'), text);
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom', '--types', ''];
+  run(process.execPath, [join(root, 'test/node_modules/typescript/bin/tsc'), ...options, 'app.mts'], app, startMs);
+  writeFileSync(join(app, 'app.mjs'), text.replace(', type EventOf', '').replace(": EventOf<'trades'>", ''));
+  assert.match(run(process.execPath, ['app.mjs'], app, startMs), /^trade \w+$/m);
+}
+
+function checkTree(): void {
+  const [npx] = readdirSync(join(folder, 'cache/_npx'));
+  const tree = join(folder, 'cache/_npx', npx ?? '');
+  const files = filesIn(tree);
+  const native = files.filter(({ path }) => /\/uWebSockets\.js\/uws_[^/]*\.node$/.test(path));
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const nativeBytes = native.reduce((sum, file) => sum + file.bytes, 0);
+  console.log(`installed: ${toMb(bytes - nativeBytes)} MB, and ${toMb(nativeBytes)} MB of binaries of uWebSockets.js`);
+  assert.ok(bytes - nativeBytes <= maxTreeBytes, 'the installed tree is too large');
+  const packages = packagesIn(join(tree, 'node_modules'));
+  console.log(`packages: ${packages.join(', ')}`);
+  assert.deepEqual(
+    packages.filter((name) => forbidden.test(name)),
+    [],
+  );
+  const lock = readFileSync(join(root, 'pnpm-lock.yaml'), 'utf8');
+  for (const name of packages.filter((each) => each !== 'sluice')) {
+    const manifest = JSON.parse(readFileSync(join(tree, 'node_modules', name, 'package.json'), 'utf8')) as {
+      name: string;
+      version: string;
+    };
+    assert.match(
+      lock,
+      new RegExp(`^ {2}'?${manifest.name}@${manifest.version}'?:$`, 'm'),
+      `${manifest.name} ${manifest.version} is not in the lock`,
+    );
+  }
+}
+
+function toMb(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+let child: ChildProcess | null = null;
+try {
+  for (const path of [product, client]) assert.ok(existsSync(path), `${path} is missing`);
+  const empty = join(folder, 'empty');
+  mkdirSync(empty);
+  const startedMs = Date.now();
+  child = spawn('npx', ['-y', product, 'start'], { cwd: empty, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const ended = new Promise((resolve) => child?.once('close', resolve));
+  const { url, apiKey, command } = await blockOf(child);
+  console.log(`first start: ${((Date.now() - startedMs) / 1000).toFixed(1)} s, with the download`);
+  followOne(url, apiKey);
+  const watched = spawnSync('sh', ['-c', `${command} | head -n 1`], { cwd: empty, env, encoding: 'utf8', timeout: startMs });
+  assert.match(watched.stdout, /\S/, `${command}: ${watched.stderr}`);
+  assert.ok(existsSync(join(empty, '.data/sluice.db')));
+  checkTree();
+  process.kill(-Number(child.pid), 'SIGTERM');
+  await ended;
+  await assert.rejects(fetch(url));
+  console.log('The release works.');
+} finally {
+  if (child !== null && child.exitCode === null && child.signalCode === null) process.kill(-Number(child.pid), 'SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+}
