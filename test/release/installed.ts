@@ -74,6 +74,7 @@ function followOne(url: string, apiKey: string): void {
 const sluice = new Sluice({ url: '${url}', apiKey: '${apiKey}' });
 for await (const event of sluice.subscribe('trades', {})) {
   const trade: EventOf<'trades'> = event;
+  if (trade.type !== 'trade') continue;
   console.log(trade.type, trade.mint);
   break;
 }
@@ -125,7 +126,8 @@ try {
   const empty = join(folder, 'empty');
   mkdirSync(empty);
   const startedMs = Date.now();
-  child = spawn('npx', ['-y', product, 'start'], { cwd: empty, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  // With a plain absolute path, npx would run the file itself.
+  child = spawn('npx', ['-y', `file:${product}`, 'start'], { cwd: empty, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const ended = new Promise((resolve) => child?.once('close', resolve));
   const { url, apiKey, command } = await blockOf(child);
   console.log(`first start: ${((Date.now() - startedMs) / 1000).toFixed(1)} s, with the download`);

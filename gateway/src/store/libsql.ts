@@ -2,4 +2,4 @@ import type Libsql from 'libsql';
 import { loadInstalled } from '@sluice/shared/thread/installed-package.ts';
 
 /** SQLite. The package has machine code, so it is loaded at run time. */
-export const SqliteDatabase: typeof Libsql = loadInstalled('libsql');
+export const SqliteDatabase = loadInstalled('libsql') as typeof Libsql;

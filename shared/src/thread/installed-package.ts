@@ -17,7 +17,7 @@ export function installedPackage(name: string): string {
   return besideRoot === null || existsSync(own) ? own : join(besideRoot, name);
 }
 
-/** Loads such a package. Throws if it is missing. */
-export function loadInstalled<T>(name: string): T {
-  return createRequire(import.meta.url)(installedPackage(name)) as T;
+/** Loads such a package; returns its exports. Throws if it is missing. */
+export function loadInstalled(name: string): unknown {
+  return createRequire(import.meta.url)(installedPackage(name));
 }
