@@ -17,10 +17,8 @@ const flags = scripts[program].split(' ').filter((/** @type {string} */ word) =>
 const args = [...flags, join(root, 'run.mjs'), program, ...words.slice(program === 'sluice' ? 0 : 1)];
 
 // Node.js 22.15 and later can replace this process. Its signals and its memory are then those of the program alone.
-const { execve } = /** @type {{ readonly execve?: (file: string, args: readonly string[], environment: NodeJS.ProcessEnv) => void }} */ (
-  /** @type {unknown} */ (process)
-);
-if (process.platform !== 'win32') execve?.(process.execPath, [process.execPath, ...args], process.env);
+const { execve } = /** @type {{ readonly execve?: (file: string, args: readonly string[]) => void }} */ (/** @type {unknown} */ (process));
+if (process.platform !== 'win32') execve?.(process.execPath, [process.execPath, ...args]);
 
 const child = spawn(process.execPath, args, { stdio: 'inherit' });
 for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP'])) process.on(signal, () => child.kill(signal));

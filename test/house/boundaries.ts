@@ -29,7 +29,7 @@ const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
 const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['gateway/src/transport/'],
   ioredis: ['shared/src/bus/'],
-  libsql: ['gateway/src/store/sql/sqlite.ts', 'gateway/src/store/lock.ts'],
+  libsql: ['gateway/src/store/libsql.ts', 'gateway/src/store/sql/sqlite.ts'],
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
   ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/doctor/'],
