@@ -6,7 +6,7 @@ import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkFoldersAbove } from '../../cli/doctor/folders-above.ts';
-import { runCommandLine } from '../../cli/run-command-line.ts';
+import { sluiceHere } from '../support/command-here.ts';
 import { sluice, type CommandResult } from '../support/command-line.ts';
 import { authenticatorOf, openEmbeddedStore } from '../support/keys.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<CommandResult> {
-  return sluice(args, { folder, env, input });
+  return input === '' ? sluiceHere(args, { folder, env }) : sluice(args, { folder, env, input });
 }
 
 async function json(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<unknown> {
@@ -86,16 +86,9 @@ describe('the command line', () => {
     [['replay', 'file', '--speed', 'fast']],
     [['doctor', '--everything']],
   ])('ends with 2 and prints the usage for: %j', async (args) => {
-    const before = process.cwd();
-    process.chdir(folder);
-    onTestFinished(() => process.chdir(before));
-    const printed: string[] = [];
-    for (const way of ['log', 'error'] as const) {
-      const spy = vi.spyOn(console, way).mockImplementation((text: string) => void printed.push(text));
-      onTestFinished(() => spy.mockRestore());
-    }
-    expect(await runCommandLine(args)).toBe(2);
-    expect(printed.join('\n')).toMatch(/Usage:/);
+    const { code, stdout, stderr } = await run(args);
+    expect(code).toBe(2);
+    expect(`${stdout}${stderr}`).toMatch(/Usage:/);
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -192,8 +185,9 @@ describe('sluice keys', () => {
   });
 
   it('works from several processes at once', { timeout: 60_000 }, async () => {
-    const made = await Promise.all(Array.from({ length: 6 }, () => json(['keys', 'create', '--plan', 'premium'])));
-    const ids = made.map((key) => (key as { readonly id: string }).id);
+    const create = (): Promise<CommandResult> => sluice(['keys', 'create', '--plan', 'premium', '--json'], { folder });
+    const made = await Promise.all(Array.from({ length: 6 }, create));
+    const ids = made.map(({ stdout }) => (JSON.parse(stdout) as { readonly id: string }).id);
     const listed = ((await json(['keys', 'list'])) as readonly { readonly id: string }[]).map(({ id }) => id);
     expect(listed.toSorted((a, b) => a.localeCompare(b))).toEqual(ids.toSorted((a, b) => a.localeCompare(b)));
   });

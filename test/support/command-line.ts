@@ -26,7 +26,7 @@ export interface CommandOptions {
 }
 
 /** Only the settings that a process needs to run, and none of the developer's. */
-function environment({ env = {} }: CommandOptions): NodeJS.ProcessEnv {
+export function environment({ env = {} }: CommandOptions): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), NO_COLOR: '1', ...env };
 }
