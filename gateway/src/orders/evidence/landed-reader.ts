@@ -21,7 +21,7 @@ const apartMs = 2;
 /** Pause between two attempts: a node may have the status of a transaction before it has the transaction. */
 const againAfterMs = 400;
 /** A read is given up after this long. The order then ends without a fill; clients can still find the transaction by its signature. */
-const giveUpAfterMs = 30_000;
+const giveUpAfterMs = 120_000;
 /** The reading of a single node counts if the others have shown nothing for this long. */
 const aloneAfterMs = 5_000;
 /** One more node is asked after this long without an answer. After the first answer, the others have `othersWithinMs`. */
