@@ -12,7 +12,7 @@ import { installStaged } from '../support/staged-release.ts';
  */
 const versions = [22, 24].map((version) => ({
   version,
-  node: join(import.meta.dirname, `../node_modules/node-${version}/bin/node`),
+  node: join(import.meta.dirname, `../node-versions/node_modules/node-${version}/bin/node`),
 }));
 const blockMs = 40_000;
 
