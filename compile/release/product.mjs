@@ -7,6 +7,7 @@ import { manifestOf, write } from './pack.mjs';
 /** Beside the build: what starts it, and what an operator needs. */
 const files = [
   '.env.example',
+  'CHANGELOG.md',
   'LICENSE',
   'README.md',
   'compile/build-folder.mjs',

@@ -112,3 +112,15 @@ it('loads no package from a folder above the one in which it is installed', asyn
   });
   expect(readdirSync(folder)).not.toContain('ran');
 });
+
+it('has one version everywhere, and CHANGELOG.md describes it', () => {
+  const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+  const versions = ['.', 'client', 'gateway', 'ingest', 'shared', 'test', 'test/node-versions', 'test/simnet'].map(
+    (part) => (JSON.parse(read(`${part}/package.json`)) as { version: string }).version,
+  );
+  const [newest, ...older] = [...read('CHANGELOG.md').matchAll(/^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$/gm)].map(
+    ([, version]) => version,
+  );
+  expect(new Set(versions)).toEqual(new Set([newest]));
+  expect(older).not.toContain(newest);
+});

@@ -102,6 +102,7 @@ function checkTree(): void {
     packages.filter((name) => forbidden.test(name)),
     [],
   );
+  checkSbom(join(tree, 'node_modules'));
   const lock = readFileSync(join(root, 'pnpm-lock.yaml'), 'utf8');
   for (const name of packages.filter((each) => each !== 'sluice')) {
     const manifest = JSON.parse(readFileSync(join(tree, 'node_modules', name, 'package.json'), 'utf8')) as {
@@ -114,6 +115,35 @@ function checkTree(): void {
       `${manifest.name} ${manifest.version} is not in the lock`,
     );
   }
+}
+
+/** The list of parts names every installed package, with a licence and a hash, and no compiler. */
+function checkSbom(modules: string): void {
+  interface Component {
+    readonly purl: string;
+    readonly licenses?: readonly object[];
+    readonly externalReferences?: readonly { readonly hashes?: readonly object[] }[];
+  }
+  const bom = JSON.parse(readFileSync(join(modules, 'sluice/sbom.cdx.json'), 'utf8')) as {
+    readonly bomFormat: string;
+    readonly components: readonly Component[];
+  };
+  assert.equal(bom.bomFormat, 'CycloneDX');
+  const others = bom.components.filter(({ purl }) => !purl.startsWith('pkg:npm/%40sluice/'));
+  const names = others.map(({ purl }) => decodeURIComponent(purl.slice('pkg:npm/'.length, purl.lastIndexOf('@'))));
+  for (const name of ['ioredis', 'pg', 'pino', 'libsql', 'uwebsockets', 'ws']) assert.ok(names.includes(name), `${name} is no part`);
+  assert.deepEqual(
+    names.filter((name) => forbidden.test(name)),
+    [],
+  );
+  for (const { purl, licenses = [], externalReferences = [] } of others) {
+    assert.ok(licenses.length > 0, `${purl} has no licence`);
+    assert.ok(
+      externalReferences.some(({ hashes = [] }) => hashes.length > 0),
+      `${purl} has no hash`,
+    );
+  }
+  console.log(`list of parts: ${bom.components.length}`);
 }
 
 function toMb(bytes: number): string {
