@@ -19,7 +19,7 @@ import type {
 } from './wire.ts';
 
 export interface SluiceOptions {
-  /** Address of the gateway, `http://127.0.0.1:8080`, or of several. Requests go to the first one; the stream uses another after each loss. */
+  /** Address of the gateway, `http://127.0.0.1:8080`, or of several of one sluice: after a failure the client uses another one. */
   readonly url: string | readonly string[];
   /** Or a function that returns it, called before each connection of the stream and each request. */
   readonly apiKey?: string | (() => Promise<string>);
@@ -53,15 +53,15 @@ export class Sluice {
 
   constructor(options: SluiceOptions) {
     const { url, ticket = null, timeoutMs = defaultTimeoutMs, retries = defaultRetries } = options;
-    const urls = typeof url === 'string' ? [url] : url;
-    const [first] = urls;
-    if (first === undefined) throw new TypeError('Sluice needs the address of a gateway.');
+    const urls = (typeof url === 'string' ? [url] : url).map((each) => each.replace(/\/+$/, ''));
+    const wrong = urls.length === 0 ? 'none' : urls.find((each) => !/^https?:\/\/[^/?#\s]/i.test(each));
+    if (wrong !== undefined) throw new TypeError(`Sluice needs the address of a gateway, like http://127.0.0.1:8080; it got ${wrong}.`);
     const openSocket = options.openSocket ?? ((address: string) => new WebSocket(address));
     const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args));
     const { random } = Math;
     const { apiKey: key } = options;
     const apiKey = key === undefined ? null : typeof key === 'string' ? async () => key : key;
-    this.#requests = new Requester({ url: first, apiKey, fetch: send, timeoutMs, retries, random });
+    this.#requests = new Requester({ urls, apiKey, fetch: send, timeoutMs, retries, random });
     this.#stream = new Stream({ urls: urls.map(streamUrl), openSocket, apiKey, renewsKey: typeof key === 'function', ticket, random });
   }
 
@@ -78,21 +78,22 @@ export class Sluice {
     return this.#requests.send({ method: 'POST', path: '/api/quote', body, isSafe: true, ...options });
   }
 
-  /** Buys with a custodial wallet. */
+  /** Buys with a custodial wallet. `amount`: SOL; `slippage`: percent. It returns once the order is sent; `order` and the channel `orders` follow it. */
   buy(body: BuyBody, options: TradeOptions = {}): Promise<TradeAnswer> {
     return this.#trade('/api/trade/buy', body, options);
   }
 
-  /** Sells with a custodial wallet. */
+  /** Sells with a custodial wallet. `amount`: tokens, or a part of the balance such as `50%`. Otherwise as `buy`. */
   sell(body: SellBody, options: TradeOptions = {}): Promise<TradeAnswer> {
     return this.#trade('/api/trade/sell', body, options);
   }
 
+  /** The state of an order, and its fills. */
   order(id: string, options: RequestOptions = {}): Promise<OrderObject> {
     return this.#get(`/api/trade/orders/${encodeURIComponent(id)}`, {}, options);
   }
 
-  /** Newest first. `before`: `next` of the page before. */
+  /** The key's orders, newest first. `before`: `next` of the page before; `limit`: up to 100. */
   orders(
     query: { readonly before?: string; readonly limit?: number; readonly state?: string } = {},
     options: RequestOptions = {},
@@ -100,11 +101,12 @@ export class Sluice {
     return this.#get('/api/trade/orders', query, options);
   }
 
+  /** A token: its names, its pools, its price. */
   tokenInfo(mint: string, options: RequestOptions = {}): Promise<TokenInfo> {
     return this.#get(`/api/token/info/${encodeURIComponent(mint)}`, {}, options);
   }
 
-  /** Oldest first. `from` and `to`: Unix seconds. */
+  /** Candles of a token, oldest first. `interval`: `1m` by default; `from` and `to`: Unix seconds. */
   candles(
     mint: string,
     query: { readonly interval?: CandleInterval; readonly from?: number; readonly to?: number; readonly limit?: number } = {},
@@ -113,7 +115,7 @@ export class Sluice {
     return this.#get(`/api/token/candles/${encodeURIComponent(mint)}`, query, options);
   }
 
-  /** Newest first. `before`: `next` of the page before. */
+  /** Trades of a token, newest first. `before`: `next` of the page before. */
   trades(
     mint: string,
     query: { readonly before?: string; readonly limit?: number } = {},
@@ -122,6 +124,7 @@ export class Sluice {
     return this.#get(`/api/token/trades/${encodeURIComponent(mint)}`, query, options);
   }
 
+  /** All tokens of a wallet, valued in SOL. */
   portfolio(publicKey: string, options: RequestOptions = {}): Promise<Portfolio> {
     return this.#get(`/api/portfolio/${encodeURIComponent(publicKey)}`, {}, options);
   }
@@ -140,13 +143,14 @@ export class Sluice {
   }
 }
 
+/** `http` becomes `ws`, and `https` becomes `wss`. */
 function streamUrl(url: string): string {
-  const address = new URL(`${url.replace(/\/$/, '')}/api/data`);
-  address.protocol = address.protocol.replace('http', 'ws');
-  return address.href;
+  return `ws${url.slice('http'.length)}/api/data`;
 }
 
+/** 32 hexadecimal digits. The key is unique and not secret, so `Math.random` is enough where there is no `crypto`, as in React Native. */
 function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const source: Pick<typeof crypto, 'getRandomValues'> | undefined = globalThis.crypto;
+  const bytes = source?.getRandomValues(new Uint8Array(16)) ?? Uint8Array.from({ length: 16 }, () => Math.random() * 256);
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

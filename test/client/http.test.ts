@@ -105,8 +105,23 @@ describe('requests', () => {
     const controller = new AbortController();
     const waiting = sluice.tokenInfo('m', { signal: controller.signal });
     controller.abort(new Error('enough'));
-    await expect(waiting).rejects.toThrow();
+    await expect(waiting).rejects.toThrow('enough');
     expect(asked.length).toBeLessThanOrEqual(1);
+    asked = [];
+    await expect(sluice.buy({ publicKey: 'p', mint: 'm', amount: 1 }, { signal: controller.signal })).rejects.toThrow('enough');
+    expect(asked).toEqual([]);
+  });
+
+  it('go to another gateway after a cut, with the same Idempotency-Key', async () => {
+    answers = [ok({ orderId: 'o' })];
+    const { port } = server.address() as AddressInfo;
+    const several = new Sluice({ url: ['http://127.0.0.1:1', `http://127.0.0.1:${port}/`], apiKey: 'a_key', timeoutMs: 500 });
+    expect(await several.buy({ publicKey: 'p', mint: 'm', amount: 0.1 }, { idempotencyKey: 'mine' })).toEqual({ orderId: 'o' });
+    expect(asked).toMatchObject([{ path: '/api/trade/buy', key: 'mine' }]);
+  });
+
+  it('need an address', () => {
+    for (const url of ['127.0.0.1:8080', 'ws://host', []]) expect(() => new Sluice({ url })).toThrow('address of a gateway');
   });
 
   it('to something else than sluice are malformed', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sluice, SluiceError, type EventOf, type Gap } from '@sluice/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
@@ -77,6 +78,45 @@ describe('a subscription', () => {
     expect(ids(one.events)).toEqual(range(first, first + 250));
     expect(one.gaps).toEqual([]);
     expect(one.states.filter((state) => state === 'reconnecting').length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('opens one connection for subscriptions that begin together', async () => {
+    let opened = 0;
+    const openSocket = (url: string): WebSocket => {
+      opened++;
+      return new WebSocket(url);
+    };
+    const together = new Sluice({ url: `http://${server.host}`, apiKey: async () => goodKey, openSocket });
+    const one = collect(together);
+    const two = collect(together, { mints: [addressOf(4_000_003)] });
+    await until('both are live', () => one.isLive() && two.isLive());
+    expect(opened).toBe(1);
+    together.close();
+  });
+
+  it('fails if a socket cannot be made', async () => {
+    const openSocket = (): never => {
+      throw new Error('forbidden here');
+    };
+    const without = new Sluice({ url: `http://${server.host}`, apiKey: goodKey, openSocket });
+    await expect(firstOf(without.subscribe('newTokens'))).rejects.toThrow('forbidden here');
+  });
+
+  it('drops what waits when it is closed, and resumes behind what its consumer received', async () => {
+    const one = sluice.subscribe('trades', { mints: [mint] });
+    await until('the subscription', () => Object.keys(one.positions).length === 1);
+    const first = nextId;
+    await server.publish(trades(10));
+    await until('ten events to wait', () => one.waiting === 10);
+    const seen: EventOf<'trades'>[] = [];
+    for await (const event of one) {
+      seen.push(event);
+      if (seen.length === 3) one.close();
+    }
+    expect(ids(seen)).toEqual(range(first, first + 3));
+    const two = collect(sluice, { mints: [mint], since: one.positions });
+    await until('the others', () => two.events.length === 7);
+    expect(ids(two.events)).toEqual(range(first + 3, first + 10));
   });
 
   it('follows several channels over one connection, and equal topics over connections of their own', async () => {

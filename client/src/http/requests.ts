@@ -7,8 +7,8 @@ export interface RequestOptions {
 }
 
 export interface RequesterOptions {
-  /** `http://127.0.0.1:8080` */
-  readonly url: string;
+  /** `http://127.0.0.1:8080`, or several; another one after a failure that is not the request's. */
+  readonly urls: readonly string[];
   readonly apiKey: (() => Promise<string>) | null;
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
@@ -39,6 +39,7 @@ const maxRetryAfterMs = 30_000;
  */
 export class Requester {
   readonly #options: RequesterOptions;
+  #turn = 0;
 
   constructor(options: RequesterOptions) {
     this.#options = options;
@@ -50,6 +51,8 @@ export class Requester {
         return await this.#once<T>(request);
       } catch (error) {
         if (!(error instanceof SluiceError)) throw error;
+        // The limits of a key are the same at all gateways.
+        if (error.retryable && error.code !== 'RATE_LIMIT') this.#turn++;
         const pauseMs = this.#pauseMs(error, attempt);
         if (!request.isSafe || !error.retryable || attempt >= this.#options.retries || pauseMs === null) throw error;
         await pause(pauseMs, request.signal);
@@ -66,20 +69,23 @@ export class Requester {
   }
 
   async #once<T>({ method, path, query = {}, body, idempotencyKey, signal }: Request): Promise<T> {
-    const { url, apiKey, timeoutMs } = this.#options;
-    const target = new URL(`${url.replace(/\/$/, '')}${path}`);
-    for (const [name, value] of Object.entries(query)) if (value !== undefined) target.searchParams.set(name, String(value));
+    const isAborted = (): boolean => signal?.aborted === true;
+    const { urls, apiKey, timeoutMs } = this.#options;
+    // React Native's URL cannot be changed.
+    const fields = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]));
+    const target = `${urls[this.#turn % urls.length]}${path}${fields.length > 0 ? '?' : ''}${fields.join('&')}`;
     const headers: Record<string, string> = {
       ...(apiKey !== null && { Authorization: `Bearer ${await apiKey()}` }),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
     };
+    if (isAborted()) throw signal?.reason as Error;
     const ended = new AbortController();
     const timer = setTimeout(() => ended.abort(), timeoutMs);
     const stop = (): void => ended.abort();
     signal?.addEventListener('abort', stop, { once: true });
     try {
-      const answer = await this.#options.fetch(target.href, {
+      const answer = await this.#options.fetch(target, {
         method,
         headers,
         signal: ended.signal,
@@ -87,7 +93,8 @@ export class Requester {
       });
       return await readAnswer<T>(answer);
     } catch (error) {
-      if (error instanceof SluiceError || signal?.aborted === true) throw error;
+      if (error instanceof SluiceError) throw error;
+      if (isAborted()) throw signal?.reason as Error;
       if (ended.signal.aborted) throw new SluiceError(`No answer within ${timeoutMs} ms.`, { code: 'TIMEOUT', retryable: true });
       throw new SluiceError(`No answer: ${String(error)}`, { code: 'NETWORK', retryable: true });
     } finally {
@@ -119,6 +126,7 @@ async function readAnswer<T>(answer: Response): Promise<T> {
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason as Error);
     const stop = (): void => {
       clearTimeout(timer);
       reject(signal?.reason as Error);

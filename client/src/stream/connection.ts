@@ -76,6 +76,8 @@ export class Connection {
   readonly #asked = new Map<number, AnySubscription>();
   #socket: Socket | null = null;
   #url = '';
+  /** The credentials of the next socket are on their way. */
+  #isAsking = false;
   #isReady = false;
   #turn = 0;
   #failures = 0;
@@ -102,7 +104,7 @@ export class Connection {
   add(subscription: AnySubscription): void {
     this.#subscriptions.add(subscription);
     if (this.#isReady) this.#subscribe(subscription);
-    else if (this.#socket === null && this.#timer === null) void this.#connect();
+    else if (this.#socket === null && this.#timer === null && !this.#isAsking) void this.#connect();
   }
 
   pause(subscription: AnySubscription): void {
@@ -129,10 +131,18 @@ export class Connection {
     this.#timer = null;
     const { urls, openSocket } = this.#options;
     const url = urls[this.#turn++ % urls.length]!;
+    this.#isAsking = true;
     const credentials = await this.#credentials();
+    this.#isAsking = false;
     if (credentials === null || this.#isClosed) return;
     const { apiKey, query } = credentials;
-    const socket = openSocket(`${url}${query}`);
+    let socket: Socket;
+    try {
+      socket = openSocket(`${url}${query}`);
+    } catch (error) {
+      // For example a page's policy forbids the address.
+      return this.#failAll(new SluiceError(`No WebSocket to ${url}: ${String(error)}`, { code: 'NETWORK', retryable: false }));
+    }
     this.#socket = socket;
     this.#url = url;
     this.#watch(openWithinMs);
@@ -206,14 +216,14 @@ export class Connection {
     this.#send({ id: this.#nextId++, ...command });
   }
 
-  #sinceOf({ request, positions }: AnySubscription, keys: readonly string[]): Readonly<Record<string, Position>> {
-    if (keys.length === 0) return positions;
+  #sinceOf({ request, received }: AnySubscription, keys: readonly string[]): Readonly<Record<string, Position>> {
+    if (keys.length === 0) return received;
     const { channel, interval } = request;
     const suffix = interval === undefined ? '' : `:${interval}`;
     const since: Record<string, Position> = {};
     for (const key of keys) {
       const topic = `${channel}:${key}${suffix}`;
-      const position = positions[topic];
+      const position = received[topic];
       if (position !== undefined) since[topic] = position;
     }
     return since;

@@ -18,6 +18,10 @@ export class Place {
     this.#received = seq;
   }
 
+  get epoch(): string {
+    return this.#epoch;
+  }
+
   /** Where to resume. */
   get position(): Position {
     return { epoch: this.#epoch, seq: this.#seq };

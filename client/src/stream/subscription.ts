@@ -24,7 +24,7 @@ export interface SubscribeOptions<C extends Channel> {
   readonly onRejected?: (rejected: readonly RejectedKey[]) => void;
   /** The connection of this subscription changed. */
   readonly onStatus?: (status: Status) => void;
-  /** Called once, if the subscription fails for good and nobody iterates. */
+  /** Called once, if the subscription fails for good and nobody iterates. Without it the error is an unhandled rejection. */
   readonly onError?: (error: SluiceError) => void;
   /** Ends the subscription. */
   readonly signal?: AbortSignal;
@@ -63,7 +63,8 @@ export interface Request {
 /** A subscription as its connection sees it. */
 export interface AnySubscription {
   readonly request: Request;
-  readonly positions: Readonly<Record<string, Position>>;
+  /** The last position of each topic that arrived, whether or not it was consumed. */
+  readonly received: Readonly<Record<string, Position>>;
   readonly isPaused: boolean;
   /** The reply to a subscribe command. */
   accept(
@@ -82,7 +83,10 @@ export interface AnySubscription {
   close(): void;
 }
 
-type Item = { readonly event: unknown; readonly topic: string } | { readonly gap: Gap };
+/** `before`: where its topic was before the gap; null if the topic was not followed. A snapshot has no position. */
+type Item =
+  | { readonly event: unknown; readonly topic: string; readonly epoch: string; readonly seq: number | null }
+  | { readonly gap: Gap; readonly before: Position | null };
 
 const defaultMaxWaiting = 10_000;
 
@@ -99,6 +103,8 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
   #end: { readonly error: SluiceError | null } | null = null;
   #wake: (() => void) | null = null;
   #isConsumed = false;
+  #lastPositions: Readonly<Record<string, Position>> | null = null;
+  readonly #stop = (): void => this.close();
 
   constructor(channel: C, options: SubscribeOptions<C>, host: SubscriptionHost) {
     const { mints = [], accounts = [], interval, filter, commitment, snapshot = false } = options;
@@ -108,12 +114,27 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting;
     for (const [topic, position] of Object.entries(options.since ?? {})) this.#places.set(topic, new Place(position));
     if (options.signal?.aborted === true) this.close();
-    options.signal?.addEventListener('abort', () => this.close(), { once: true });
+    else options.signal?.addEventListener('abort', this.#stop, { once: true });
     if (options.onEvent !== undefined) void this.#consume(options.onEvent);
   }
 
-  /** Where each topic can be resumed, also by another process: `since` of a later subscription. */
+  /**
+   * Where each topic can be resumed, also by another process: `since` of a later subscription. They are the positions of the last events that
+   * the consumer received; events that wait for it come again.
+   */
   get positions(): Readonly<Record<string, Position>> {
+    if (this.#lastPositions !== null) return this.#lastPositions;
+    const positions: Record<string, Position> = { ...this.received };
+    for (let at = this.#waiting.length - 1; at >= this.#head; at--) {
+      const item = this.#waiting[at]!;
+      if ('gap' in item) {
+        if (item.before !== null) positions[item.gap.topic] = item.before;
+      } else if (item.seq !== null) positions[item.topic] = { epoch: item.epoch, seq: item.seq - 1 };
+    }
+    return positions;
+  }
+
+  get received(): Readonly<Record<string, Position>> {
     return Object.fromEntries([...this.#places].map(([topic, place]) => [topic, place.position]));
   }
 
@@ -130,6 +151,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     return this.#isPaused;
   }
 
+  /** Ends it. Events that wait for the consumer are dropped; `positions` does not count them. */
   close(): void {
     this.#finish(null);
   }
@@ -165,18 +187,21 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
       if (place === undefined) this.#places.set(topic, new Place(position));
       else place.resume(position);
     }
-    for (const { topic, data } of snapshot) this.#push({ event: data, topic });
+    for (const { topic, data } of snapshot) this.#push({ event: data, topic, epoch: '', seq: null });
   }
 
   onFrame(topic: string, seq: number, prev: number | undefined, event: unknown): boolean {
-    const verdict = this.#places.get(topic)?.frame(seq, prev) ?? 'repeat';
-    if (verdict === 'deliver') this.#push({ event, topic });
+    const place = this.#places.get(topic);
+    const verdict = place?.frame(seq, prev) ?? 'repeat';
+    if (verdict === 'deliver') this.#push({ event, topic, epoch: place!.epoch, seq });
     return verdict !== 'hole';
   }
 
   onGap(gap: Gap): void {
-    this.#places.get(gap.topic)?.gap(gap);
-    this.#push({ gap });
+    const place = this.#places.get(gap.topic);
+    const before = place?.position ?? null;
+    place?.gap(gap);
+    this.#push({ gap, before });
   }
 
   onHeartbeat(topic: string, position: Position): boolean {
@@ -228,6 +253,12 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
   #finish(error: SluiceError | null): void {
     if (this.#end !== null) return;
     this.#end = { error };
+    this.#options.signal?.removeEventListener('abort', this.#stop);
+    if (error === null) {
+      this.#lastPositions = this.positions;
+      this.#waiting = [];
+      this.#head = 0;
+    }
     if (error !== null && !this.#isConsumed) this.#options.onError?.(error);
     this.#host.remove(this);
     this.#wakeUp();
@@ -235,14 +266,22 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
 
   async #consume(onEvent: NonNullable<SubscribeOptions<C>['onEvent']>): Promise<void> {
     this.#isConsumed = true;
-    for (;;) {
-      const item = this.#next();
-      if (item === null) {
-        if (this.#end !== null) break;
-        await new Promise<void>((wake) => (this.#wake = wake));
-      } else if ('gap' in item) this.#options.onGap?.(item.gap);
-      else await onEvent(item.event as EventOf<C>, item.topic);
+    try {
+      for (;;) {
+        const item = this.#next();
+        if (item === null) {
+          if (this.#end !== null) break;
+          await new Promise<void>((wake) => (this.#wake = wake));
+        } else if ('gap' in item) this.#options.onGap?.(item.gap);
+        else await onEvent(item.event as EventOf<C>, item.topic);
+      }
+    } finally {
+      // After a fault in a callback nobody would consume the events.
+      this.close();
     }
-    if (this.#end?.error != null) this.#options.onError?.(this.#end.error);
+    const error = this.#end?.error ?? null;
+    if (error === null) return;
+    if (this.#options.onError === undefined) throw error;
+    this.#options.onError(error);
   }
 }
