@@ -24,6 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-installed-'));
 const env = {
   PATH: process.env['PATH'],
   HOME: folder,
+  ...(process.env['NODE_EXTRA_CA_CERTS'] !== undefined && { NODE_EXTRA_CA_CERTS: process.env['NODE_EXTRA_CA_CERTS'] }),
   npm_config_cache: join(folder, 'cache'),
   npm_config_update_notifier: 'false',
   NO_COLOR: '1',

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * `pnpm test:container`: runs the steps of the container file and of the chart without a container engine, with the same version of Node.js.
+ * As root on Linux, the program runs as the container's user, with the file system of this machine read-only and without capabilities.
+ */
+const root = join(import.meta.dirname, '../..');
+const node = join(import.meta.dirname, '../node-versions/node_modules/node-24/bin/node');
+const userId = 10_001;
+const stepMs = 5 * 60_000;
+const startMs = 60_000;
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const { version } = JSON.parse(read('package.json')) as { readonly version: string };
+const containerfile = read('operating/container/Containerfile').replaceAll(/ *\\\n */g, ' ');
+const [, install = '', image = ''] = containerfile.split(/^FROM .*$/m);
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-container-'));
+const data = join(folder, 'data');
+/** The paths of the container, below the folder. */
+const place = (text: string): string => text.replaceAll('/opt/sluice', join(folder, 'opt/sluice')).replaceAll(/(?<![\w/])\/data\b/g, data);
+const path = [join(node, '..'), process.env['PATH']].join(delimiter);
+
+function run(command: readonly string[], env: NodeJS.ProcessEnv = {}): number | null {
+  const [program = '', ...args] = command;
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: folder,
+    env: { ...env, PATH: path },
+    encoding: 'utf8',
+    timeout: stepMs,
+  });
+  if (status !== 0) console.log(`${command.join(' ')}\n${stdout}${stderr}`.trim());
+  return status;
+}
+
+function installSteps(): void {
+  const product = join(root, `release/sluice-${version}.tgz`);
+  mkdirSync(join(folder, 'opt'));
+  writeFileSync(join(folder, 'opt/sluice.tgz'), readFileSync(product));
+  const steps = [...install.matchAll(/^RUN (.*)$/gm)].map(([, step = '']) => step);
+  assert.equal(steps.length, 2);
+  for (const step of steps) assert.equal(run(['sh', '-c', place(step)], process.env), 0, step);
+  const modules = join(folder, 'opt/sluice/node_modules');
+  const native = readdirSync(join(modules, 'uWebSockets.js')).filter((name) => name.endsWith('.node'));
+  assert.deepEqual(native, [`uws_linux_${process.arch}_137.node`]);
+  const bytes = readdirSync(modules, { recursive: true, encoding: 'utf8' })
+    .map((name) => statSync(join(modules, name)))
+    .reduce((sum, stats) => sum + (stats.isFile() ? stats.size : 0), 0);
+  console.log(`installed: ${(bytes / 1e6).toFixed(1)} MB, with the native server`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The environment of the image, on the loopback and at free ports. */
+async function environment(): Promise<Readonly<Record<string, string>>> {
+  const [, text = ''] = /^ENV (.*)$/m.exec(image) ?? [];
+  const settings = Object.fromEntries(text.split(' ').map((each) => each.split('=') as [string, string]));
+  assert.deepEqual(Object.keys(settings).toSorted(), ['DATA_DIR', 'HOST', 'METRICS_PORT']);
+  const [port, metricsPort] = [await freePort(), await freePort()];
+  return {
+    ...settings,
+    DATA_DIR: place(settings['DATA_DIR'] ?? ''),
+    HOST: '127.0.0.1',
+    PORT: `${port}`,
+    METRICS_PORT: `${metricsPort}`,
+    PATH: path,
+  };
+}
+
+/** Starts the image's program. `isolated`: as its user, with a read-only file system. */
+function start(env: Readonly<Record<string, string>>, isolated: boolean): ChildProcess {
+  const [, entry = ''] = /^ENTRYPOINT (.*)$/m.exec(image) ?? [];
+  const [, defaults = ''] = /^CMD (.*)$/m.exec(image) ?? [];
+  const command = [...(JSON.parse(entry) as string[]), ...(JSON.parse(defaults) as string[])].map(place);
+  const asUser = ['setpriv', `--reuid=${userId}`, `--regid=${userId}`, '--clear-groups', '--no-new-privs', '--bounding-set=-all', '--'];
+  const script = `mount -t tmpfs -o mode=0700,uid=${userId},gid=${userId} tmpfs '${data}' && mount -o remount,bind,ro / && cd '${data}' && exec "$@"`;
+  const [program = '', ...args] = isolated ? ['unshare', '--mount', 'sh', '-c', script, 'sh', ...asUser, ...command] : command;
+  return spawn(program, args, { cwd: data, env, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+async function runImage(isolated: boolean): Promise<void> {
+  const env = await environment();
+  const child = start(env, isolated);
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const [, health = ''] = /^HEALTHCHECK .*?CMD (.*)$/m.exec(image) ?? [];
+  const isHealthy = (): boolean => {
+    const [, ...args] = JSON.parse(health) as string[];
+    return spawnSync(node, args, { env }).status === 0;
+  };
+  try {
+    assert.ok(!isHealthy());
+    for (const endMs = Date.now() + startMs; !output.includes('live events'); await delay(50)) {
+      assert.ok(Date.now() < endMs && child.exitCode === null, `the program did not start:\n${output}`);
+    }
+    assert.ok(isHealthy(), 'the health check fails');
+    const status = (await (await fetch(`http://127.0.0.1:${env['PORT']}/status`)).json()) as { readonly version?: string };
+    assert.ok(JSON.stringify(status).includes(version));
+    if (isolated)
+      assert.match(
+        readFileSync(`/proc/${child.pid}/status`, 'utf8'),
+        new RegExp(`^Uid:\\t${userId}\\t[^]*^CapBnd:\\t0+$[^]*^NoNewPrivs:\\t1$`, 'm'),
+      );
+  } finally {
+    child.kill('SIGTERM');
+  }
+  assert.equal(await ended, 0, output);
+  assert.ok(!isHealthy());
+}
+
+/** The chart's first step in each pod: copies the files of a Secret, which are links, into the data folder. */
+function copySecrets(): void {
+  const [, script = ''] = /^ {12}- \|\n((?: {14}.*\n)+)/m.exec(read('operating/chart/templates/gateway.yaml')) ?? [];
+  const [files, target] = [join(folder, 'files'), join(folder, 'pod')];
+  mkdirSync(join(files, '..data'), { recursive: true });
+  mkdirSync(target);
+  writeFileSync(join(files, '..data/pepper'), 'a secret', { mode: 0o440 });
+  symlinkSync('..data/pepper', join(files, 'pepper'));
+  const text = script.replaceAll('/files', files).replaceAll('/data', target);
+  for (let times = 0; times < 2; times++) assert.equal(run([node, '-e', text]), 0);
+  assert.equal(readFileSync(join(target, 'sluice/pepper'), 'utf8'), 'a secret');
+  assert.deepEqual(
+    ['sluice', 'sluice/pepper'].map((name) => statSync(join(target, name)).mode & 0o777),
+    [0o700, 0o600],
+  );
+}
+
+if (!existsSync(node)) {
+  console.log('Skipped: there is no binary of Node.js 24 for this platform.');
+} else {
+  try {
+    process.umask(0o022);
+    chmodSync(folder, 0o755);
+    mkdirSync(data, { mode: 0o700 });
+    copySecrets();
+    installSteps();
+    const canIsolate = process.getuid?.() === 0 && run(['unshare', '--mount', 'true']) === 0;
+    if (canIsolate) chownSync(data, userId, userId);
+    else console.log('Not as root: runs as this user, with a file system that can be written.');
+    await runImage(canIsolate);
+    console.log('The steps of the container work.');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
