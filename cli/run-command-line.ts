@@ -35,6 +35,7 @@ const commands: readonly Entry[] = [
     load: async () => (await import('./commands/trading.ts')).tradingCommand,
   },
   { name: 'watch', summary: 'print live events', load: async () => (await import('./commands/watch.ts')).watchCommand },
+  { name: 'mcp', summary: 'serve tools to an agent', load: async () => (await import('./commands/mcp.ts')).mcpCommand },
   { name: 'simnet', summary: 'run a simulated chain', load: async () => (await import('./commands/simnet.ts')).simnetCommand },
   {
     name: 'replay',

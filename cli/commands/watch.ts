@@ -1,4 +1,4 @@
-import { Sluice, SluiceError } from '@sluice/client';
+import { Sluice } from '@sluice/client';
 import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -6,8 +6,8 @@ import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
 import { channelNames, channels } from '@sluice/shared/wire/topics.ts';
 import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, shown, type Command } from '../command.ts';
-import { gatewayUrl } from '../gateway-url.ts';
-import { listenerAt } from '../listener-owner.ts';
+import { gatewayUrl, httpUrl } from '../gateway-url.ts';
+import { keyForSluice } from '../key-for-sluice.ts';
 import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
 import { follow, type WatchedKeys } from '../watch/follow.ts';
 
@@ -56,12 +56,7 @@ Examples:
     const paint = process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? colourPaint : plainPaint;
     const sluice = new Sluice({
       url,
-      apiKey: async () => {
-        const listener = listenerAt(url, config);
-        if (listener.kind === 'foreign') throw new SluiceError(listener.fault, { code: 'CLOSED', retryable: false });
-        if (listener.kind === 'nobody') throw new Error(`no process listens at ${new URL(url).host}`);
-        return key.get();
-      },
+      apiKey: keyForSluice(url, config, () => key.get()),
     });
     try {
       const end = await follow(
@@ -100,12 +95,6 @@ function readSubscription([name, ...keys]: readonly string[], interval: string |
     throw new UsageError(`--interval takes one of ${candleIntervalNames.join(', ')}`);
   }
   return { channel, mints, accounts, interval: interval ?? '1m' };
-}
-
-function httpUrl(base: string): string {
-  if (!URL.canParse(base) || !/^(http|ws)s?:$/.test(new URL(base).protocol))
-    throw new UsageError('--url takes an address like http://127.0.0.1:8080');
-  return base.replace(/^ws/, 'http');
 }
 
 interface WatchKey {

@@ -1,0 +1,47 @@
+import { Sluice } from '@sluice/client';
+import manifest from '../../package.json' with { type: 'json' };
+import { CommandError, loadConfig, parseCommand, UsageError, type Command } from '../command.ts';
+import { gatewayUrl, httpUrl } from '../gateway-url.ts';
+import { keyForSluice } from '../key-for-sluice.ts';
+import { serveLines } from '../mcp/json-rpc.ts';
+import { mcpServer } from '../mcp/server.ts';
+import { toolsOf } from '../mcp/tools.ts';
+
+export const mcpCommand: Command = {
+  help: `Serve tools to an agent by the Model Context Protocol, on standard input and output.
+
+Usage: SLUICE_API_KEY=<key> sluice mcp [options]
+
+  --url URL        address of the gateway. Default: from HOST and PORT
+  --allow-trading  let the tools buy and sell place orders if the agent sets dryRun to false. Without it, they only do dry runs
+
+Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell.
+The API key limits what they reach: give an agent a key with the scope read if it must not trade.
+
+Example, the configuration of an agent:
+  {"mcpServers": {"sluice": {"command": "npx", "args": ["-y", "pnpm@12", "sluice", "mcp"], "env": {"SLUICE_API_KEY": "<key>"}}}}`,
+  async run(argv) {
+    const { values, positionals } = parseCommand(argv, {
+      url: { type: 'string' },
+      'allow-trading': { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    });
+    if (positionals.length > 0) throw new UsageError('mcp takes no arguments');
+    const key = process.env['SLUICE_API_KEY'];
+    if (!key) throw new CommandError('SLUICE_API_KEY: missing. Set it to the API key that the tools use.');
+    const allowTrading = values['allow-trading'];
+    const config = loadConfig();
+    const url = httpUrl(values.url ?? gatewayUrl(config));
+    const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, async () => key) });
+    const instructions = allowTrading
+      ? 'Market data and trading of Solana tokens. Set dryRun to false only for an order that the user wants.'
+      : 'Market data of Solana tokens, and dry runs of orders. This server sends no orders.';
+    const server = mcpServer({ sluice, tools: toolsOf({ allowTrading }), version: manifest.version, instructions });
+    try {
+      await serveLines(process.stdin, (line) => process.stdout.write(`${line}\n`), server);
+      return 0;
+    } finally {
+      sluice.close();
+    }
+  },
+};

@@ -1,0 +1,79 @@
+import { SluiceError, type Sluice } from '@sluice/client';
+import { toolFaults, toolInputs } from '@sluice/shared/wire/agent-tools.ts';
+import { RpcRefusal, type Handle } from './json-rpc.ts';
+import type { Tool } from './tools.ts';
+
+/** Revisions of the protocol that this server speaks; for what it offers they are the same. The newest first. */
+const revisions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+/** Longest answer of a tool, characters: a model cannot read more. */
+const maxAnswerChars = 262_144;
+
+export interface McpServerOptions {
+  readonly sluice: Sluice;
+  readonly tools: readonly Tool[];
+  readonly version: string;
+  readonly instructions: string;
+}
+
+/** Answers the requests of the Model Context Protocol: tools only. A tool that fails returns a result with `isError`, which the model reads. */
+export function mcpServer({ sluice, tools, version, instructions }: McpServerOptions): Handle {
+  return async (method, params, signal) => {
+    switch (method) {
+      case 'initialize': {
+        const asked = params['protocolVersion'];
+        return {
+          protocolVersion: revisions.find((one) => one === asked) ?? revisions[0],
+          capabilities: { tools: {} },
+          serverInfo: { name: 'sluice', title: 'sluice', version },
+          instructions,
+        };
+      }
+      case 'ping':
+        return {};
+      case 'tools/list':
+        return { tools: tools.map(shownTool) };
+      case 'tools/call':
+        return await callTool(params, signal);
+      default:
+        throw new RpcRefusal('unknownMethod', `There is no method ${JSON.stringify(method.slice(0, 64))}.`);
+    }
+  };
+
+  async function callTool(params: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<object> {
+    const tool = tools.find(({ name }) => name === params['name']);
+    if (tool === undefined)
+      throw new RpcRefusal('wrongParams', `There is no tool of that name. Tools: ${tools.map(({ name }) => name).join(', ')}.`);
+    const args = params['arguments'] ?? {};
+    const faults = toolFaults(tool.name, args);
+    if (faults !== null) {
+      return failed(
+        `Wrong arguments: ${Object.entries(faults)
+          .map(([field, what]) => `${field}: ${what}`)
+          .join('; ')}.`,
+      );
+    }
+    try {
+      const answer = await tool.call(sluice, args as never, signal);
+      const text = JSON.stringify(answer);
+      if (text.length > maxAnswerChars)
+        return failed(`The answer has ${text.length} characters, more than ${maxAnswerChars}. Ask for fewer rows.`);
+      return { content: [{ type: 'text', text }], structuredContent: answer, isError: false };
+    } catch (error) {
+      if (error instanceof SluiceError) {
+        const { code, message, retryable, details, requestId } = error;
+        return failed(JSON.stringify({ error: { code, message, retryable, details }, requestId }));
+      }
+      // Nothing was sent: trading is off, or no process listens there.
+      return failed(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+function failed(text: string): object {
+  return { content: [{ type: 'text', text }], isError: true };
+}
+
+function shownTool({ name, title, description, spends }: Tool): object {
+  const annotations = { title, readOnlyHint: !spends, destructiveHint: spends, idempotentHint: !spends, openWorldHint: true };
+  return { name, title, description, inputSchema: toolInputs[name], annotations };
+}

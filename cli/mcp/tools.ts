@@ -1,0 +1,80 @@
+import type { Sluice } from '@sluice/client';
+import { fewRows, type ToolArgs, type ToolName } from '@sluice/shared/wire/agent-tools.ts';
+
+/** One tool of the server; `toolInputs` has the schema of its arguments. */
+export interface Tool {
+  readonly name: ToolName;
+  readonly title: string;
+  readonly description: string;
+  /** It may place an order. */
+  readonly spends: boolean;
+  /** Calls the gateway. Rejects with a `SluiceError` or another `Error`. `args` have the form of the schema. */
+  call(sluice: Sluice, args: never, signal: AbortSignal): Promise<object>;
+}
+
+const tradingOff =
+  'This server was started without --allow-trading, so it sends no orders. Leave out `dryRun`, or ask the user to restart it.';
+
+type Call<N extends ToolName> = (sluice: Sluice, args: ToolArgs<N>, signal: AbortSignal) => Promise<object>;
+
+function reading<N extends ToolName>(name: N, title: string, description: string, call: Call<N>): Tool {
+  return { name, title, description, spends: false, call };
+}
+
+function trading<N extends 'buy' | 'sell'>(name: N, title: string, description: string, call: Call<N>): Tool {
+  return { name, title, description, spends: true, call };
+}
+
+const readTools: readonly Tool[] = [
+  reading('token_info', 'Token', 'Facts, price, market cap, liquidity and trading volume of one token.', (sluice, { mint }, signal) =>
+    sluice.tokenInfo(mint, { signal }),
+  ),
+  reading(
+    'token_candles',
+    'Candles',
+    'Open, high, low, close and volume of one token, oldest first.',
+    (sluice, { mint, limit = fewRows, ...range }, signal) => sluice.candles(mint, { ...range, limit }, { signal }),
+  ),
+  reading('token_trades', 'Trades', 'Recent trades of one token, newest first.', (sluice, { mint, limit = fewRows, ...page }, signal) =>
+    sluice.trades(mint, { ...page, limit }, { signal }),
+  ),
+  reading('portfolio', 'Portfolio', 'All holdings of one wallet with their value.', (sluice, { publicKey }, signal) =>
+    sluice.portfolio(publicKey, { signal }),
+  ),
+  reading('quote', 'Quote', 'What a buy or a sell would give now, with fees and price impact. Places nothing.', (sluice, args, signal) =>
+    sluice.quote(args, { signal }),
+  ),
+  reading('order', 'Order', 'State, fill and error of one order of this API key.', (sluice, { id }, signal) =>
+    sluice.order(id, { signal }),
+  ),
+  reading('orders', 'Orders', 'Orders of this API key, newest first.', (sluice, { limit = fewRows, ...page }, signal) =>
+    sluice.orders({ ...page, limit }, { signal }),
+  ),
+];
+
+/** All tools. Without `allowTrading`, `buy` and `sell` only do dry runs. */
+export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): readonly Tool[] {
+  const effect = allowTrading ? 'A dry run unless `dryRun` is false: then it spends real funds.' : 'A dry run: nothing is signed or sent.';
+
+  async function trade<A extends { readonly dryRun?: boolean; readonly idempotencyKey?: string }>(
+    { idempotencyKey, dryRun = true, ...body }: A,
+    send: (
+      body: Omit<A, 'idempotencyKey' | 'dryRun'> & { dryRun: boolean },
+      options: { readonly idempotencyKey?: string },
+    ) => Promise<object>,
+  ): Promise<object> {
+    if (!dryRun && !allowTrading) throw new Error(tradingOff);
+    const answer = await send({ ...body, dryRun }, idempotencyKey === undefined ? {} : { idempotencyKey });
+    return { ...answer, dryRun };
+  }
+
+  return [
+    ...readTools,
+    trading('buy', 'Buy', `Buys a token with a custodial wallet. ${effect}`, (sluice, args, signal) =>
+      trade(args, (body, options) => sluice.buy(body, { ...options, signal })),
+    ),
+    trading('sell', 'Sell', `Sells a token from a custodial wallet. ${effect}`, (sluice, args, signal) =>
+      trade(args, (body, options) => sluice.sell(body, { ...options, signal })),
+    ),
+  ];
+}

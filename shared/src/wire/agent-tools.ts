@@ -1,0 +1,64 @@
+import { Type, type Static, type TObject } from 'typebox';
+import { candleIntervalNames } from './intervals.ts';
+import { maxIdempotencyKeyChars } from './rest/endpoint.ts';
+import { QuoteBody } from './rest/quote.ts';
+import { candleLimits, tradeLimits } from './rest/token.ts';
+import { BuyBody, orderPageLimits, SellBody } from './rest/trade.ts';
+import { validator } from './validate.ts';
+
+const closed = { additionalProperties: false } as const;
+/** Rows that a tool returns by default: fewer than the HTTP interface, because a model reads them all. */
+export const fewRows = 20;
+
+const mint = Type.String({ maxLength: 64, description: 'Mint of the token, base58.' });
+const before = Type.Optional(Type.String({ description: '`next` of the page before.' }));
+const limit = (max: number) => Type.Optional(Type.Integer({ minimum: 1, maximum: max, default: fewRows, description: 'Most rows.' }));
+const second = (what: string) => Type.Optional(Type.Integer({ minimum: 0, description: `${what} Unix seconds.` }));
+const ordering = {
+  dryRun: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: 'True, the default: quotes, builds and simulates, but signs and sends nothing. False: trades.',
+    }),
+  ),
+  idempotencyKey: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: maxIdempotencyKeyChars,
+      description: 'Repeat a call with the same key if its outcome is unknown: it places only one order.',
+    }),
+  ),
+};
+
+/** Arguments of the tools that `sluice mcp` serves to agents. */
+export const toolInputs = {
+  token_info: Type.Object({ mint }, closed),
+  token_candles: Type.Object(
+    {
+      mint,
+      interval: Type.Optional(Type.Enum([...candleIntervalNames], { default: '1m', description: 'Length of a candle.' })),
+      from: second('Start of the first candle.'),
+      to: second('End of the last candle.'),
+      limit: limit(candleLimits.max),
+    },
+    closed,
+  ),
+  token_trades: Type.Object({ mint, before, limit: limit(tradeLimits.max) }, closed),
+  portfolio: Type.Object({ publicKey: Type.String({ maxLength: 64, description: 'Address of the wallet, base58.' }) }, closed),
+  quote: QuoteBody,
+  order: Type.Object({ id: Type.String({ maxLength: 64, description: 'Id of the order, `ord_…`.' }) }, closed),
+  orders: Type.Object({ before, limit: limit(orderPageLimits.max) }, closed),
+  buy: Type.Object({ ...BuyBody.properties, ...ordering }, closed),
+  sell: Type.Object({ ...SellBody.properties, ...ordering }, closed),
+} as const satisfies Readonly<Record<string, TObject>>;
+
+export type ToolName = keyof typeof toolInputs;
+export type ToolArgs<N extends ToolName> = Static<(typeof toolInputs)[N]>;
+
+const checks = new Map(Object.entries(toolInputs).map(([name, input]) => [name, validator(input as TObject)]));
+
+/** What is wrong with the arguments of a tool, by field; null if nothing is. */
+export function toolFaults(name: ToolName, args: unknown): Readonly<Record<string, string>> | null {
+  const outcome = checks.get(name)!(args);
+  return outcome.ok ? null : outcome.fields;
+}

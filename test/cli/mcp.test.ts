@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { Sluice } from '@sluice/client';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serveLines } from '../../cli/mcp/json-rpc.ts';
+import { mcpServer } from '../../cli/mcp/server.ts';
+import { toolsOf } from '../../cli/mcp/tools.ts';
+import { sluice } from '../support/command-line.ts';
+import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
+
+interface Reply {
+  readonly id: number | null;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+const order = { publicKey: wrappedSolMint, mint: wrappedSolMint, amount: 0.1 };
+const request = (id: number, method: string, params: object = {}): string => JSON.stringify({ jsonrpc: '2.0', id, method, params });
+const call = (id: number, name: string, args: object): string => request(id, 'tools/call', { name, arguments: args });
+const textOf = ({ result }: Reply): string => (result!['content'] as readonly { readonly text: string }[])[0]!.text;
+
+/** What the server answers to these lines, in the order of the answers. `calls` gets what the tools asked the gateway for. */
+async function answers(lines: readonly string[], { allowTrading = false, calls = [] as unknown[] } = {}): Promise<readonly Reply[]> {
+  const trade = (side: string) => async (body: object, options: { readonly idempotencyKey?: string }) => {
+    calls.push([side, body, options.idempotencyKey ?? null]);
+    return { orderId: null, status: 'simulated' };
+  };
+  const client = {
+    buy: trade('buy'),
+    sell: trade('sell'),
+    tokenInfo: async (mint: string) => ({ mint, text: mint === 'long' ? 'x'.repeat(300_000) : '' }),
+    orders: (_query: object, { signal }: { readonly signal: AbortSignal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+  } as unknown as Sluice;
+  const input = new PassThrough();
+  const written: Reply[] = [];
+  const server = mcpServer({ sluice: client, tools: toolsOf({ allowTrading }), version: '1.2.3', instructions: 'Trade well.' });
+  const served = serveLines(input, (line) => void written.push(JSON.parse(line) as Reply), server);
+  for (const line of lines) input.write(`${line}\n`);
+  input.end();
+  await served;
+  return written;
+}
+
+describe('the tools for agents', () => {
+  it('introduces itself in the revision of the caller, and in its newest one otherwise', async () => {
+    const [first, second, pong] = await answers([
+      request(1, 'initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }),
+      request(2, 'initialize', { protocolVersion: '1999-01-01' }),
+      request(3, 'ping'),
+      JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }),
+    ]);
+    expect(first?.result).toMatchObject({ protocolVersion: '2024-11-05', capabilities: { tools: {} }, serverInfo: { name: 'sluice' } });
+    expect(second?.result).toMatchObject({ protocolVersion: '2025-11-25', instructions: 'Trade well.' });
+    expect(pong).toEqual({ jsonrpc: '2.0', id: 3, result: {} });
+  });
+
+  it('lists every tool with the schema of its arguments', async () => {
+    const [reply] = await answers([request(1, 'tools/list')]);
+    const tools = reply?.result?.['tools'] as readonly {
+      readonly name: string;
+      readonly inputSchema: object;
+      readonly annotations: object;
+    }[];
+    const names = ['token_info', 'token_candles', 'token_trades', 'portfolio', 'quote', 'order', 'orders', 'buy', 'sell'];
+    expect(tools.map(({ name }) => name)).toEqual(names);
+    for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(tools.filter(({ annotations }) => !('readOnlyHint' in annotations && annotations.readOnlyHint)).map(({ name }) => name)).toEqual(
+      ['buy', 'sell'],
+    );
+  });
+
+  it('does dry runs, and nothing else without --allow-trading', async () => {
+    const calls: unknown[] = [];
+    const replies = await answers([call(1, 'buy', order), call(2, 'sell', { ...order, dryRun: false })], { calls });
+    const [dry, real] = [1, 2].map((one) => replies.find(({ id }) => id === one));
+    expect(JSON.parse(textOf(dry!))).toEqual({ orderId: null, status: 'simulated', dryRun: true });
+    expect(real?.result).toMatchObject({ isError: true });
+    expect(textOf(real!)).toContain('without --allow-trading');
+    expect(calls).toEqual([['buy', { ...order, dryRun: true }, null]]);
+  });
+
+  it('with it, does dry runs unless the caller says otherwise', async () => {
+    const calls: unknown[] = [];
+    const lines = [call(1, 'buy', order), call(2, 'sell', { ...order, dryRun: false, idempotencyKey: 'one' })];
+    const [dry, real] = await answers(lines, { calls, allowTrading: true });
+    expect([dry, real].map((reply) => (JSON.parse(textOf(reply!)) as { dryRun: boolean }).dryRun)).toEqual([true, false]);
+    expect(calls).toEqual([
+      ['buy', { ...order, dryRun: true }, null],
+      ['sell', { ...order, dryRun: false }, 'one'],
+    ]);
+  });
+
+  it('reports wrong arguments and answers that are too long to the model', async () => {
+    const [wrong, long] = await answers([call(1, 'token_info', { mint: 5, name: 'x' }), call(2, 'token_info', { mint: 'long' })]);
+    expect(wrong?.result).toMatchObject({ isError: true });
+    expect(textOf(wrong!)).toMatch(/mint.*name|name.*mint/);
+    expect(textOf(long!)).toContain('Ask for fewer rows');
+  });
+
+  it('refuses what is no request, and continues', async () => {
+    const replies = await answers(['{', '[]', request(1, 'resources/list'), call(2, 'transfer', {}), request(3, 'ping')]);
+    expect(new Set(replies.map(({ error }) => error?.code))).toEqual(new Set([-32_601, -32_602, -32_600, -32_700, undefined]));
+    expect(replies.at(-1)?.error?.message ?? '').not.toBe('The line is not JSON.');
+  });
+
+  it('bounds what is under way and how long a line is, and ends what is cancelled', async () => {
+    const many = Array.from({ length: 33 }, (_, id) => call(id, 'orders', {}));
+    const cancels = many.map((_, id) => JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }));
+    expect(await answers([...many, ...cancels])).toEqual([
+      expect.objectContaining({ id: 32, error: expect.objectContaining({ code: -32_000 }) }),
+    ]);
+    await expect(answers(['x'.repeat(2_000_000)])).rejects.toThrow('longer than');
+  });
+});
+
+describe('sluice mcp', () => {
+  const key = 'sluice_reads';
+  let market: MarketGateway;
+  let folder: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-mcp-'));
+    market = await startMarketGateway({ seed: 3, slots: 40 });
+    await market.freeze();
+    market.server.keys.add(key, { scopes: ['read'] });
+  });
+  afterAll(async () => {
+    await market.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const run = (lines: readonly string[], env: Readonly<Record<string, string>> = { SLUICE_API_KEY: key }, ...args: readonly string[]) =>
+    sluice(['mcp', '--url', `http://${market.server.host}`, ...args], { folder, env, input: lines.map((line) => `${line}\n`).join('') });
+
+  it('reads a token from a gateway, and repeats the key nowhere', async () => {
+    const mint = market.mints[0]!;
+    const { code, stdout, stderr } = await run([
+      request(1, 'initialize'),
+      call(2, 'token_info', { mint }),
+      call(3, 'order', { id: 'ord_nothing' }),
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const replies = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Reply);
+    const token = replies.find(({ id }) => id === 2)!;
+    expect(token.result).toMatchObject({ isError: false, structuredContent: { mint } });
+    expect(textOf(replies.find(({ id }) => id === 3)!)).toMatch(/"code":"(FORBIDDEN|NOT_FOUND|INVALID_REQUEST)"/);
+    expect(stdout).not.toContain(key);
+  });
+
+  it('needs a key, and says what a wrong one leads to', async () => {
+    expect(await run([], {})).toMatchObject({ code: 1, stderr: expect.stringContaining('SLUICE_API_KEY: missing') });
+    const { stdout } = await run([call(1, 'orders', {})], { SLUICE_API_KEY: 'sluice_wrong' });
+    expect(textOf(JSON.parse(stdout) as Reply)).toContain('"code":"UNAUTHENTICATED"');
+  });
+});
