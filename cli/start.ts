@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { endReadyKey, readyKey } from '@sluice/gateway/auth/ready-key.ts';
 import { listWallets, openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreCost, keystoreName, passphraseFileOf, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { startGateway } from '@sluice/gateway/gateway.ts';
+import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
 import { aboutDataDir } from '@sluice/gateway/store/about-data-dir.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
@@ -14,6 +16,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { simnetMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
+import { holdLogs } from '@sluice/shared/log/held.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
@@ -30,6 +33,8 @@ import { ownCommand } from './own-command.ts';
 /** Label of the key and the wallet of the embedded start. The next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';
 const airdropSol = 100n;
+/** How long the sign-in link is valid, if nobody uses it. */
+const linkLifeMs = 24 * 60 * 60_000;
 /** 2 minutes of transactions at the default speed, about 15 KB each, and 13 minutes of coins that no longer trade. */
 const chainBounds = { history: { transactions: 1_000, blocks: 2_000 }, coins: { onCurve: 150, onPool: 50, retired: 200 } } as const;
 
@@ -40,10 +45,16 @@ const chainBounds = { history: { transactions: 1_000, blocks: 2_000 }, coins: { 
  */
 const simnetHeap = ['--heap-growing-percent=15', '--optimize-for-size'] as const;
 
+/** If the start takes longer, the log is written before the block, so that it shows the reason. */
+const holdLogsMs = 10_000;
+
 /** Starts everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
-async function start(config: Config): Promise<void> {
+async function start(settings: Config): Promise<void> {
   yieldEngineThreads();
+  const isQuiet = process.stderr.isTTY && !process.env['LOG_LEVEL'];
+  const config: Config = isQuiet ? Object.freeze({ ...settings, logLevel: 'warn' }) : settings;
   const lock = lockDataDir(config);
+  const held = holdLogs(holdLogsMs);
   const log = createLog({ level: config.logLevel, name: 'sluice' });
   const closers = new Closers();
   closers.add('lock', async () => lock.release());
@@ -58,8 +69,11 @@ async function start(config: Config): Promise<void> {
     const custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
     const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), custody, store, log, closers, signal);
     if (signal.aborted) return;
-    console.log(simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url));
+    const block = simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url);
+    console.log(isQuiet ? `${block}${quietNote}` : block);
+    held.release();
   } catch (error) {
+    held.release();
     await closers.closeAll(log);
     // A signal ended the process during its start.
     if (!signal.aborted) throw error;
@@ -110,6 +124,9 @@ function onSimnet(config: Config, simnet: Simnet): Config {
   return Object.freeze({ ...config, rpc: Object.freeze({ httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] }), memory: simnetMemory });
 }
 
+/** What a terminal shows below the block. */
+const quietNote = '\nOnly warnings and errors follow; LOG_LEVEL=info shows the whole log. Press Ctrl-C to stop.\n';
+
 function clusterBlock(url: string): string {
   return ['', 'sluice is running.', '', `  dashboard   ${url}/`, `  API keys    ${ownCommand()} keys create --plan standard`, ''].join(
     '\n',
@@ -125,7 +142,8 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
     '',
     'sluice is running on a SIMULATED chain: its coins, trades and balances are not real.',
     '',
-    `  dashboard   ${url}/`,
+    `  dashboard   ${url}/${await signInFragment(store)}`,
+    '              (opens signed in; the link works once, the next start shows another)',
     `  API key     ${key}`,
     '              (Enterprise, all scopes; the next start shows the same)',
     `  wallet      ${wallet}`,
@@ -133,6 +151,15 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
     `  live events ${watchCommandLine(config, url)}`,
     '',
   ].join('\n');
+}
+
+/** The end of a link that signs in as the operator. Browsers do not send the part after `#`, so no log contains it. */
+async function signInFragment(store: Store): Promise<string> {
+  const token = newToken();
+  const nowMs = Date.now();
+  const link = { kind: 'link', hash: tokenHash(token), accountId: operatorAccountId, expiresAtMs: nowMs + linkLifeMs } as const;
+  // If too many links are unused, the page asks how to sign in.
+  return (await store.oneTime.put(link, nowMs)) ? `#sign-in=${token}` : '';
 }
 
 async function embeddedWallet(config: Config, store: Store): Promise<string> {

@@ -89,7 +89,7 @@ async function drive(client: DashboardClient, secrets: Secrets): Promise<readonl
 
 it('no secret of the dashboard is in a log, an error or a metric', { timeout: testTimeoutMs }, async () => {
   await until('the start', () => stdout.includes('sluice watch trades'), 40_000);
-  const url = /dashboard +(http:\S+?)\/?\s/.exec(stdout)?.[1] ?? '';
+  const url = /dashboard +(http:\S+?)\/[\s#]/.exec(stdout)?.[1] ?? '';
   const secrets: Secrets = new Map();
   const holder = new DashboardClient(url);
   const answers = [...(await drive(holder, secrets))];

@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { startSimnet } from '../simnet/simnet.ts';
-import { runProgram, sluice, startProgram } from '../support/command-line.ts';
+import { environment, nodeArguments, runProgram, sluice, startProgram } from '../support/command-line.ts';
 
 /** The time limit of a warm start. */
 const startTimeoutMs = 20_000;
@@ -32,9 +32,14 @@ interface Started {
   stdout(): string;
 }
 
+/** Starts `start` with both outputs in one pipe, which shows their order. */
+function startMerged(env: Readonly<Record<string, string>>): ChildProcess {
+  const command = ['-c', 'exec "$@" 2>&1', 'sh', process.execPath, ...nodeArguments('cli/start.ts')];
+  return spawn('sh', command, { cwd: folder, env: environment({ folder, env }) });
+}
+
 /** Starts everything on a free port and resolves with the values of the printed block. */
-function start(): Promise<Started> {
-  const child = startProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'warn' } });
+function start(child = startProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'warn' } })): Promise<Started> {
   children.push(child);
   const ended = new Promise<number | null>((resolve) => void child.on('close', resolve));
   let [stdout, stderr] = ['', ''];
@@ -49,7 +54,7 @@ function start(): Promise<Started> {
       resolve({
         child,
         block: stdout,
-        url: find(/dashboard +(http:\S+)\//),
+        url: find(/dashboard +(http:\S+)\/#/),
         key: find(/(sluice_\w+)/),
         wallet: find(/wallet +(\w+)/),
         ended,
@@ -81,10 +86,19 @@ function firstTrade({ url, key }: Started): Promise<Readonly<Record<string, unkn
   });
 }
 
+/** Uses the token of a sign-in link as the dashboard does; returns the status of the answer. */
+async function signIn(url: string, token: string): Promise<number> {
+  const headers = { origin: url, 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/dashboard/sign-in/link`, { method: 'POST', headers, body: JSON.stringify({ token }) });
+  return answer.status;
+}
+
 describe('start', () => {
   it('runs everything on a simulated chain and reports that, with a key and a wallet that work', { timeout: testTimeoutMs }, async () => {
-    const started = await start();
-    expect(started.block).toContain('SIMULATED');
+    const started = await start(startMerged({ PORT: '0' }));
+    expect(started.block).toMatch(/^\nsluice is running on a SIMULATED chain/);
+    await vi.waitFor(() => expect(started.stdout()).toMatch(/"name":"orders".*"msg":"trading_resumed"/), { timeout: 5000, interval: 20 });
+    expect(started.stdout()).toContain('"msg":"gateway_started"');
     const page = await fetch(`${started.url}/`);
     expect(page.status).toBe(200);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -104,15 +118,17 @@ describe('start', () => {
       ok: true,
       checks: expect.arrayContaining([expect.objectContaining({ name: 'gateway', state: 'ok' })]),
     });
+    const token = /dashboard +\S+#sign-in=(\S+)/.exec(started.block)?.[1] ?? '';
+    expect([await signIn(started.url, token), await signIn(started.url, token)]).toEqual([200, 401]);
     started.child.kill('SIGTERM');
     expect(await started.ended).toBe(0);
-    expect(started.stdout()).toBe(started.block);
   });
 
   it('stores the wallet and the key for the next start, in a file for its owner only', { timeout: testTimeoutMs }, async () => {
     const first = await start();
     first.child.kill('SIGINT');
     expect(await first.ended).toBe(0);
+    expect(first.stdout()).toBe(first.block);
     expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
     const second = await start();
     expect([second.wallet, second.key]).toEqual([first.wallet, first.key]);

@@ -87,7 +87,8 @@ describe('pnpm start', { timeout: testTimeoutMs }, () => {
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     const closed = new Promise<void>((resolve) => void child.on('close', () => resolve()));
     await vi.waitFor(() => expect(output).toContain('sluice watch trades'), { timeout: testTimeoutMs / 2, interval: 50 });
-    const url = /dashboard +(http:\S+)/.exec(output)?.[1] ?? '';
+    await vi.waitFor(() => expect(output).toContain('"pid":'), { timeout: 5000, interval: 20 });
+    const url = /dashboard +(http:\S+?)\/#/.exec(output)?.[1] ?? '';
     const own = Number(/"pid":(\d+)/.exec(output)?.[1]);
     expect((await fetch(url)).status).toBe(200);
     expect(isAlive(own)).toBe(true);

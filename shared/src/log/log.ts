@@ -1,5 +1,6 @@
 import { pino, type Logger, type LevelWithSilent } from 'pino';
 import pretty from 'pino-pretty';
+import { heldDestination } from './held.ts';
 
 export type { Logger, LevelWithSilent } from 'pino';
 
@@ -56,5 +57,8 @@ export function createLog({ level, name }: { readonly level: LevelWithSilent; re
   const destination = process.stderr.isTTY
     ? pretty({ destination: 2, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' })
     : pino.destination({ dest: 2, sync: true });
-  return pino({ level, name, redact: { paths: redactPaths, censor: mask }, hooks: { streamWrite: redactText } }, destination);
+  return pino(
+    { level, name, redact: { paths: redactPaths, censor: mask }, hooks: { streamWrite: redactText } },
+    heldDestination(destination),
+  );
 }
