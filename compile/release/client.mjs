@@ -34,6 +34,7 @@ export function stageClient(folder) {
   const released = { name, version, description, license, type: 'module', sideEffects: false, exports: { '.': exports }, dependencies };
   write(join(folder, 'package.json'), `${JSON.stringify(released, null, 2)}\n`);
   for (const file of readdirSync(source).filter((each) => each.endsWith('.md'))) cpSync(join(source, file), join(folder, file));
+  cpSync(join(source, 'examples'), join(folder, 'examples'), { recursive: true });
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 }
 

@@ -1,0 +1,29 @@
+// Watches a wallet: its value, its tokens, and each of its trades.
+//
+//   SLUICE_API_KEY=… WALLET=… node portfolio.mjs
+import { Sluice } from '@sluice/client';
+
+const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: wallet = '' } = process.env;
+if (apiKey === '' || wallet === '') throw new Error('Set SLUICE_API_KEY and WALLET; `npx -y pnpm@12 start` prints both.');
+const everyMs = 5_000;
+const sluice = new Sluice({ url, apiKey });
+process.once('SIGINT', () => sluice.close());
+
+let last = '';
+/** Prints the wallet if something changed. */
+async function show() {
+  const { sol, holdings, totals } = await sluice.portfolio(wallet);
+  const lines = holdings.map(({ mint, symbol, uiAmount, valueSol }) => `  ${symbol ?? mint}  ${uiAmount}  ${valueSol ?? '?'} SOL`);
+  const text = [`${totals.valueSol} SOL, ${sol.uiAmount} of it not invested`, ...lines].join('\n');
+  if (text !== last) console.log(text);
+  last = text;
+}
+
+await show();
+const timer = setInterval(() => void show().catch(console.error), everyMs);
+const trades = sluice.subscribe('trades', { accounts: [wallet], onGap: () => console.log('Some trades are missing here.') });
+for await (const event of trades) {
+  if (event.type === 'retract') console.log(`retracted: ${event.id}`);
+  else console.log(`${event.side} ${event.tokenAmount} of ${event.mint} for ${event.quoteUiAmount}`);
+}
+clearInterval(timer);

@@ -1,0 +1,78 @@
+// Buys new tokens, and sells each one at a profit, at a loss, or after a time.
+//
+//   SLUICE_API_KEY=… WALLET=… node sniper.mjs
+//
+// On paper unless LIVE=1: then purchases are dry runs, and sales are quotes.
+import { Sluice } from '@sluice/client';
+
+const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: publicKey = '', LIVE } = process.env;
+if (apiKey === '' || publicKey === '') throw new Error('Set SLUICE_API_KEY and WALLET; `npx -y pnpm@12 start` prints both.');
+/** A number from the environment. @param {string} name @param {number} standard */
+const number = (name, standard) => Number(process.env[name] ?? standard);
+const amountSol = number('AMOUNT_SOL', 0.01);
+const takeProfit = number('TAKE_PROFIT', 1.3); // price over the price paid
+const stopLoss = number('STOP_LOSS', 0.8);
+const holdMs = number('HOLD_SECONDS', 120) * 1000;
+const maxPositions = number('MAX_POSITIONS', 3);
+const slippage = 20; // percent
+
+const isLive = LIVE === '1';
+const sol = 'So11111111111111111111111111111111111111112';
+const sluice = new Sluice({ url, apiKey });
+let positions = 0;
+
+/** Waits until the order is in a block, and returns what it did. @param {string | null} orderId */
+async function filled(orderId) {
+  for (;;) {
+    const order = await sluice.order(String(orderId));
+    if (order.status === 'failed' || order.status === 'expired') throw new Error(order.error?.message ?? order.status);
+    if (order.fill !== null) return order.fill;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** Returns tokens and SOL of the purchase. @param {string} mint */
+async function buy(mint) {
+  const { orderId, quote } = await sluice.buy({ publicKey, mint, amount: amountSol, slippage, dryRun: !isLive });
+  if (orderId === null) return { tokens: quote.outUiAmount, paid: quote.inUiAmount };
+  const fill = await filled(orderId);
+  return { tokens: fill.baseUiAmount, paid: fill.traderQuoteUiAmount };
+}
+
+/** Returns the SOL received. @param {string} mint @param {number} tokens */
+async function sell(mint, tokens) {
+  if (!isLive) return (await sluice.quote({ side: 'sell', mint, amount: tokens })).quote.outUiAmount;
+  const { orderId } = await sluice.sell({ publicKey, mint, sellAll: true, slippage });
+  return (await filled(orderId)).traderQuoteUiAmount;
+}
+
+/** Follows the trades of a token until it is time to sell. Returns why. @param {string} mint @param {number} price SOL for one token */
+async function timeToSell(mint, price) {
+  const trades = sluice.subscribe('trades', { mints: [mint], snapshot: true, signal: AbortSignal.timeout(holdMs) });
+  for await (const event of trades) {
+    if (event.type !== 'trade' || event.priceSol === null) continue;
+    if (event.priceSol >= price * takeProfit) return 'take profit';
+    if (event.priceSol <= price * stopLoss) return 'stop loss';
+  }
+  return 'time is over';
+}
+
+/** Buys a token, and sells it later. @param {string} mint @param {string} symbol */
+async function snipe(mint, symbol) {
+  const { tokens, paid } = await buy(mint);
+  console.log(`bought ${tokens} ${symbol} (${mint}) for ${paid} SOL`);
+  const reason = await timeToSell(mint, paid / tokens);
+  const received = await sell(mint, tokens);
+  console.log(`sold ${symbol} for ${received} SOL: ${reason}, ${(received - paid).toFixed(6)} SOL`);
+}
+
+process.once('SIGINT', () => sluice.close());
+console.log(`${isLive ? 'LIVE' : 'paper'}: ${amountSol} SOL for each token, at most ${maxPositions} at once`);
+const filter = /** @type {const} */ ({ pool: 'pump', quoteMint: sol, maxDevBuySol: 5 });
+for await (const event of sluice.subscribe('newTokens', { filter })) {
+  if (event.type !== 'newToken' || positions >= maxPositions) continue;
+  positions++;
+  snipe(event.mint, event.symbol)
+    .catch((error) => console.log(`${event.mint}: ${error.message}`))
+    .finally(() => void positions--);
+}

@@ -1,0 +1,99 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Sluice } from '@sluice/client';
+import { build } from 'esbuild';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startProgram } from '../support/command-line.ts';
+
+/** The examples of the client, as a user runs them: with the compiled package in `node_modules`, against a started product. */
+const startMs = 40_000;
+const printMs = 20_000;
+const source = join(import.meta.dirname, '../../client');
+let folder: string;
+let server: ChildProcess;
+let env: Readonly<Record<string, string>>;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
+  await installClient();
+  server = startProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'warn', SIMNET_SPEED: '3' } });
+  const output = collect(server);
+  await vi.waitFor(() => expect(output()).toContain('sluice watch trades'), { timeout: startMs, interval: 50 });
+  const find = (pattern: RegExp): string => pattern.exec(output())?.[1] ?? '';
+  env = {
+    PATH: process.env['PATH'] ?? '',
+    SLUICE_URL: find(/(http:\/\/127\.0\.0\.1:\d+)/),
+    SLUICE_API_KEY: find(/(sluice_\w+)/),
+    WALLET: find(/wallet +(\w+)/),
+  };
+}, startMs);
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+afterAll(() => {
+  server.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Compiles the client as `pnpm release` does, without types. */
+async function installClient(): Promise<void> {
+  const target = join(folder, 'node_modules/@sluice/client');
+  mkdirSync(target, { recursive: true });
+  const bundled = { bundle: true, format: 'esm', platform: 'node', packages: 'external', tsconfigRaw: {} } as const;
+  await build({ ...bundled, entryPoints: [join(source, 'src/node.ts')], outfile: join(target, 'node.mjs') });
+  writeFileSync(join(target, 'package.json'), JSON.stringify({ name: '@sluice/client', exports: { '.': { node: './node.mjs' } } }));
+  cpSync(join(source, 'node_modules/ws'), join(folder, 'node_modules/ws'), { recursive: true, dereference: true });
+  cpSync(join(source, 'examples'), folder, { recursive: true });
+}
+
+function collect(child: ChildProcess): () => string {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  return () => output;
+}
+
+/** Runs an example until its output matches, and ends it as a user does if it does not end by itself. */
+async function run(program: string, settings: Readonly<Record<string, string>>, wanted: RegExp, endsItself = false): Promise<void> {
+  const child = spawn(process.execPath, [program], { cwd: folder, env: { ...env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  const output = collect(child);
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  await vi.waitFor(() => expect(output()).toMatch(wanted), { timeout: printMs, interval: 50 });
+  if (!endsItself) child.kill('SIGINT');
+  expect(await ended, output()).toBe(0);
+}
+
+describe('the examples of the client', { timeout: startMs + printMs }, () => {
+  it('snipe a new token on paper, and take the profit', async () => {
+    await run('sniper.mjs', { TAKE_PROFIT: '0', MAX_POSITIONS: '1' }, /^paper.*\nbought [\s\S]*\nsold .* take profit/m);
+  });
+
+  it('feed a chart with stored and live candles', async () => {
+    await run('chart.mjs', {}, /^\w{32,44}, 1s\n(\{"time":\d+,"open":.*\}\n){2}/m);
+  });
+
+  it('watch a portfolio', async () => {
+    const [url, apiKey, publicKey] = [env['SLUICE_URL']!, env['SLUICE_API_KEY']!, env['WALLET']!];
+    const watched = run('portfolio.mjs', {}, /SOL, .* not invested\n[\s\S]*^buy [\d.]+ of \w+/m);
+    const sluice = new Sluice({ url, apiKey });
+    try {
+      for await (const event of sluice.subscribe('newTokens', { filter: { pool: 'pump' } })) {
+        if (event.type !== 'newToken') continue;
+        await sluice.buy({ publicKey, mint: event.mint, amount: 0.01, slippage: 50 });
+        break;
+      }
+      await watched;
+    } finally {
+      sluice.close();
+    }
+  });
+
+  it('include the sample of the README', async () => {
+    const [, sample = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(source, 'README.md'), 'utf8')) ?? [];
+    writeFileSync(join(folder, 'sample.mjs'), sample.replace('http://127.0.0.1:8080', env['SLUICE_URL']!));
+    await run('sample.mjs', {}, /^0\.1 SOL would buy [\d.]+$/m, true);
+  });
+});
