@@ -4,9 +4,12 @@ import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { dialectSchemas } from '@sluice/shared/wire/pumpportal.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
+import { fastClock } from '../support/clocks.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 
+/** How many times faster the bounds of the stream pass. */
+const hurry = 10;
 const standardKey = 'sluice_test_standard';
 
 /** A client as PumpPortal's users write it: it parses JSON and reads fields by name. */
@@ -53,7 +56,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
   let server: TestGateway;
   const bots: Bot[] = [];
   beforeAll(async () => {
-    server = await startTestGateway({ transport });
+    server = await startTestGateway({ transport, clock: fastClock(hurry) });
     server.keys.add(standardKey, { plan: defaultPlans.standard });
   });
   afterAll(async () => {
@@ -226,8 +229,8 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
   it('is closed, and not ignored, if more messages wait than a connection may have', async () => {
     const one = bot(`?api-key=${standardKey}`).onOpen({ method: 'subscribeNewToken' });
     await one.acked(1);
-    const message = JSON.stringify({ method: 'unsubscribeNewToken' });
-    for (let at = 0; at < 6_000; at++) one.socket.send(message);
+    const message = JSON.stringify({ method: 'unsubscribeNewToken', more: 'x'.repeat(20_000) });
+    for (let at = 0; at < 400; at++) one.socket.send(message);
     await until('the close', () => one.closeCode !== 0);
     expect(one.closeCode).toBe(4029);
   });
