@@ -11,10 +11,10 @@ export function ownCommand(
   workingFolder = process.cwd(),
 ): string {
   if (existsSync(join(root, 'cli'))) return 'npx -y pnpm@12 sluice';
-  const program = join(root, 'sluice.mjs');
+  const program = join(root, 'sluice');
   const leadsThere = (path: string): boolean => existsSync(path) && realpathSync(path) === realpathSync(program);
   if (leadsThere(join(root, '../../../bin/sluice'))) return 'sluice';
   const local = join(root, '../.bin/sluice');
-  if (!leadsThere(local)) return `node ${program}`;
+  if (!leadsThere(local)) return program;
   return relative(workingFolder, local) === 'node_modules/.bin/sluice' ? 'npx sluice' : local;
 }

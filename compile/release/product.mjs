@@ -16,7 +16,6 @@ const files = [
   'compile/programs.mjs',
   'operating',
   'run.mjs',
-  'sluice.mjs',
 ];
 /** Needs the sources, or describes them. */
 const leftOut = /^(generate\.js(\.map)?|manifest\.json)$/;
@@ -33,7 +32,8 @@ export function stageProduct(folder, sbom) {
     write(join(folder, '.build/current', name), readFileSync(join(build, name)));
   }
   for (const path of files) cpSync(join(root, path), join(folder, path), { recursive: true });
-  chmodSync(join(folder, 'sluice.mjs'), 0o755);
+  write(join(folder, 'sluice'), launcher());
+  chmodSync(join(folder, 'sluice'), 0o755);
   write(join(folder, 'THIRD-PARTY-LICENSES.txt'), notices());
   if (sbom !== null) cpSync(sbom, join(folder, 'sbom.cdx.json'));
   write(join(folder, 'package.json'), `${JSON.stringify(releaseManifest(), null, 2)}\n`);
@@ -50,11 +50,31 @@ function releaseManifest() {
     description,
     license,
     type: 'module',
-    bin: { sluice: 'sluice.mjs' },
+    bin: { sluice: 'sluice' },
     scripts: Object.fromEntries(scriptNames.map((name) => [name, scripts[name]])),
     dependencies: { libsql },
     // Without it, the server of Node.js is used.
     optionalDependencies: { 'uWebSockets.js': server },
     engines,
   };
+}
+
+/**
+ * The command `sluice`. A shell replaces itself with Node.js and the flags of the program, so that signals reach the program, once, and no
+ * further process waits for it.
+ */
+function launcher() {
+  const { scripts } = manifestOf();
+  const runs = (/** @type {string} */ name) => scripts[name]?.replace(/ run\.mjs .*/, ` "$root/run.mjs" ${name} "$@"`);
+  return `#!/bin/sh
+# sluice start, gateway or ingest: runs this program. All other words are commands.
+set -e
+root=$(dirname "$(readlink -f "$0")")
+case "$1" in
+  start) shift; exec ${runs('start')} ;;
+  gateway) shift; exec ${runs('gateway')} ;;
+  ingest) shift; exec ${runs('ingest')} ;;
+  *) exec ${runs('sluice')} ;;
+esac
+`;
 }

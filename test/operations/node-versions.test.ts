@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Sluice } from '@sluice/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installStaged } from '../support/staged-release.ts';
@@ -27,8 +27,16 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Starts everything on simnet, and reads the block. `ended` resolves with the exit code. */
 async function start(node: string, dataDir: string) {
-  const env = { HOME: folder, PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', TRADING: 'paper', NO_COLOR: '1', LOG_LEVEL: 'warn' };
-  const child = spawn(node, [join(release, 'sluice.mjs'), 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = {
+    HOME: folder,
+    PATH: `${dirname(node)}:${process.env['PATH']}`,
+    DATA_DIR: dataDir,
+    PORT: '0',
+    TRADING: 'paper',
+    NO_COLOR: '1',
+    LOG_LEVEL: 'warn',
+  };
+  const child = spawn(join(release, 'sluice'), ['start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));

@@ -26,7 +26,7 @@ beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'sluice-release-')));
   release = installStaged(folder);
   mkdirSync(join(folder, 'node_modules/.bin'));
-  symlinkSync('../sluice/sluice.mjs', join(folder, 'node_modules/.bin/sluice'));
+  symlinkSync('../sluice/sluice', join(folder, 'node_modules/.bin/sluice'));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -102,7 +102,7 @@ it('loads no package from a folder above the one in which it is installed', asyn
   const ran = join(folder, 'ran');
   for (const name of ['sluice', '.bin']) renameSync(join(folder, 'node_modules', name), join(inner, name));
   writeFileSync(join(folder, 'node_modules/libsql/index.js'), `require('node:fs').writeFileSync(${JSON.stringify(ran)}, '')`);
-  const child = spawn(process.execPath, [join(inner, 'sluice/sluice.mjs'), '--help'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(join(inner, 'sluice/sluice'), ['--help'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
   const code = await new Promise((resolve) => child.once('close', resolve));
