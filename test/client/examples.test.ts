@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { Sluice } from '@sluice/client';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startProgram } from '../support/command-line.ts';
+import { startProduct } from '../support/started-product.ts';
 
 /** The examples of the client, as a user runs them: with the compiled package in `node_modules`, against a started product. */
 const startMs = 40_000;
 const printMs = 20_000;
+const sol = 'So11111111111111111111111111111111111111112';
 const source = join(import.meta.dirname, '../../client');
 let folder: string;
 let server: ChildProcess;
@@ -19,16 +20,9 @@ const children: ChildProcess[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-examples-'));
   await installClient();
-  server = startProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'warn', SIMNET_SPEED: '3' } });
-  const output = collect(server);
-  await vi.waitFor(() => expect(output()).toContain('sluice watch trades'), { timeout: startMs, interval: 50 });
-  const find = (pattern: RegExp): string => pattern.exec(output())?.[1] ?? '';
-  env = {
-    PATH: process.env['PATH'] ?? '',
-    SLUICE_URL: find(/(http:\/\/127\.0\.0\.1:\d+)/),
-    SLUICE_API_KEY: find(/(sluice_\w+)/),
-    WALLET: find(/wallet +(\w+)/),
-  };
+  const { child, url, apiKey, wallet } = await startProduct(folder, 3);
+  server = child;
+  env = { PATH: process.env['PATH'] ?? '', SLUICE_URL: url, SLUICE_API_KEY: apiKey, WALLET: wallet };
 }, startMs);
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
@@ -80,7 +74,7 @@ describe('the examples of the client', { timeout: startMs + printMs }, () => {
     const watched = run('portfolio.mjs', {}, /SOL, .* not invested\n[\s\S]*^buy [\d.]+ of \w+/m);
     const sluice = new Sluice({ url, apiKey });
     try {
-      for await (const event of sluice.subscribe('newTokens', { filter: { pool: 'pump' } })) {
+      for await (const event of sluice.subscribe('newTokens', { filter: { pool: 'pump', quoteMint: sol } })) {
         if (event.type !== 'newToken') continue;
         await sluice.buy({ publicKey, mint: event.mint, amount: 0.01, slippage: 50 });
         break;

@@ -1,0 +1,70 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lastLine, run } from '../pumpportal/install.ts';
+import { startProduct, type StartedProduct } from '../support/started-product.ts';
+
+/**
+ * `pnpm test:python`: installs the Python client into a temporary environment from PyPI, checks its types, and runs its tests against
+ * `start`. Without Python 3.11 or PyPI it is skipped, and the reason is printed.
+ */
+const installWithinMs = 300_000;
+const testWithinMs = 300_000;
+const tools = ['mypy==1.18.2'];
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** Returns the path of Python, or why there is none as an error. */
+async function install(folder: string): Promise<string> {
+  cpSync(join(import.meta.dirname, '../../clients/python'), join(folder, 'client'), { recursive: true });
+  const python = join(folder, 'venv/bin/python');
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+  const steps: readonly (readonly [string, readonly string[]])[] = [
+    ['python3', ['-c', 'import sys; sys.exit("Python 3.11 is needed" if sys.version_info < (3, 11) else 0)']],
+    ['python3', ['-m', 'venv', 'venv']],
+    // The dependencies alone: a fault in our own package must fail the run, not skip it.
+    [python, [...pip, ...tools, 'hatchling==1.27.0', 'httpx==0.28.1', 'websockets==15.0.1']],
+  ];
+  for (const [command, args] of steps) {
+    const ran = await run(command, args, folder, installWithinMs);
+    if (ran.code !== 0) throw new Error(lastLine(ran));
+  }
+  return python;
+}
+
+async function test(python: string, folder: string, { url, apiKey, wallet }: StartedProduct): Promise<boolean> {
+  const env = { SLUICE_URL: url, SLUICE_API_KEY: apiKey, WALLET: wallet, NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1' };
+  const steps = [
+    ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-build-isolation', './client'],
+    ['-m', 'mypy', '--strict', 'client/src', 'client/tests'],
+    ['client/tests/test_client.py'],
+  ];
+  for (const args of steps) {
+    const ran = await run(python, args, folder, testWithinMs, env);
+    print(ran.output.trim());
+    if (ran.code !== 0) return false;
+  }
+  return true;
+}
+
+async function main(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-python-'));
+  let started: StartedProduct | null = null;
+  try {
+    let python: string;
+    try {
+      python = await install(folder);
+    } catch (error) {
+      print(`skipped: the Python client was not tested: ${(error as Error).message}`);
+      return 0;
+    }
+    started = await startProduct(folder, 3);
+    const passed = await test(python, folder, started);
+    print(passed ? 'The Python client works.' : 'The Python client failed.');
+    return passed ? 0 : 1;
+  } finally {
+    started?.child.kill('SIGTERM');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 500 });
+  }
+}
+
+process.exitCode = await main();

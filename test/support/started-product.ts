@@ -1,0 +1,34 @@
+import type { ChildProcess } from 'node:child_process';
+import { startProgram } from './command-line.ts';
+
+export interface StartedProduct {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly apiKey: string;
+  readonly wallet: string;
+}
+
+const startWithinMs = 60_000;
+
+/** Starts everything on a fast simulated market, with its data in `folder`, and reads the printed block. */
+export function startProduct(folder: string, speed: number): Promise<StartedProduct> {
+  const child = startProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'warn', SIMNET_SPEED: String(speed) } });
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const fail = (why: string): void => {
+      child.kill('SIGKILL');
+      reject(new Error(`${why}:\n${output}`));
+    };
+    const timer = setTimeout(() => fail('no block in time'), startWithinMs);
+    const read = (text: string): void => {
+      output += text;
+      const find = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
+      const [url, apiKey, wallet] = [find(/(http:\/\/127\.0\.0\.1:\d+)/), find(/(sluice_\w+)\n/), find(/wallet +(\w{32,44})\n/)];
+      if (url === undefined || apiKey === undefined || wallet === undefined || !output.includes('sluice watch trades')) return;
+      clearTimeout(timer);
+      resolve({ child, url, apiKey, wallet });
+    };
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', read);
+    child.once('close', (code) => fail(`ended with ${code}`));
+  });
+}
