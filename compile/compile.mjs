@@ -1,21 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, join } from 'node:path';
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { buildsFolder, checkPath, digestOf, hasCode, isFresh, listSources, root, setCurrent, writeManifest } from './build-folder.mjs';
 import { ForeignCodeError, checkMachineCode, checkOrigin, loadOwn, packages, refusePnpManifests } from './inside-project.mjs';
-import { assets, machineCode, programs, signer } from './programs.mjs';
+import { machineCode, programs, signer } from './programs.mjs';
+import { compileWeb } from './web.mjs';
 
 /**
  * Compiles the programs into a new folder under `.build`, and selects it. Programs that already run still start threads and signing
@@ -70,9 +58,9 @@ async function compileInto(outdir) {
     }),
     build({ ...options, outdir, entryPoints: signer }),
   ]);
-  for (const { metafile } of results) checkOrigin(metafile);
+  const page = await compileWeb(build, outdir);
+  for (const metafile of [...results.map((result) => result.metafile), page]) checkOrigin(metafile);
   refusePnpManifests();
-  for (const path of assets) writeFileSync(join(outdir, basename(path)), readFileSync(join(root, path)));
 }
 
 async function compile() {

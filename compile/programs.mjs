@@ -16,13 +16,11 @@ export const programs = {
 /** The signing process is a single file. */
 export const signer = { signer: 'gateway/src/signer/main.ts' };
 
-/** Files that programs read at run time. They are copied unchanged. */
-export const assets = ['api-keys.css', 'api-keys.js', 'page.css', 'page.html', 'page.js', 'wallets.js'].map(
-  (name) => `gateway/src/dashboard/${name}`,
-);
+/** The page of the dashboard, which the gateway serves. */
+export const web = { entry: 'gateway/web/src/main.tsx', html: 'gateway/web/src/page.html' };
 
 /** Sources that may be part of a program, without tests. */
-export const sourceFolders = ['cli', 'client/src', 'compile', 'gateway/src', 'ingest/src', 'shared/src', 'test/simnet'];
+export const sourceFolders = ['cli', 'client/src', 'compile', 'gateway/src', 'gateway/web', 'ingest/src', 'shared/src', 'test/simnet'];
 export const sourceFiles = [
   'client/package.json',
   'gateway/package.json',

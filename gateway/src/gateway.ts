@@ -17,6 +17,7 @@ import { venues } from '@sluice/shared/venues/registry.ts';
 import { Nonces } from './accounts/nonces.ts';
 import type { DashboardOptions } from './accounts/gate.ts';
 import { dashboardRoutes } from './accounts/routes.ts';
+import { createSessionCallers } from './accounts/session-callers.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { openSigningKey } from './auth/pepper.ts';
 import type { Authenticator } from './auth/principal.ts';
@@ -25,14 +26,14 @@ import { RecordSeal } from './auth/record-seal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { joinFleet } from './fleet.ts';
-import { readDashboard } from './dashboard/page.ts';
+import { dashboardPages } from './dashboard/page.ts';
 import { documentEndpoints } from './docs/documents.ts';
 import { errorAnswer } from './http/answers.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import type { BoundEndpoint } from './http/endpoint.ts';
 import { createKeyless } from './http/keyless.ts';
 import { OpenRequests } from './http/open-requests.ts';
-import { createRouter, staticPage, type Route, type Router } from './http/router.ts';
+import { createRouter, type Route, type Router, type RouterOptions } from './http/router.ts';
 import { drain, orClose, type LifePhase } from './life.ts';
 import type { ReadCounters } from './metrics.ts';
 import { createOperations } from './operations.ts';
@@ -49,7 +50,7 @@ import { Hub } from './stream/hub.ts';
 import { sealedEvents, unsealedEvents, type PrivateEvents } from './stream/delivery/private-events.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
 import { orderEndpoints } from './orders/api/order-endpoints.ts';
-import { openTrading, type Custody } from './orders/trading.ts';
+import { custodyOf, openTrading, type Custody } from './orders/trading.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
 import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from './transport/transport.ts';
 
@@ -74,6 +75,8 @@ export interface GatewayOptions {
   readonly limiter?: CountingLimiter;
   /** Where the custodial wallets are. If omitted, the custody of the chain in the settings. */
   readonly custody?: Custody;
+  /** Folder with the compiled page of the dashboard. If omitted, the folder of the compiled program. */
+  readonly page?: string;
   /** Further pages and routes. */
   readonly routes?: readonly Route[];
   /** Further endpoints. */
@@ -96,11 +99,6 @@ export interface Gateway {
   disconnect(credential: string): number;
   /** Asks clients to reconnect elsewhere, closes them with 4012, and ends. May be called more than once. */
   close(): Promise<void>;
-}
-
-function dashboardPage(): Route {
-  const { headers, body } = readDashboard();
-  return staticPage('/', headers, body);
 }
 
 /**
@@ -141,7 +139,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isDraining = (): boolean => phase !== 'running';
   const parts = { config, fleet, hub, ...reading, store, trading, requests, transport: () => transport, isDraining, log };
   const operations = createOperations({ ...parts, beside: options.beside ?? nothingBeside });
-  // Every part of the interface adds its endpoints here.
   const endpoints: readonly BoundEndpoint[] = [
     ...operations.endpoints,
     ...reading.endpoints,
@@ -151,11 +148,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...documentEndpoints({ config, addressOf }),
     ...(options.endpoints ?? []),
   ];
-  const accounts = accountRoutes(keys, { config, port: () => transport?.port ?? config.port, log });
   const router = createRouter({
     endpoints,
     streamPaths,
-    routes: [dashboardPage(), ...accounts, ...(options.routes ?? [])],
+    ...openPages(keys, options, { port: () => transport?.port ?? config.port, addressOf }),
     authenticator: keys.authenticator,
     limiter,
     addressOf,
@@ -305,9 +301,17 @@ function openSeal(key: Uint8Array, { redisUrls }: Config): { readonly seal: Reco
   return { seal, events: redisUrls === null ? unsealedEvents : sealedEvents(seal) };
 }
 
-/** The dashboard's own endpoints; none without a store. */
-function accountRoutes(keys: OpenKeys, options: Omit<DashboardOptions, 'store' | 'nonces' | 'authenticator'>): readonly Route[] {
-  return keys.dashboard === null ? [] : dashboardRoutes({ ...keys.dashboard, authenticator: keys.authenticator, ...options });
+/** The dashboard's pages and its own endpoints, and how requests of its sessions are identified; pages only without a store. */
+function openPages(
+  { dashboard, authenticator }: OpenKeys,
+  options: GatewayOptions,
+  parts: Pick<DashboardOptions, 'port'> & Pick<RouterOptions, 'addressOf'>,
+): Pick<RouterOptions, 'routes' | 'findSession'> {
+  const pages = [...dashboardPages(options.page), ...(options.routes ?? [])];
+  if (dashboard === null) return { routes: pages };
+  const { config, log } = options;
+  const all = { ...dashboard, ...parts, authenticator, config, log, keystore: custodyOf(options).keystore };
+  return { routes: [...pages, ...dashboardRoutes(all)], findSession: createSessionCallers(all) };
 }
 
 /** The address of a request's client, behind trusted proxies too. */

@@ -23,6 +23,7 @@ const folderOfPackage: Readonly<Record<string, string>> = {
   ingest: 'ingest/src',
   gateway: 'gateway/src',
   client: 'client/src',
+  web: 'gateway/web/src',
   simnet: 'test/simnet',
   test: 'test',
 };

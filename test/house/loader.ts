@@ -8,7 +8,7 @@ const productScripts = ['start', 'sluice', 'ingest', 'gateway', 'build', 'genera
 const productFiles =
   /^(run\.mjs|(shared|ingest|gateway)\/src\/.*\.ts|cli\/.*\.ts|compile\/.*\.mjs|test\/simnet\/(?!.*\.test\.ts|support\/).*\.ts)$/;
 const loader =
-  /\b(tsx|ts-node|jiti|swc-node)\b|(?<![\w-])--(import|require|loader|experimental-loader|experimental-strip-types)\b|\bmodule\.register\(/;
+  /(?<!\.)\b(tsx|ts-node|jiti|swc-node)\b|(?<![\w-])--(import|require|loader|experimental-loader|experimental-strip-types)\b|\bmodule\.register\(/;
 const fewestFiles = 300;
 
 /** The product runs plain JavaScript. A loader would compile it into a folder that others can write. */

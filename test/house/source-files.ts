@@ -8,7 +8,8 @@ export interface SourceFile {
 }
 
 const skippedFolders: ReadonlySet<string> = new Set(['node_modules', '.git', '.data', '.build', 'results']);
-const textFile = /\.(ts|mts|js|mjs|json|jsonc|md|yaml|yml|html|css|txt|sh|lua)$|(^|\/)(Procfile|LICENSE|run|\.gitignore|\.env\.example)$/;
+const textFile =
+  /\.(ts|tsx|mts|js|mjs|json|jsonc|md|yaml|yml|html|css|txt|sh|lua)$|(^|\/)(Procfile|LICENSE|run|\.gitignore|\.env\.example)$/;
 
 /** Every text file of the project that people wrote, by path, without the lock file. */
 export function sourceFiles(root: string): readonly SourceFile[] {
@@ -27,7 +28,7 @@ function walk(path: string, isFolder: boolean): readonly string[] {
 }
 
 export function isTypeScript(file: SourceFile): boolean {
-  return file.path.endsWith('.ts') && !file.path.endsWith('.d.ts');
+  return /\.tsx?$/.test(file.path) && !file.path.endsWith('.d.ts');
 }
 
 /** `path:line` of a place in a file. */

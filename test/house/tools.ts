@@ -48,6 +48,7 @@ function programOf(root: string, packageName: string, program: string): string {
 }
 
 export const types = tool('types', 'typescript', 'tsc', ['-p', '.']);
+export const pageTypes = tool('types of the dashboard', 'typescript', 'tsc', ['-p', 'gateway/web']);
 export const lint = tool('lint', 'oxlint', 'oxlint', ['--deny-warnings', '--format=unix']);
 export const format = tool('format', 'oxfmt', 'oxfmt', ['--check', '.']);
 export const deadCode = tool('dead code and unused packages', 'knip', 'knip', ['--no-progress', '--tsConfig', 'tsconfig.base.json']);

@@ -22,7 +22,9 @@ export interface DashboardOptions {
   readonly store: Store;
   readonly nonces: Nonces;
   readonly authenticator: Pick<Authenticator, 'refresh'>;
-  readonly config: Pick<Config, 'host' | 'tls' | 'publicUrl' | 'signUp' | 'trustedProxies'>;
+  readonly config: Pick<Config, 'host' | 'tls' | 'publicUrl' | 'signUp' | 'trustedProxies' | 'trading'>;
+  /** Name of the keystore with the custodial wallets. */
+  readonly keystore: string;
   /** The port on which the gateway listens; called once it does. */
   readonly port: () => number;
   readonly log: Logger;

@@ -5,11 +5,13 @@ import type { Route, RouteHandler } from '../http/router.ts';
 import { StoreAwayError } from '../store/store-away.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import { Gate, notSignedIn, type DashboardOptions } from './gate.ts';
+import { choosePageKey } from './page-key.ts';
 import { deleteKey, listKeys, makeKey, rotateKey, type KeysOutcome } from './keys.ts';
 import type { PublicOrigins } from './public-origins.ts';
 import { LinkBody, NewKeyBody, RotateBody, SignInBody } from './schemas.ts';
 import { endedSessionCookie } from './session-cookie.ts';
 import type { SignedIn } from './sessions.ts';
+import { listOwnWallets } from './wallets.ts';
 import { offerSignIn, signInByLink, signInByWallet } from './sign-in.ts';
 
 /**
@@ -53,6 +55,19 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
           signedIn === null ? notSignedIn(request) : keysAnswer(request, await listKeys(store, signedIn.account, Date.now())),
         ),
     },
+    {
+      method: 'GET',
+      path: '/dashboard/wallets',
+      handler: (request) =>
+        gate.read(request, async (signedIn) =>
+          signedIn === null ? notSignedIn(request) : jsonAnswer(request, await listOwnWallets(store, options.keystore, signedIn.account)),
+        ),
+    },
+    gate.change('/dashboard/page-key', undefined, async (request, { account }) => {
+      const outcome = await choosePageKey(store, account, Date.now());
+      if ('value' in outcome) await authenticator.refresh();
+      return keysAnswer(request, outcome);
+    }),
     gate.change('/dashboard/keys', NewKeyBody, async (request, signedIn, body: NewKeyBody) =>
       changed(request, signedIn, 'key_created', await makeKey(store, signedIn.account, body, Date.now())),
     ),
@@ -83,12 +98,17 @@ function whileStoreAnswers(handler: RouteHandler, log: Logger): RouteHandler {
 }
 
 /** Who is signed in, or how to sign in. */
-function me(request: HttpRequest, origins: PublicOrigins, { signUp }: Pick<Config, 'signUp'>, signedIn: SignedIn | null): HttpAnswer {
+function me(
+  request: HttpRequest,
+  origins: PublicOrigins,
+  { signUp, trading }: Pick<Config, 'signUp' | 'trading'>,
+  signedIn: SignedIn | null,
+): HttpAnswer {
   const signIn = origins.ok ? { open: true, signUp } : { open: false, why: origins.why };
-  if (signedIn === null) return jsonAnswer(request, { account: null, csrfToken: null, signIn });
+  if (signedIn === null) return jsonAnswer(request, { account: null, csrfToken: null, signIn, trading });
   const { account, csrfToken, session } = signedIn;
   const { id, kind, wallet, plan } = account;
-  return jsonAnswer(request, { account: { id, kind, wallet, plan }, csrfToken, signIn, signedInAtMs: session.createdAtMs });
+  return jsonAnswer(request, { account: { id, kind, wallet, plan }, csrfToken, signIn, trading, signedInAtMs: session.createdAtMs });
 }
 
 function keysAnswer(request: HttpRequest, outcome: KeysOutcome): HttpAnswer {

@@ -1,43 +1,91 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pageAnswer } from '../http/answers.ts';
+import type { Route } from '../http/router.ts';
+import type { HttpRequest } from '../transport/transport.ts';
 
-/** The dashboard: one page that loads nothing from elsewhere. */
-export interface DashboardPage {
-  readonly body: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
+/** A file in each form in which it can be sent. */
+interface Forms {
+  readonly plain: Uint8Array;
+  readonly br: Uint8Array;
+  readonly gzip: Uint8Array;
 }
 
-/** Composes the page from the files beside this one. The policy allows only its own style and script, by their hashes. */
-export function readDashboard(): DashboardPage {
-  const part = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
-  const style = ['page.css', 'api-keys.css'].map(part).join('');
-  const script = ['page.js', 'wallets.js', 'api-keys.js'].map(part).join('');
-  // Functions as replacements: `$` in a text is no pattern.
-  const html = part('page.html')
-    .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
-    .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
+const htmlName = 'web.html';
+/** Files that the page loads. Their names contain a hash of their content. */
+const assetForm = /^web-[\w-]+\.(js|css)$/;
+const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
+const assetsPath = '/dashboard/assets/';
+
+/** Nothing may be loaded from elsewhere, and no script or style may be in the page itself. `blob:`: images that the page requests as a session. */
+const securityHeaders = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "style-src 'self'",
+    "script-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/**
+ * The routes of the dashboard: its page at `/`, and the files that it loads. All are read now and served from memory. `folder`: where the
+ * compiler put them; by default beside the compiled program.
+ */
+export function dashboardPages(folder: string = fileURLToPath(new URL('.', import.meta.url))): Route[] {
+  if (!existsSync(join(folder, htmlName))) return [fileRoute('/', notCompiled, htmlHeaders)];
+  const assets = readdirSync(folder).filter((name) => assetForm.test(name));
+  return [
+    fileRoute('/', readForms(join(folder, htmlName)), htmlHeaders),
+    ...assets.map((name) =>
+      fileRoute(`${assetsPath}${name}`, readForms(join(folder, name)), {
+        'content-type': types[name.slice(name.lastIndexOf('.') + 1)]!,
+        'cache-control': 'public, max-age=31536000, immutable',
+        'x-content-type-options': 'nosniff',
+      }),
+    ),
+  ];
+}
+
+const htmlHeaders = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', ...securityHeaders };
+const notCompiledText = Buffer.from('<!doctype html><title>sluice</title><p>The page is not compiled: npx -y pnpm@12 run build</p>\n');
+const notCompiled: Forms = { plain: notCompiledText, br: notCompiledText, gzip: notCompiledText };
+
+function readForms(path: string): Forms {
+  return { plain: readFileSync(path), br: readFileSync(`${path}.br`), gzip: readFileSync(`${path}.gz`) };
+}
+
+function fileRoute(path: string, forms: Forms, headers: Readonly<Record<string, string>>): Route {
+  const isCompressed = forms.br !== forms.plain;
+  const tag = `"${createHash('sha256').update(forms.plain).digest('base64url').slice(0, 22)}"`;
+  const all = { ...headers, vary: 'Accept-Encoding', etag: tag };
   return {
-    body: Buffer.from(html),
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-cache',
-      'content-security-policy': [
-        "default-src 'none'",
-        `style-src '${hashOf(style)}'`,
-        `script-src '${hashOf(script)}'`,
-        "connect-src 'self'",
-        'img-src data:',
-        "form-action 'none'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-      ].join('; '),
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
+    method: 'GET',
+    path,
+    handler: (request) => {
+      if (request.header('if-none-match') === tag) return { ...pageAnswer(request, all, ''), status: 304 };
+      const form = isCompressed ? bestForm(request) : 'plain';
+      return pageAnswer(request, form === 'plain' ? all : { ...all, 'content-encoding': form }, forms[form]);
     },
   };
 }
 
-function hashOf(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+/** The smallest form that the client accepts (RFC 9110, section 12.5.3). */
+function bestForm(request: HttpRequest): keyof Forms {
+  const accepted = new Set(
+    (request.header('accept-encoding') ?? '')
+      .split(',')
+      .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
+      .map((one) => one.split(';')[0]!.trim().toLowerCase()),
+  );
+  return accepted.has('br') ? 'br' : accepted.has('gzip') ? 'gzip' : 'plain';
 }

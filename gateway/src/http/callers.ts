@@ -16,7 +16,7 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
 }
 
-/** The caller. `principal` is null for an unknown caller: one without a key, or with an invalid one. Nothing is stored about unknown callers. */
+/** The caller. `principal` is null for an unknown caller: one without a key or session, or with an invalid one. Nothing is stored about it. */
 export interface Caller {
   readonly principal: Principal | null;
   /** What is left of the key's limit; null for an unknown caller. */
@@ -25,12 +25,21 @@ export interface Caller {
 }
 
 const unknownCaller: Caller = { principal: null, decision: null, refusal: null };
+const awayCaller: Caller = {
+  ...unknownCaller,
+  refusal: { error: 'UPSTREAM_UNAVAILABLE', message: 'Sessions cannot be looked up at present. Try again in a moment.', details: {} },
+};
+
+/** `away`: sessions cannot be looked up. A null instead of a promise: the request does not claim to be of a session. */
+export type FindSessionCaller = (request: HttpRequest) => Promise<Principal | 'away' | null> | null;
 
 export interface CallerOptions {
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
   /** The address of the client, also behind trusted proxies. */
   readonly addressOf: (request: HttpRequest) => string;
+  /** Finds the caller of a request of our own page, which has no key but a session. */
+  readonly findSession?: FindSessionCaller;
 }
 
 /**
@@ -39,7 +48,7 @@ export interface CallerOptions {
  */
 export type IdentifyCaller = (request: HttpRequest, cost: 0 | 1, needed: boolean) => Caller | Promise<Caller>;
 
-export function createCallers({ authenticator, limiter, addressOf }: CallerOptions): IdentifyCaller {
+export function createCallers({ authenticator, limiter, addressOf, findSession }: CallerOptions): IdentifyCaller {
   const admit = (request: HttpRequest, principal: Principal, cost: 0 | 1): Caller | Promise<Caller> => {
     const refusal = principal.ipRanges.length === 0 ? null : addressRefusal(principal, addressOf(request));
     // A caller from a refused address cannot use up the limit of the key.
@@ -54,9 +63,17 @@ export function createCallers({ authenticator, limiter, addressOf }: CallerOptio
     const principal = authenticator.authenticate(key);
     return principal === null ? unknownCaller : admit(request, principal, cost);
   };
+  const identifySession = async (request: HttpRequest, found: Promise<Principal | 'away' | null>, cost: 0 | 1): Promise<Caller> => {
+    const principal = await found;
+    if (principal === 'away') return awayCaller;
+    return principal === null ? unknownCaller : admit(request, principal, cost);
+  };
   return (request, cost, needed) => {
     const key = apiKeyOf(request);
-    if (key === null) return unknownCaller;
+    if (key === null) {
+      const found = needed ? (findSession?.(request) ?? null) : null;
+      return found === null ? unknownCaller : identifySession(request, found, cost);
+    }
     const principal = authenticator.authenticate(key);
     if (principal !== null) return admit(request, principal, cost);
     return !needed || parseApiKey(key) === null ? unknownCaller : identifyLate(request, key, cost);

@@ -1,7 +1,7 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
-import { commonLines, errorAnswer, pageAnswer } from './answers.ts';
+import { commonLines, errorAnswer } from './answers.ts';
 import { createCallers, type Caller, type CallerOptions } from './callers.ts';
 import { corsPolicy } from './cors.ts';
 import type { BoundEndpoint } from './endpoint.ts';
@@ -18,11 +18,6 @@ export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly handler: RouteHandler;
-}
-
-/** A page or file with constant content and headers. */
-export function staticPage(path: string, headers: Readonly<Record<string, string>>, body: string | Uint8Array): Route {
-  return { method: 'GET', path, handler: (request) => pageAnswer(request, headers, body) };
 }
 
 export interface RouterOptions extends CallerOptions {

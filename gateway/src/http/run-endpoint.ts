@@ -101,6 +101,7 @@ function answerTo(
 
 /** Why a caller may not use an endpoint that is not open; null if it may. */
 function refusalOf({ spec, admitKeyless }: Prepared, request: HttpRequest, { principal, refusal, decision }: Caller): Fault | null {
+  if (principal === null && refusal !== null) return refusal;
   if (principal === null) return admitKeyless === null ? { error: 'UNAUTHENTICATED' } : admitKeyless(request);
   const { access, id } = spec;
   if (refusal !== null) return refusal;

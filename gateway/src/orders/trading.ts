@@ -84,10 +84,17 @@ export interface Trading {
   close(): Promise<void>;
 }
 
+/** Where the custodial wallets are; by default, the custody of the chain in the settings. */
+export function custodyOf({ config, custody }: Pick<TradingOptions, 'config' | 'custody'>): Custody {
+  return custody ?? { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
+}
+
 /** Opens the trading half of a gateway. Without RPC endpoints or without a store, it refuses all orders. */
 export function openTrading(options: TradingOptions): Trading {
-  const { config, store, custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) } } = options;
-  return config.rpc === null || store === null ? noTrading() : createTrading({ ...options, rpc: config.rpc, custody, store });
+  const { config, store } = options;
+  return config.rpc === null || store === null
+    ? noTrading()
+    : createTrading({ ...options, rpc: config.rpc, custody: custodyOf(options), store });
 }
 
 const specs: readonly EndpointSpec[] = [

@@ -1,0 +1,74 @@
+import { useState } from 'preact/hooks';
+import { isAddress, shortAddress } from '../format/text.ts';
+import { findNames } from '../live/names.ts';
+import { Icon } from '../parts/icon.tsx';
+import { go, tokenHref, walletHref } from './router.ts';
+
+interface Found {
+  readonly href: string;
+  readonly of: string;
+  readonly title: string;
+  readonly detail: string;
+}
+
+const maxFound = 8;
+
+function find(text: string): readonly Found[] {
+  const query = text.trim();
+  if (isAddress(query)) {
+    return [
+      { href: tokenHref(query), of: query, title: `Token ${shortAddress(query)}`, detail: 'by mint' },
+      { href: walletHref(query), of: query, title: `Wallet ${shortAddress(query)}`, detail: 'by address' },
+    ];
+  }
+  if (query === '') return [];
+  return findNames(query, maxFound).map(([mint, { symbol, name }]) => ({
+    href: tokenHref(mint),
+    of: mint,
+    title: symbol ?? shortAddress(mint),
+    detail: name ?? shortAddress(mint),
+  }));
+}
+
+/** Searches tokens that this page has seen by symbol and name, and opens any token or wallet by its address. */
+export function Search() {
+  const [text, setText] = useState('');
+  const found = find(text);
+  const open = (href: string): void => {
+    setText('');
+    go(href);
+  };
+  return (
+    <form
+      class="search"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (found[0] !== undefined) open(found[0].href);
+      }}
+    >
+      <input
+        type="search"
+        aria-label="Search by mint, symbol or wallet"
+        placeholder="Mint, symbol or wallet"
+        maxLength={64}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') setText('');
+        }}
+      />
+      {text.trim() !== '' && (
+        <div class="found">
+          {found.map(({ href, of, title, detail }) => (
+            <a key={href} href={href} onClick={() => setText('')}>
+              <Icon of={of} size={22} />
+              <b>{title}</b> <span class="faint">{detail}</span>
+            </a>
+          ))}
+          {found.length === 0 && <p class="empty">No token with this symbol was seen yet. Paste a mint or an address.</p>}
+        </div>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,101 @@
+import { Sluice, SluiceError } from '@sluice/client';
+import { Store } from '../parts/store.ts';
+
+export interface Account {
+  readonly id: string;
+  readonly kind: 'operator' | 'holder';
+  readonly wallet: string | null;
+  readonly plan: string;
+}
+
+/** The answer of `GET /dashboard/me`. */
+export interface Me {
+  readonly account: Account | null;
+  readonly csrfToken: string | null;
+  readonly signIn: { readonly open: boolean; readonly why?: string };
+  readonly trading: 'off' | 'paper' | 'live';
+}
+
+/** Null until the server answered. */
+export const me = new Store<Me | null>(null);
+/** The id of the key with which the page acts; null while nobody is signed in. */
+export const pageKey = new Store<string | null>(null);
+/** Whether the chain is simulated; null while unknown. */
+export const simulated = new Store<boolean | null>(null);
+
+/** Calls an endpoint of the dashboard. With a body it changes something. Rejects with a `SluiceError`. */
+export async function ask<T>(path: string, body?: object): Promise<T> {
+  const csrfToken = me.value?.csrfToken ?? null;
+  const response = await fetch(`/dashboard/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    cache: 'no-store',
+    headers: {
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(body !== undefined && csrfToken !== null && { 'X-CSRF-Token': csrfToken }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json()) as {
+    readonly error?: { code: never; message: string; retryable: boolean; details: Record<string, unknown> };
+  };
+  if (response.ok) return answer as T;
+  // The session has ended, here or elsewhere.
+  if (response.status === 401 && me.value?.account !== null && path !== 'me') await readMe();
+  const { error } = answer;
+  if (error === undefined) throw new Error(`HTTP ${response.status}`);
+  throw new SluiceError(error.message, { ...error, status: response.status });
+}
+
+/** Reads who is signed in, and chooses the key with which the page acts. */
+export async function readMe(): Promise<void> {
+  const answer = await ask<Me>('me');
+  const before = me.value?.account?.id ?? null;
+  me.set(answer);
+  const now = answer.account?.id ?? null;
+  if (now === before && pageKey.value !== null) return;
+  pageKey.set(now === null ? null : (await ask<{ readonly id: string }>('page-key', {})).id);
+}
+
+/** Signs the page's requests with the session. The gateway then treats them as requests of the key. */
+function asSession(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set('X-CSRF-Token', me.value?.csrfToken ?? '');
+  headers.set('X-Sluice-Key', pageKey.value ?? '');
+  return fetch(input, { ...init, headers });
+}
+
+/** Requests a resource of the public interface as the session. */
+export async function sessionRequest<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const response = await asSession(path, init);
+  const answer = (await response.json()) as {
+    readonly error?: { code: never; message: string; retryable: boolean; details: Record<string, unknown> };
+  };
+  if (response.ok) return answer as T;
+  if (answer.error === undefined) throw new Error(`HTTP ${response.status}`);
+  throw new SluiceError(answer.error.message, { ...answer.error, status: response.status });
+}
+
+/** The bytes of an image, or null if the token has none. */
+export async function sessionImage(path: string): Promise<Blob | null> {
+  const response = await asSession(path);
+  return response.ok ? response.blob() : null;
+}
+
+async function ticket(): Promise<string> {
+  const answer = await sessionRequest<{ readonly ticket: string }>('/api/ws-ticket', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+  });
+  return answer.ticket;
+}
+
+/** The client with which the page uses the public interface. */
+export const sluice = new Sluice({ url: location.origin, fetch: asSession, ticket });
+
+/** What went wrong, for people. */
+export function faultText(error: unknown): string {
+  if (!(error instanceof SluiceError)) return error instanceof Error ? error.message : String(error);
+  const fields = Object.entries((error.details['fields'] ?? {}) as Readonly<Record<string, string>>);
+  return fields.length === 0 ? error.message : fields.map(([name, what]) => `${name} ${what}`).join('; ');
+}

@@ -1,0 +1,51 @@
+const subscripts = ['₀', '₁', '₂', '₃', '₄', '₅', '₆', '₇', '₈', '₉'] as const;
+/** From this many zeros after the point, they are counted instead of written. */
+const countedZeros = 4;
+const none = '–';
+
+/** A price as people write it, with four significant digits: `0.0₇2923`, `0.01234`, `1,234.5`. */
+export function price(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return none;
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1) return value.toLocaleString('en-US', { maximumFractionDigits: size >= 10_000 ? 0 : size >= 100 ? 2 : 4 });
+  const sign = value < 0 ? '-' : '';
+  const [digits = '', exponent = ''] = size.toExponential(3).split('e-');
+  // Rounding may have reached 1.
+  if (exponent === '' || Number(exponent) === 0) return `${sign}1`;
+  const zeros = Number(exponent) - 1;
+  const rest = digits.replace('.', '').replace(/0+$/, '');
+  return zeros < countedZeros ? `${sign}0.${'0'.repeat(zeros)}${rest}` : `${sign}0.0${subscript(zeros)}${rest}`;
+}
+
+/** The same in dollars: `$0.0₅4473`, `$1.25`. */
+export function usd(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return none;
+  const size = Math.abs(value);
+  if (size !== 0 && size < 0.01) return `${value < 0 ? '-' : ''}$${price(size)}`;
+  return value.toLocaleString('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: size >= 10_000 ? 0 : 2 });
+}
+
+/** A large amount in short: `$4.47K`, `$1.2M`. */
+export function shortUsd(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return none;
+  return Math.abs(value) < 1_000 ? usd(value) : `${value < 0 ? '-' : ''}$${short(Math.abs(value))}`;
+}
+
+/** A number in short: `4.47K`, `12.3M`; small numbers as prices. */
+export function short(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return none;
+  const size = Math.abs(value);
+  if (size < 1_000) return size >= 1 ? value.toLocaleString('en-US', { maximumFractionDigits: 2 }) : price(value);
+  return value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
+}
+
+/** An amount of SOL, at most four digits after the point: `0.5 SOL`. */
+export function sol(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return none;
+  return `${Math.abs(value) < 0.0001 && value !== 0 ? price(value) : value.toLocaleString('en-US', { maximumFractionDigits: 4 })} SOL`;
+}
+
+function subscript(count: number): string {
+  return String(count).replaceAll(/\d/g, (digit) => subscripts[Number(digit)]!);
+}

@@ -1,0 +1,40 @@
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** The first and last characters of an address. */
+export function shortAddress(address: string): string {
+  return address.length <= 10 ? address : `${address.slice(0, 4)}…${address.slice(-4)}`;
+}
+
+/** A duration in its largest unit: `4s`, `12m`, `3h`, `2d`. */
+export function age(ms: number): string {
+  if (!(ms >= secondMs)) return 'now';
+  if (ms < minuteMs) return `${Math.floor(ms / secondMs)}s`;
+  if (ms < hourMs) return `${Math.floor(ms / minuteMs)}m`;
+  return ms < dayMs ? `${Math.floor(ms / hourMs)}h` : `${Math.floor(ms / dayMs)}d`;
+}
+
+export function ago(atMs: number | null, nowMs: number): string {
+  if (atMs === null) return 'never';
+  const text = age(nowMs - atMs);
+  return text === 'now' ? 'just now' : `${text} ago`;
+}
+
+export function clockTime(ms: number): string {
+  return new Date(ms).toTimeString().slice(0, 8);
+}
+
+export function dateText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+export function dateTime(ms: number): string {
+  return `${dateText(ms)} ${clockTime(ms)}`;
+}
+
+/** Base58 of 32 bytes, as far as its form shows. */
+export function isAddress(text: string): boolean {
+  return /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(text);
+}

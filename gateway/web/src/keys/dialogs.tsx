@@ -1,0 +1,219 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask, faultText } from '../app/server.ts';
+import { Copy, Dialog, Fault } from '../parts/parts.tsx';
+import { nameOfKey, type ListedKey } from './listed-key.ts';
+
+const dayMs = 86_400_000;
+const limitNames = [
+  ['requestsPerMinute', 'Requests a minute'],
+  ['burst', 'Burst'],
+  ['connections', 'Connections'],
+  ['subscriptions', 'Subscriptions'],
+  ['commandsPerSecond', 'Commands a second'],
+] as const;
+const overlaps = [
+  [0, 'no time: it ends at once'],
+  [3_600, 'an hour'],
+  [86_400, 'a day'],
+  [604_800, 'seven days'],
+] as const;
+
+/** A form that shows what went wrong and stays open until it succeeds. */
+function KeyForm(props: {
+  submit: string;
+  danger?: boolean;
+  onClose: () => void;
+  work: (fields: FormData) => Promise<void>;
+  children: ComponentChildren;
+}) {
+  const [fault, setFault] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const run = async (form: HTMLFormElement): Promise<void> => {
+    setBusy(true);
+    setFault(null);
+    try {
+      await props.work(new FormData(form));
+    } catch (error) {
+      setFault(faultText(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run(event.currentTarget);
+      }}
+    >
+      {props.children}
+      <Fault text={fault} />
+      <div class="row end">
+        <button type="button" onClick={props.onClose}>
+          Cancel
+        </button>
+        <button type="submit" class={props.danger === true ? 'sell' : 'primary'} disabled={busy}>
+          {props.submit}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function newKeyBody(fields: FormData): object {
+  const text = (name: string): string => {
+    const value = fields.get(name);
+    return typeof value === 'string' ? value.trim() : '';
+  };
+  const limits = Object.fromEntries(limitNames.flatMap(([name]) => (text(name) === '' ? [] : [[name, Number(text(name))]])));
+  return {
+    label: text('label') === '' ? null : text('label'),
+    scopes: fields.getAll('scope'),
+    ipRanges: text('ipRanges')
+      .split(/[\s,]+/)
+      .filter((range) => range !== ''),
+    expiresAtMs: text('expires') === '' ? null : Date.now() + Number(text('expires')) * dayMs,
+    ...(fields.has('plan') && { plan: fields.get('plan') }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  };
+}
+
+export function NewKey({ isOperator, onClose, onMade }: { isOperator: boolean; onClose: () => void; onMade: (secret: string) => void }) {
+  const scope = (name: string, text: string, isChecked: boolean) => (
+    <label class="check">
+      <input type="checkbox" name="scope" value={name} defaultChecked={isChecked} />
+      {name}: {text}
+    </label>
+  );
+  return (
+    <Dialog title="Generate New Key" onClose={onClose}>
+      <KeyForm
+        submit="Generate"
+        onClose={onClose}
+        work={async (fields) => onMade((await ask<{ readonly key: string }>('keys', newKeyBody(fields))).key)}
+      >
+        <label>
+          <span>Label</span>
+          <input name="label" maxLength={64} placeholder="what it is for" autoFocus />
+        </label>
+        <fieldset>
+          <legend>Scopes</legend>
+          {scope('stream', 'live events', true)}
+          {scope('read', 'tokens, candles, portfolios, quotes', true)}
+          {scope('trade', 'orders, which spend', false)}
+        </fieldset>
+        <label>
+          <span>IP ranges</span>
+          <textarea name="ipRanges" rows={2} placeholder="any address" />
+        </label>
+        <label>
+          <span>Expires</span>
+          <select name="expires">
+            <option value="">never</option>
+            <option value="7">in 7 days</option>
+            <option value="30">in 30 days</option>
+            <option value="365">in a year</option>
+          </select>
+        </label>
+        {isOperator && (
+          <fieldset>
+            <legend>For the operator</legend>
+            <label>
+              <span>Plan</span>
+              <select name="plan">
+                <option value="standard">standard</option>
+                <option value="premium">premium</option>
+                <option value="enterprise">enterprise</option>
+              </select>
+            </label>
+            <div class="pair">
+              {limitNames.map(([name, text]) => (
+                <label key={name}>
+                  <span>{text}</span>
+                  <input name={name} type="number" min="1" step="1" placeholder="of the plan" />
+                </label>
+              ))}
+            </div>
+          </fieldset>
+        )}
+      </KeyForm>
+    </Dialog>
+  );
+}
+
+export function RotateKey({ of, onClose, onMade }: { of: ListedKey; onClose: () => void; onMade: (secret: string) => void }) {
+  return (
+    <Dialog title="Rotate" onClose={onClose}>
+      <KeyForm
+        submit="Rotate"
+        onClose={onClose}
+        work={async (fields) => {
+          const overlapSeconds = Number(fields.get('overlap'));
+          onMade((await ask<{ readonly key: string }>(`keys/${of.id}/rotate`, { overlapSeconds })).key);
+        }}
+      >
+        <p>
+          Gives <b>{nameOfKey(of)}</b> a new secret.
+        </p>
+        <label>
+          <span>The old one works on for</span>
+          <select name="overlap">
+            {overlaps.map(([seconds, text]) => (
+              <option key={seconds} value={seconds}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+      </KeyForm>
+    </Dialog>
+  );
+}
+
+export function DeleteKey({ of, onClose, onDone }: { of: ListedKey; onClose: () => void; onDone: () => void }) {
+  return (
+    <Dialog title="Delete" onClose={onClose}>
+      <KeyForm
+        submit="Delete"
+        danger
+        onClose={onClose}
+        work={async () => {
+          await ask(`keys/${of.id}/delete`, {});
+          onClose();
+          onDone();
+        }}
+      >
+        <p>
+          <b>{nameOfKey(of)}</b> stops working at once, and its streams are closed. This cannot be undone.
+        </p>
+      </KeyForm>
+    </Dialog>
+  );
+}
+
+/** Shows a key once. The page forgets it when the dialog closes, however it is closed. */
+export function ShownKey({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // A property and not an attribute, so that the key is in no markup.
+    const input = field.current!;
+    input.value = secret;
+    input.select();
+    return () => void (input.value = '');
+  }, [secret]);
+  return (
+    <Dialog title="Your new key" onClose={onClose}>
+      <p>Copy it now. The server stores only a hash of it and cannot show it again.</p>
+      <label>
+        <span>API key</span>
+        <input ref={field} readOnly class="secret" spellcheck={false} autoComplete="off" />
+      </label>
+      <form method="dialog" class="row end">
+        <Copy text={secret} />
+        <button type="submit" class="primary">
+          Done
+        </button>
+      </form>
+    </Dialog>
+  );
+}

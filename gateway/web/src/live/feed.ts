@@ -1,0 +1,143 @@
+import type { Migration, NewToken, Subscription, Trade } from '@sluice/client';
+import { faultText, simulated, sluice } from '../app/server.ts';
+import { Store } from '../parts/store.ts';
+import { learnName } from './names.ts';
+
+/** The most events of a kind that are remembered. Filters choose among them. */
+const maxEvents = 400;
+/** Tokens whose newest market cap is remembered. */
+const maxCaps = 4_000;
+/** The lists are drawn at most this often, milliseconds: more cannot be read. */
+const drawEveryMs = 300;
+
+export interface FeedState {
+  readonly tokens: readonly NewToken[];
+  readonly trades: readonly Trade[];
+  readonly migrations: readonly Migration[];
+}
+export interface Connection {
+  readonly state: 'connecting' | 'live' | 'reconnecting' | 'ended';
+  readonly detail: string;
+  /** Events that are missing and cannot be replayed, as far as their number is known. */
+  readonly missed: number;
+  /** Events per second over the last seconds. */
+  readonly rate: number;
+  /** From the notification of the chain to this page, milliseconds. */
+  readonly delayMs: number | null;
+}
+
+const idle: Connection = { state: 'connecting', detail: '', missed: 0, rate: 0, delayMs: null };
+export const feed = new Store<FeedState>({ tokens: [], trades: [], migrations: [] });
+export const connection = new Store<Connection>(idle);
+/** While true, events are remembered, but the lists do not change. */
+export const isPaused = new Store(false);
+
+/** Newest first. */
+const tokens: NewToken[] = [];
+const trades: Trade[] = [];
+const migrations: Migration[] = [];
+const caps = new Map<string, { readonly usd: number | null; readonly sol: number | null }>();
+let subscriptions: Subscription<'trades' | 'newTokens' | 'migrations'>[] = [];
+let events = 0;
+let delayMs: number | null = null;
+let timer: ReturnType<typeof setTimeout> | null = null;
+
+/** The newest market cap that a trade of the token showed. */
+export function capOf(mint: string): { readonly usd: number | null; readonly sol: number | null } | null {
+  return caps.get(mint) ?? null;
+}
+
+function draw(): void {
+  timer ??= setTimeout(() => {
+    timer = null;
+    if (!isPaused.value) feed.set({ tokens: [...tokens], trades: [...trades], migrations: [...migrations] });
+  }, drawEveryMs);
+}
+
+function remember<T>(list: T[], event: T): void {
+  list.unshift(event);
+  if (list.length > maxEvents) list.pop();
+}
+
+function noteEvent(event: Trade | NewToken | Migration): void {
+  events++;
+  if (event.late !== true) delayMs = Math.max(0, Date.now() - event.ts.received / 1_000);
+  if (event.simulated === true) simulated.set(true);
+  const cap = { usd: event.marketCapUsd, sol: event.marketCapSol };
+  caps.delete(event.mint);
+  caps.set(event.mint, cap);
+  if (caps.size > maxCaps) for (const oldest of caps.keys()) if (caps.delete(oldest)) break;
+  draw();
+}
+
+/** A retraction: the event never happened. */
+function retract(id: string): void {
+  for (const list of [tokens, trades, migrations]) {
+    const at = list.findIndex((event) => event.id === id);
+    if (at !== -1) list.splice(at, 1);
+  }
+  draw();
+}
+
+const common = {
+  onGap: (gap: { readonly from: number; readonly to: number | null }) => {
+    const lost = gap.to === null ? 1 : Math.max(0, gap.to - gap.from + 1);
+    connection.set({ ...connection.value, missed: connection.value.missed + lost });
+  },
+  onStatus: (status: { readonly state: 'live' | 'reconnecting'; readonly reason?: string }) => {
+    connection.set({ ...connection.value, state: status.state, detail: status.reason ?? '' });
+  },
+  onError: (error: unknown) => connection.set({ ...connection.value, state: 'ended', detail: faultText(error) }),
+  snapshot: true,
+} as const;
+
+/** Follows all trades, new tokens and migrations on one connection, until `stopFeed`. */
+export function startFeed(): void {
+  if (subscriptions.length > 0) return;
+  connection.set(idle);
+  subscriptions = [
+    sluice.subscribe('newTokens', {
+      ...common,
+      onEvent: (event) => {
+        if (event.type === 'retract') return retract(event.id);
+        learnName(event.mint, { symbol: event.symbol, name: event.name });
+        if (event.type !== 'newToken') return;
+        remember(tokens, event);
+        noteEvent(event);
+      },
+    }),
+    sluice.subscribe('trades', {
+      ...common,
+      onEvent: (event) => {
+        if (event.type === 'retract') return retract(event.id);
+        remember(trades, event);
+        noteEvent(event);
+      },
+    }),
+    sluice.subscribe('migrations', {
+      ...common,
+      onEvent: (event) => {
+        if (event.type === 'retract') return retract(event.id);
+        remember(migrations, event);
+        noteEvent(event);
+      },
+    }),
+  ] as Subscription<'trades' | 'newTokens' | 'migrations'>[];
+}
+
+/** Ends the subscriptions and forgets what was seen. */
+export function stopFeed(): void {
+  for (const subscription of subscriptions) subscription.close();
+  subscriptions = [];
+  for (const list of [tokens, trades, migrations]) list.length = 0;
+  caps.clear();
+  draw();
+}
+
+let before = 0;
+setInterval(() => {
+  const rate = events - before;
+  before = events;
+  const smooth = connection.value.rate === 0 ? rate : connection.value.rate * 0.7 + rate * 0.3;
+  connection.set({ ...connection.value, rate: smooth, delayMs });
+}, 1_000);

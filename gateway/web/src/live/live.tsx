@@ -1,0 +1,267 @@
+import type { Migration, NewToken, Trade } from '@sluice/client';
+import { useEffect, useState } from 'preact/hooks';
+import { go, tokenHref } from '../app/router.ts';
+import { price, shortUsd, short, sol } from '../format/price.ts';
+import { age, clockTime } from '../format/text.ts';
+import { useNow } from '../parts/hooks.ts';
+import { TokenLink, WalletLink } from '../parts/links.tsx';
+import { Choice, Empty } from '../parts/parts.tsx';
+import { useStore } from '../parts/store.ts';
+import { capOf, connection, feed, isPaused } from './feed.ts';
+import { noFilters, passesMigration, passesToken, passesTrade, type LiveFilters } from './filters.ts';
+import { nameOf, namesVersion, wantName } from './names.ts';
+
+/** Rows that a list shows. */
+const shownRows = 60;
+const venues = [
+  ['pump', 'pump'],
+  ['pump-amm', 'PumpSwap'],
+  ['launchlab', 'LaunchLab'],
+  ['raydium-cpmm', 'Raydium CPMM'],
+  ['raydium-amm', 'Raydium AMM'],
+  ['raydium-clmm', 'Raydium CLMM'],
+  ['meteora-dbc', 'Meteora DBC'],
+  ['meteora-damm-v2', 'Meteora DAMM v2'],
+  ['meteora-dlmm', 'Meteora DLMM'],
+  ['orca-whirlpool', 'Orca Whirlpool'],
+] as const;
+
+/** Opens the page of the token, unless the click was on a link of the row or selected text. */
+export function openToken(event: MouseEvent, mint: string): void {
+  if (event.target instanceof Element && event.target.closest('a, button') !== null) return;
+  if (getSelection()?.isCollapsed === false) return;
+  go(tokenHref(mint));
+}
+
+export function LivePage() {
+  const [filters, setFilters] = useState<LiveFilters>(noFilters);
+  const [list, setList] = useState<'tokens' | 'trades' | 'migrations'>('tokens');
+  const { tokens, trades, migrations } = useStore(feed);
+  useStore(namesVersion);
+  const shownTokens = tokens.filter((token) => passesToken(token, filters)).slice(0, shownRows);
+  const shownTrades = trades.filter((trade) => passesTrade(trade, filters)).slice(0, shownRows);
+  const shownMigrations = migrations.filter((one) => passesMigration(one, filters)).slice(0, shownRows);
+  return (
+    <>
+      <div class="page-head">
+        <h1>Live</h1>
+        <ConnectionState />
+      </div>
+      <Filters filters={filters} onChange={setFilters} />
+      <div class="phone-only">
+        <Choice
+          name="List"
+          value={list}
+          onChange={setList}
+          options={[
+            ['tokens', 'New tokens'],
+            ['trades', 'Trades'],
+            ['migrations', 'Migrations'],
+          ]}
+        />
+      </div>
+      <div class="live" data-list={list}>
+        <section class="card tokens" aria-labelledby="new-tokens">
+          <h2 id="new-tokens">New tokens</h2>
+          <TokenTable tokens={shownTokens} />
+        </section>
+        <section class="card trades" aria-labelledby="all-trades">
+          <h2 id="all-trades">Trades</h2>
+          <TradeTable trades={shownTrades} />
+        </section>
+        <section class="card migrations" aria-labelledby="all-migrations">
+          <h2 id="all-migrations">Migrations</h2>
+          <MigrationTable migrations={shownMigrations} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+function ConnectionState() {
+  const { state, detail, missed, rate, delayMs } = useStore(connection);
+  const paused = useStore(isPaused);
+  const toggle = (): void => isPaused.set(!isPaused.value);
+  return (
+    <div class="connection">
+      <span class={`dot ${state}`} aria-hidden="true" />
+      <span role="status">{paused ? 'paused' : state}</span>
+      {state === 'live' && <span class="faint">{Math.round(rate)} events/s</span>}
+      {state === 'live' && delayMs !== null && (
+        <span class="faint wide-only" title="From the notification of the chain to this page">
+          {Math.round(delayMs)} ms
+        </span>
+      )}
+      {missed > 0 && <span class="warn">{missed} missed</span>}
+      {detail !== '' && <span class="faint">{detail}</span>}
+      <button type="button" class="small" aria-pressed={paused} onClick={toggle}>
+        {paused ? 'Resume' : 'Pause'}
+      </button>
+    </div>
+  );
+}
+
+function Filters({ filters, onChange }: { readonly filters: LiveFilters; readonly onChange: (filters: LiveFilters) => void }) {
+  const field = (name: keyof LiveFilters, label: string, placeholder: string) => (
+    <label>
+      <span>{label}</span>
+      <input
+        value={filters[name]}
+        placeholder={placeholder}
+        maxLength={44}
+        onInput={(event) => onChange({ ...filters, [name]: event.currentTarget.value })}
+      />
+    </label>
+  );
+  const isActive = Object.values(filters).some((value) => value !== '');
+  return (
+    <details class="filters" open={innerWidth > 720}>
+      <summary>Filters{isActive ? ' (active)' : ''}</summary>
+      <form class="row" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          <span>Venue</span>
+          <select value={filters.venue} onChange={(event) => onChange({ ...filters, venue: event.currentTarget.value })}>
+            <option value="">All</option>
+            {venues.map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span>Side</span>
+          <select
+            value={filters.side}
+            onChange={(event) => onChange({ ...filters, side: event.currentTarget.value as LiveFilters['side'] })}
+          >
+            <option value="">Both</option>
+            <option value="buy">Buys</option>
+            <option value="sell">Sells</option>
+          </select>
+        </label>
+        {field('wallet', 'Creator or trader', 'address')}
+        {field('minSol', 'Size from (SOL)', '0.5')}
+        {field('minCapUsd', 'Market cap from ($)', '10k')}
+        {field('maxCapUsd', 'to ($)', '1m')}
+        <button type="button" class="small" disabled={!isActive} onClick={() => onChange(noFilters)}>
+          Clear
+        </button>
+      </form>
+    </details>
+  );
+}
+
+function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
+  const now = useNow();
+  if (tokens.length === 0) return <Empty>Waiting for the next new token …</Empty>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>Token</th>
+          <th class="number">Market cap</th>
+          <th class="number wide-only">First buy</th>
+          <th class="wide-only">Creator</th>
+          <th class="number">Age</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <tr key={token.id} class="opens" onClick={(event) => openToken(event, token.mint)}>
+            <td>
+              <TokenLink mint={token.mint} symbol={token.symbol} name={token.name} />
+            </td>
+            <td class="number">{shortUsd(capOf(token.mint)?.usd ?? token.marketCapUsd)}</td>
+            <td class="number wide-only">{token.initialBuy === null ? '–' : sol(token.initialBuy.solAmount)}</td>
+            <td class="wide-only">
+              <WalletLink address={token.creator} />
+            </td>
+            <td class="number faint">{age(now - token.ts.received / 1_000)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
+  useEffect(() => {
+    for (const { mint } of trades.slice(0, 20)) wantName(mint);
+  }, [trades]);
+  if (trades.length === 0) return <Empty>Waiting for the next trade …</Empty>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th class="wide-only">Time</th>
+          <th>Side</th>
+          <th>Token</th>
+          <th class="number">Size</th>
+          <th class="number">Price</th>
+          <th class="number wide-only">Market cap</th>
+          <th class="wide-only">Trader</th>
+        </tr>
+      </thead>
+      <tbody>
+        {trades.map((trade) => (
+          <tr key={trade.id} class="opens" onClick={(event) => openToken(event, trade.mint)}>
+            <td class="faint wide-only">{clockTime(trade.ts.received / 1_000)}</td>
+            <td>
+              <span class={`side ${trade.side}`}>{trade.side}</span>
+            </td>
+            <td>
+              <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />
+            </td>
+            <td class="number">{trade.solAmount === null ? short(trade.quoteUiAmount) : sol(trade.solAmount)}</td>
+            <td class="number">{trade.priceUsd === null ? price(trade.priceSol) : `$${price(trade.priceUsd)}`}</td>
+            <td class="number wide-only">{shortUsd(trade.marketCapUsd || null)}</td>
+            <td class="wide-only">
+              <WalletLink address={trade.trader} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function MigrationTable({ migrations }: { readonly migrations: readonly Migration[] }) {
+  const now = useNow();
+  useEffect(() => {
+    for (const { mint } of migrations.slice(0, 20)) wantName(mint);
+  }, [migrations]);
+  if (migrations.length === 0) return <Empty>No curve was completed since this page opened.</Empty>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>Token</th>
+          <th>From, to</th>
+          <th class="number">Liquidity</th>
+          <th class="number">Market cap</th>
+          <th class="number">Age</th>
+        </tr>
+      </thead>
+      <tbody>
+        {migrations.map((migration) => (
+          <tr key={migration.id} class="opens" onClick={(event) => openToken(event, migration.mint)}>
+            <td>
+              <TokenLink
+                mint={migration.mint}
+                symbol={nameOf(migration.mint)?.symbol ?? null}
+                name={nameOf(migration.mint)?.name ?? null}
+              />
+            </td>
+            <td class="faint">
+              {migration.from.pool} → {migration.pool}
+            </td>
+            <td class="number">{sol(migration.solAmount)}</td>
+            <td class="number">{shortUsd(migration.marketCapUsd)}</td>
+            <td class="number faint">{age(now - migration.ts.received / 1_000)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,176 @@
+import './style/base.css';
+import './style/layout.css';
+import './style/pages.css';
+import { render, type FunctionComponent } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { watchBrowserWallets } from './app/browser-wallets.ts';
+import { place, type PageName, type Place } from './app/router.ts';
+import { Search } from './app/search.tsx';
+import { me, pageKey, readMe, simulated } from './app/server.ts';
+import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
+import { switchTheme, theme } from './app/theme.ts';
+import { shortAddress } from './format/text.ts';
+import { startFeed, stopFeed } from './live/feed.ts';
+import { LivePage } from './live/live.tsx';
+import { Empty } from './parts/parts.tsx';
+import { useStore } from './parts/store.ts';
+
+const sections: readonly (readonly [PageName, string])[] = [
+  ['live', 'Live'],
+  ['orders', 'Orders'],
+  ['wallets', 'Wallets'],
+  ['api-keys', 'API Keys'],
+  ['status', 'Status'],
+];
+
+type Page = FunctionComponent<{ readonly id: string }>;
+/** Pages that are loaded when they are first opened. */
+const laterPages: Readonly<Record<Exclude<PageName, 'live'>, () => Promise<Page>>> = {
+  token: async () => (await import('./token/token.tsx')).TokenPage,
+  orders: async () => (await import('./orders/orders.tsx')).OrdersPage,
+  wallets: async () => (await import('./wallets/wallets.tsx')).WalletsPage,
+  wallet: async () => (await import('./wallets/wallet.tsx')).WalletPage,
+  'api-keys': async () => (await import('./keys/keys.tsx')).KeysPage,
+  status: async () => (await import('./status/status.tsx')).StatusPage,
+};
+
+function App() {
+  const { page, id } = useStore(place);
+  const current = useStore(me);
+  const key = useStore(pageKey);
+  useEffect(() => {
+    if (key === null) return;
+    startFeed();
+    return stopFeed;
+  }, [key]);
+  const needsSignIn = page !== 'status';
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.querySelector('main')?.focus())}>
+        Skip to the content
+      </a>
+      <Header place={{ page, id }} />
+      <main id="main" tabIndex={-1}>
+        <NoteLine />
+        {current === null ? (
+          <Empty>Loading …</Empty>
+        ) : needsSignIn && current.account === null ? (
+          <SignIn />
+        ) : needsSignIn && key === null ? (
+          <Empty>Opening …</Empty>
+        ) : page === 'live' ? (
+          <LivePage />
+        ) : (
+          <Later page={page} id={id} />
+        )}
+      </main>
+      <footer>
+        <span>
+          sluice, <a href="/docs">Docs</a>, <a href="/api/openapi.json">OpenAPI</a>
+        </span>
+        <span>
+          Charts by <a href="https://www.tradingview.com/">TradingView</a>. Icons are generated from the address of a token.
+        </span>
+      </footer>
+    </>
+  );
+}
+
+function Header({ place: { page } }: { readonly place: Place }) {
+  const current = useStore(me);
+  const shown = useStore(theme);
+  const isSimulated = useStore(simulated);
+  const account = current?.account ?? null;
+  const named = account === null ? '' : account.kind === 'operator' ? 'operator' : `${account.wallet ?? account.id} · ${account.plan}`;
+  return (
+    <header>
+      <a class="brand" href="#/live" aria-label="sluice">
+        <svg width="26" height="26" viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="8" class="mark" />
+          <path d="M7 12c3-3 6 3 9 0s6 3 9 0M7 20c3-3 6 3 9 0s6 3 9 0" class="waves" />
+        </svg>
+        <span>sluice</span>
+      </a>
+      <nav aria-label="Sections">
+        {sections.map(([name, text]) => (
+          <a key={name} href={`#/${name}`} aria-current={name === page ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
+        <a href="/docs">Docs</a>
+      </nav>
+      {account !== null && <Search />}
+      <div class="account">
+        {isSimulated === true && (
+          <span class="badge simulated" title="Coins, trades and balances of this chain are not real">
+            simulated
+          </span>
+        )}
+        {account !== null && (
+          <span id="account" title={named}>
+            {account.kind === 'operator' || account.wallet === null ? named : `${shortAddress(account.wallet)} · ${account.plan}`}
+          </span>
+        )}
+        <button
+          type="button"
+          class="small"
+          aria-label={shown === 'dark' ? 'Use the light theme' : 'Use the dark theme'}
+          onClick={switchTheme}
+        >
+          {shown === 'dark' ? '☀' : '☾'}
+        </button>
+        {account !== null && (
+          <button type="button" class="small" onClick={signOut}>
+            Sign out
+          </button>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function NoteLine() {
+  const shown = useStore(note);
+  return (
+    <div role={shown?.kind === 'fault' ? 'alert' : 'status'} class={shown === null ? '' : `note ${shown.kind}`}>
+      {shown?.text}
+      {shown?.action !== undefined && (
+        <button type="button" class="small" onClick={shown.action.run}>
+          {shown.action.name}
+        </button>
+      )}
+      {shown !== null && (
+        <button type="button" class="plain" aria-label="Close this message" onClick={() => note.set(null)}>
+          ×
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Later({ page, id }: { readonly page: Exclude<PageName, 'live'>; readonly id: string }) {
+  const [loaded, setLoaded] = useState<{ readonly page: PageName; readonly Shown: Page } | null>(null);
+  useEffect(() => {
+    let isCurrent = true;
+    void attempt(async () => {
+      const Shown = await laterPages[page]();
+      if (isCurrent) setLoaded({ page, Shown });
+    });
+    return () => {
+      isCurrent = false;
+    };
+  }, [page]);
+  if (loaded?.page !== page) return <Empty>Loading …</Empty>;
+  const { Shown } = loaded;
+  return <Shown key={id} id={id} />;
+}
+
+watchBrowserWallets();
+addEventListener('hashchange', () => void signInByLink());
+render(<App />, document.querySelector('#app')!);
+void attempt(async () => {
+  const status = fetch('/status').then((answer) => answer.json() as Promise<{ readonly cluster?: { readonly simulated: boolean | null } }>);
+  await readMe();
+  await signInByLink();
+  simulated.set((await status).cluster?.simulated ?? simulated.value);
+});

@@ -1,0 +1,201 @@
+import type { OrderPage } from '@sluice/client';
+import { useEffect, useState } from 'preact/hooks';
+import { faultText, simulated, sluice } from '../app/server.ts';
+import { price, short, sol } from '../format/price.ts';
+import { ago, dateTime, shortAddress } from '../format/text.ts';
+import { nameOf, namesVersion, wantName } from '../live/names.ts';
+import { useNow } from '../parts/hooks.ts';
+import { OutLink, TokenLink, WalletLink } from '../parts/links.tsx';
+import { Empty, Fact, Fault } from '../parts/parts.tsx';
+import { useStore } from '../parts/store.ts';
+import { explorerTx } from '../token/explorers.ts';
+import { errorText, stateWords } from './words.ts';
+
+type ListedOrder = OrderPage['orders'][number];
+const pageSize = 50;
+/** Orders that the page shows at most. */
+const maxOrders = 500;
+
+interface History {
+  readonly orders: readonly ListedOrder[] | null;
+  readonly next: string | null;
+  readonly fault: string | null;
+  readonly more: () => void;
+}
+
+/** The orders of the key or account, newest first, updated as they change. */
+function useOrders(): History {
+  const [orders, setOrders] = useState<readonly ListedOrder[] | null>(null);
+  const [next, setNext] = useState<string | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const fail = (error: unknown): void => setFault(faultText(error));
+  useEffect(() => {
+    const ended = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const read = async (): Promise<void> => {
+      timer = null;
+      const page = await sluice.orders({ limit: pageSize }, { signal: ended.signal });
+      const fresh = new Set(page.orders.map(({ orderId }) => orderId));
+      setOrders((last) => [...page.orders, ...(last ?? []).filter(({ orderId }) => !fresh.has(orderId))].slice(0, maxOrders));
+      setNext((last) => last ?? page.next);
+    };
+    const readSafely = (): void =>
+      void read().catch((error: unknown) => {
+        if (!ended.signal.aborted) fail(error);
+      });
+    sluice.subscribe('orders', {
+      signal: ended.signal,
+      onEvent: () => {
+        timer ??= setTimeout(readSafely, 300);
+      },
+      onError: fail,
+    });
+    readSafely();
+    return () => {
+      ended.abort();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, []);
+  const more = async (): Promise<void> => {
+    if (next === null) return;
+    const page = await sluice.orders({ limit: pageSize, before: next });
+    setOrders((last) => [...(last ?? []), ...page.orders].slice(0, maxOrders));
+    setNext((orders?.length ?? 0) + page.orders.length >= maxOrders ? null : page.next);
+  };
+  return { orders, next, fault, more: () => void more().catch(fail) };
+}
+
+export function OrdersPage() {
+  const { orders, next, fault, more } = useOrders();
+  const [open, setOpen] = useState<string | null>(null);
+  useStore(namesVersion);
+  useEffect(() => {
+    for (const { mint } of (orders ?? []).slice(0, 20)) if (mint !== null) wantName(mint);
+  }, [orders]);
+  return (
+    <>
+      <div class="page-head">
+        <h1>Orders</h1>
+      </div>
+      <Fault text={fault} />
+      <section class="card" aria-label="Orders">
+        {orders === null && fault === null && <Empty>Loading …</Empty>}
+        {orders !== null && orders.length === 0 && (
+          <Empty>No orders yet. Open a token from Live and place one; a simulation costs nothing.</Empty>
+        )}
+        {orders !== null && orders.length > 0 && (
+          <table>
+            <thead>
+              <tr>
+                <th>Token</th>
+                <th>Side</th>
+                <th>State</th>
+                <th class="number">In</th>
+                <th class="number">Out</th>
+                <th class="wide-only">Venue</th>
+                <th class="number">Placed</th>
+                <th>
+                  <span class="hidden">Details</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {orders.map((order) => (
+                <OrderRows
+                  key={order.orderId}
+                  order={order}
+                  isOpen={open === order.orderId}
+                  onToggle={() => setOpen(open === order.orderId ? null : order.orderId)}
+                />
+              ))}
+            </tbody>
+          </table>
+        )}
+        {next !== null && (
+          <button type="button" onClick={more}>
+            Older orders
+          </button>
+        )}
+      </section>
+    </>
+  );
+}
+
+/** What went in and out: of the fill if there is one, otherwise as quoted. */
+function amountsOf({ side, fill, quote }: ListedOrder): { readonly paid: string; readonly received: string } {
+  const quoted = fill === null ? '≈ ' : '';
+  const coins = fill?.traderQuoteUiAmount ?? (side === 'buy' ? quote?.inUiAmount : quote?.outUiAmount);
+  const tokens = fill?.baseUiAmount ?? (side === 'buy' ? quote?.outUiAmount : quote?.inUiAmount);
+  if (coins === undefined || tokens === undefined) return { paid: '–', received: '–' };
+  const [inCoins, inTokens] = [`${quoted}${sol(coins)}`, `${quoted}${short(tokens)}`];
+  return side === 'buy' ? { paid: inCoins, received: inTokens } : { paid: inTokens, received: inCoins };
+}
+
+function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; readonly isOpen: boolean; readonly onToggle: () => void }) {
+  const now = useNow(10_000);
+  const { paid, received } = amountsOf(order);
+  const { mint, side, status, error } = order;
+  return (
+    <>
+      <tr>
+        <td>{mint === null ? '–' : <TokenLink mint={mint} symbol={nameOf(mint)?.symbol ?? null} name={nameOf(mint)?.name ?? null} />}</td>
+        <td>{side !== null && <span class={`side ${side}`}>{side}</span>}</td>
+        <td title={stateWords[status]}>
+          <span class={`state ${status}`}>{status}</span> {order.kind === 'paper' && <span class="badge paper">paper</span>}
+        </td>
+        <td class="number">{paid}</td>
+        <td class="number">{received}</td>
+        <td class="wide-only faint">{order.pool ?? '–'}</td>
+        <td class="number faint" title={dateTime(order.createdAtMs)}>
+          {ago(order.createdAtMs, now)}
+        </td>
+        <td class="number">
+          <button type="button" class="small" aria-expanded={isOpen} aria-label={`Details of order ${order.orderId}`} onClick={onToggle}>
+            {isOpen ? 'Less' : 'More'}
+          </button>
+        </td>
+      </tr>
+      {error !== null && (
+        <tr class="below">
+          <td colSpan={8} class="fault">
+            {errorText(error)}
+          </td>
+        </tr>
+      )}
+      {isOpen && (
+        <tr class="below">
+          <td colSpan={8}>
+            <Details order={order} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function Details({ order }: { readonly order: ListedOrder }) {
+  const { fill, signature, publicKey, quote } = order;
+  const isSimulated = useStore(simulated) === true;
+  return (
+    <dl class="facts list">
+      <Fact name="State">{stateWords[order.status]}</Fact>
+      <Fact name="Order">{order.orderId}</Fact>
+      {publicKey !== null && (
+        <Fact name="Wallet">
+          <WalletLink address={publicKey} />
+        </Fact>
+      )}
+      {quote !== null && <Fact name="Quoted price">{price(quote.price)}</Fact>}
+      {fill !== null && <Fact name="Filled at">{price(fill.price)}</Fact>}
+      {fill !== null && <Fact name="Fees of the venue">{sol(fill.venueFeesUi)}</Fact>}
+      {fill !== null && <Fact name="Network fee">{sol(Number(fill.networkFee) / 1e9)}</Fact>}
+      {fill !== null && <Fact name="Slot">{fill.slot.toLocaleString('en-US')}</Fact>}
+      {signature !== null && (
+        <Fact name="Transaction" title={signature}>
+          {isSimulated ? <code>{shortAddress(signature)}</code> : <OutLink href={explorerTx(signature)}>{shortAddress(signature)}</OutLink>}
+        </Fact>
+      )}
+      {order.timing != null && <Fact name="Answered in">{`${Math.round(order.timing.totalMs)} ms`}</Fact>}
+    </dl>
+  );
+}

@@ -1,0 +1,85 @@
+import type { OrderObject, TradeAnswer } from '@sluice/client';
+import { useEffect, useState } from 'preact/hooks';
+import { faultText, simulated, sluice } from '../app/server.ts';
+import { explorerTx } from '../token/explorers.ts';
+import { short, sol } from '../format/price.ts';
+import { OutLink } from '../parts/links.tsx';
+import { Fault } from '../parts/parts.tsx';
+import { useStore } from '../parts/store.ts';
+import { errorText, isFinal, stateWords } from './words.ts';
+
+const steps = ['submitted', 'processed', 'confirmed', 'finalized'] as const;
+/** The stream reports changes at once. In case it is away, the order is read too. */
+const readEveryMs = 4_000;
+
+/** Follows one order until its state is final. */
+function useOrder(id: string | null): { readonly order: OrderObject | null; readonly fault: string | null } {
+  const [order, setOrder] = useState<OrderObject | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  useEffect(() => {
+    if (id === null) return;
+    const ended = new AbortController();
+    const read = async (): Promise<void> => {
+      try {
+        const now = await sluice.order(id, { signal: ended.signal });
+        setFault(null);
+        setOrder((last) => (last !== null && last.version > now.version ? last : now));
+        if (isFinal(now.status)) ended.abort();
+      } catch (error) {
+        if (!ended.signal.aborted) setFault(faultText(error));
+      }
+    };
+    sluice.subscribe('orders', {
+      signal: ended.signal,
+      onEvent: (event) => {
+        if (event.type === 'order' && event.orderId === id) void read();
+      },
+      onError: () => undefined,
+    });
+    const timer = setInterval(() => void read(), readEveryMs);
+    ended.signal.addEventListener('abort', () => clearInterval(timer));
+    void read();
+    return () => ended.abort();
+  }, [id]);
+  return { order, fault };
+}
+
+/** The way of an order to its end, after it was placed. */
+export function OrderProgress({ answer, symbol }: { readonly answer: TradeAnswer; readonly symbol: string }) {
+  const { order, fault } = useOrder(answer.orderId);
+  const isSimulated = useStore(simulated) === true;
+  const status = order?.status ?? answer.status;
+  const reached = steps.indexOf(status as (typeof steps)[number]);
+  const { signature } = answer;
+  const fill = order?.fill ?? null;
+  return (
+    <div class="progress" role="status">
+      <p>
+        <span class={`side ${answer.side}`}>{answer.side}</span> <b class={`state ${status}`}>{status}</b>
+        {answer.orderId === null && <span class="badge paper">simulated only</span>}
+        {order?.kind === 'paper' && <span class="badge paper">paper</span>}
+      </p>
+      {answer.orderId !== null && (
+        <ol>
+          {steps.map((step, at) => (
+            <li key={step} class={at <= reached ? 'done' : ''}>
+              {step}
+            </li>
+          ))}
+        </ol>
+      )}
+      <p class="faint">{stateWords[status]}</p>
+      {fill !== null && (
+        <p>
+          {short(fill.baseUiAmount)} {symbol} for {sol(fill.traderQuoteUiAmount)}
+        </p>
+      )}
+      {order?.error != null && <Fault text={errorText(order.error)} />}
+      <Fault text={fault} />
+      <p class="faint">
+        Answered in {Math.round(answer.timing.totalMs)} ms. {answer.orderId !== null && <a href="#/orders">All orders</a>}{' '}
+        {signature !== null && !isSimulated && <OutLink href={explorerTx(signature)}>Transaction</OutLink>}
+      </p>
+    </div>
+  );
+}

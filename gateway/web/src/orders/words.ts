@@ -1,0 +1,34 @@
+import type { ErrorCode, OrderObject } from '@sluice/client';
+
+type Status = OrderObject['status'];
+
+/** What a state means, for people. */
+export const stateWords: Readonly<Record<Status, string>> = {
+  accepted: 'Stored, not sent yet.',
+  simulated: 'The simulation passed. Nothing was sent.',
+  submitted: 'Sent to the chain.',
+  processed: 'In a block.',
+  confirmed: 'Two thirds of the stake voted for its block.',
+  finalized: 'Done. It cannot be undone any more.',
+  failed: 'It failed on the chain.',
+  expired: 'It did not land in time and can no longer land.',
+  unknown: 'No node reports its state yet. The server keeps asking.',
+};
+
+export const isFinal = (status: Status): boolean => ['finalized', 'failed', 'expired', 'simulated'].includes(status);
+
+const errorWords: Readonly<Partial<Record<ErrorCode, string>>> = {
+  INSUFFICIENT_BALANCE: 'The wallet does not have enough.',
+  SLIPPAGE_EXCEEDED: 'The price moved further than the slippage allows.',
+  SIMULATION_FAILED: 'The simulation failed, so nothing was sent.',
+  TRADING_HALTED: 'The operator has halted trading.',
+  UPSTREAM_UNAVAILABLE: 'The nodes do not answer at present.',
+  RATE_LIMIT: 'The key has used up its requests for the moment.',
+  FORBIDDEN: 'The key may not do this.',
+};
+
+/** An error in plain words, with the server's text behind it. */
+export function errorText({ code, message }: { readonly code: ErrorCode; readonly message: string }): string {
+  const words = errorWords[code];
+  return words === undefined || words === message ? message : `${words} ${message}`;
+}

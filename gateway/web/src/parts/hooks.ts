@@ -1,0 +1,50 @@
+import { useEffect, useState } from 'preact/hooks';
+import { faultText } from '../app/server.ts';
+
+/** The current time, updated every `everyMs`. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+export interface Loaded<T> {
+  readonly value: T | null;
+  readonly fault: string | null;
+  readonly reload: () => void;
+}
+
+/** Reads with `load` now and every `everyMs` while the page is visible. A failure leaves the last value. Null instead of `load`: waits. */
+export function useLoaded<T>(load: (() => Promise<T>) | null, key: string, everyMs: number | null): Loaded<T> {
+  const [state, setState] = useState<{ key: string; value: T | null; fault: string | null }>({ key, value: null, fault: null });
+  const [turn, setTurn] = useState(0);
+  const isReady = load !== null;
+  useEffect(() => {
+    if (load === null) return;
+    let isCurrent = true;
+    const read = async (): Promise<void> => {
+      try {
+        const value = await load();
+        if (isCurrent) setState({ key, value, fault: null });
+      } catch (error) {
+        if (isCurrent) setState((last) => ({ key, value: last.key === key ? last.value : null, fault: faultText(error) }));
+      }
+    };
+    void read();
+    const timer =
+      everyMs === null
+        ? null
+        : setInterval(() => {
+            if (!document.hidden) void read();
+          }, everyMs);
+    return () => {
+      isCurrent = false;
+      if (timer !== null) clearInterval(timer);
+    };
+  }, [key, everyMs, turn, isReady]);
+  const isOf = state.key === key;
+  return { value: isOf ? state.value : null, fault: isOf ? state.fault : null, reload: () => setTurn((last) => last + 1) };
+}

@@ -1,0 +1,188 @@
+import { age } from '../format/text.ts';
+import { short } from '../format/price.ts';
+import { useLoaded } from '../parts/hooks.ts';
+import { Empty, Fact, Fault } from '../parts/parts.tsx';
+
+interface Latencies {
+  readonly count: number;
+  readonly p50: number | null;
+  readonly p90: number | null;
+  readonly p99: number | null;
+  readonly max: number;
+}
+
+/** The parts of `GET /status` that the page shows. */
+interface Status {
+  readonly version: string;
+  readonly apiVersion: string;
+  readonly node: string;
+  readonly transport: string | null;
+  readonly uptimeMs: number;
+  readonly draining: boolean;
+  readonly lag: { readonly slots: number | null; readonly ms: number | null };
+  readonly parts: Readonly<Record<string, { readonly ok: boolean; readonly reason: string | null }>>;
+  readonly endpoints: readonly { readonly endpoint: number; readonly offences: number; readonly resting: boolean }[];
+  readonly bus: { readonly kind: string; readonly linkUp: boolean; readonly epoch: string | null };
+  readonly stream: {
+    readonly connections: number;
+    readonly topics: number;
+    readonly events: number;
+    readonly gaps: number;
+    readonly slowCloses: number;
+    readonly latencyUs: Latencies;
+  };
+  readonly orders: {
+    readonly open: number;
+    readonly stored: number;
+    readonly finalized: number;
+    readonly failed: number;
+    readonly expired: number;
+    readonly executionUs: Readonly<Record<string, Latencies>>;
+  } | null;
+  readonly ingest: readonly { readonly name: string; readonly value: Readonly<Record<string, unknown>> }[];
+}
+
+const refreshMs = 3_000;
+/** Fields of one report that are listed. */
+const maxFields = 40;
+
+async function readStatus(): Promise<Status> {
+  const response = await fetch('/status');
+  if (!response.ok) throw new Error(`The gateway answered ${response.status}.`);
+  return (await response.json()) as Status;
+}
+
+const micros = (value: number | null | undefined): string =>
+  value === null || value === undefined ? '–' : value < 1_000 ? `${Math.round(value)} µs` : `${(value / 1_000).toFixed(1)} ms`;
+
+export function StatusPage() {
+  const { value: status, fault } = useLoaded(readStatus, 'status', refreshMs);
+  return (
+    <>
+      <div class="page-head">
+        <h1>Status</h1>
+        {status !== null && (
+          <span class={Object.values(status.parts).every(({ ok }) => ok) ? 'badge ok' : 'badge off'}>
+            {Object.values(status.parts).every(({ ok }) => ok) ? 'all parts work' : 'a part does not work'}
+          </span>
+        )}
+      </div>
+      <Fault text={fault} />
+      {status === null && fault === null && <Empty>Loading …</Empty>}
+      {status !== null && <Report status={status} />}
+    </>
+  );
+}
+
+function Report({ status }: { readonly status: Status }) {
+  const { stream, orders } = status;
+  return (
+    <div class="cards">
+      <section class="card" aria-labelledby="parts">
+        <h2 id="parts">Parts</h2>
+        <dl class="facts list">
+          {Object.entries(status.parts).map(([name, { ok, reason }]) => (
+            <Fact key={name} name={name}>
+              <span class={ok ? 'buy' : 'sell'}>{ok ? 'works' : (reason ?? 'does not work')}</span>
+            </Fact>
+          ))}
+        </dl>
+      </section>
+      <section class="card" aria-labelledby="lag">
+        <h2 id="lag">Lag and gaps</h2>
+        <dl class="facts list">
+          <Fact name="Behind the chain">{status.lag.slots === null ? 'unknown' : `${status.lag.slots} slots`}</Fact>
+          <Fact name="Newest slot seen">{status.lag.ms === null ? 'unknown' : `${status.lag.ms} ms ago`}</Fact>
+          <Fact name="Gaps reported to clients">{stream.gaps}</Fact>
+          <Fact name="Slow clients closed">{stream.slowCloses}</Fact>
+          <Fact name="Events">{short(stream.events)}</Fact>
+          <Fact name="Connections, topics">{`${stream.connections}, ${stream.topics}`}</Fact>
+        </dl>
+      </section>
+      <section class="card" aria-labelledby="versions">
+        <h2 id="versions">Versions</h2>
+        <dl class="facts list">
+          <Fact name="sluice">{status.version}</Fact>
+          <Fact name="API">{status.apiVersion}</Fact>
+          <Fact name="Node.js">{status.node}</Fact>
+          <Fact name="Transport">{status.transport ?? '–'}</Fact>
+          <Fact name="Bus">{`${status.bus.kind}${status.bus.linkUp ? '' : ', not connected'}`}</Fact>
+          <Fact name="Running for">{age(status.uptimeMs)}</Fact>
+        </dl>
+      </section>
+      <section class="card" aria-labelledby="latency">
+        <h2 id="latency">Latency</h2>
+        <table>
+          <thead>
+            <tr>
+              <th>Step</th>
+              <th class="number">Median</th>
+              <th class="number wide-only">p90</th>
+              <th class="number">p99</th>
+            </tr>
+          </thead>
+          <tbody>
+            <LatencyRow name="stream" of={stream.latencyUs} />
+            {orders !== null &&
+              Object.entries(orders.executionUs).map(([name, of]) => <LatencyRow key={name} name={`order: ${name}`} of={of} />)}
+          </tbody>
+        </table>
+      </section>
+      {orders !== null && (
+        <section class="card" aria-labelledby="order-counts">
+          <h2 id="order-counts">Orders of this gateway</h2>
+          <dl class="facts list">
+            <Fact name="Open">{orders.open}</Fact>
+            <Fact name="Stored">{orders.stored}</Fact>
+            <Fact name="Finalized">{orders.finalized}</Fact>
+            <Fact name="Failed">{orders.failed}</Fact>
+            <Fact name="Expired">{orders.expired}</Fact>
+          </dl>
+        </section>
+      )}
+      <Sources status={status} />
+    </div>
+  );
+}
+
+function LatencyRow({ name, of }: { readonly name: string; readonly of: Latencies }) {
+  return (
+    <tr>
+      <td>{name}</td>
+      <td class="number">{micros(of.p50)}</td>
+      <td class="number wide-only">{micros(of.p90)}</td>
+      <td class="number">{micros(of.p99)}</td>
+    </tr>
+  );
+}
+
+/** The reports of the ingest processes: plain values, and lists by their length. */
+function Sources({ status: { ingest, endpoints } }: { readonly status: Status }) {
+  return (
+    <section class="card" aria-labelledby="sources">
+      <h2 id="sources">Sources</h2>
+      <dl class="facts list">
+        {endpoints.map(({ endpoint, offences, resting }) => (
+          <Fact key={endpoint} name={`RPC endpoint ${endpoint}`}>
+            <span class={resting ? 'sell' : 'buy'}>{resting ? 'resting' : 'in use'}</span>
+            {offences > 0 && ` ${offences} faulty answers`}
+          </Fact>
+        ))}
+      </dl>
+      {ingest.length === 0 && <Empty>No ingest process reports.</Empty>}
+      {ingest.map(({ name, value }) => (
+        <dl key={name} class="facts list">
+          <Fact name="Process">{name}</Fact>
+          {Object.entries(value)
+            .filter(([, each]) => ['string', 'number', 'boolean'].includes(typeof each))
+            .slice(0, maxFields)
+            .map(([field, each]) => (
+              <Fact key={field} name={field}>
+                {typeof each === 'number' ? each.toLocaleString('en-US') : String(each)}
+              </Fact>
+            ))}
+        </dl>
+      ))}
+    </section>
+  );
+}

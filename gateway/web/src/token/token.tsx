@@ -1,0 +1,156 @@
+import type { TokenInfo } from '@sluice/client';
+import { useEffect, useState } from 'preact/hooks';
+import { sessionImage, simulated, sluice } from '../app/server.ts';
+import { price, short, shortUsd, sol } from '../format/price.ts';
+import { shortAddress } from '../format/text.ts';
+import { learnName } from '../live/names.ts';
+import { useLoaded } from '../parts/hooks.ts';
+import { Icon } from '../parts/icon.tsx';
+import { OutLink, WalletLink } from '../parts/links.tsx';
+import { Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
+import { useStore } from '../parts/store.ts';
+import { CandleChart } from './chart.tsx';
+import { tokenExplorers } from './explorers.ts';
+import { Tape } from './tape.tsx';
+import { Ticket } from './ticket.tsx';
+
+const refreshMs = 5_000;
+const wrappedSol = 'So11111111111111111111111111111111111111112';
+const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, string>> = {
+  no_market: 'No supported venue trades this token.',
+  no_liquidity: 'Its pools have no liquidity.',
+  bus_down: 'The price is unknown, because the gateway has lost its connection to ingest.',
+  no_ingest: 'The price is unknown, because no ingest process runs.',
+  ingest_blind: 'The price is unknown, because no node delivers events at present.',
+  unknown: 'The price is not known yet.',
+};
+
+export function TokenPage({ id: mint }: { readonly id: string }) {
+  const { value: info, fault } = useLoaded(() => sluice.tokenInfo(mint), mint, refreshMs);
+  const isSimulated = useStore(simulated) === true || info?.simulated === true;
+  useEffect(() => {
+    if (info !== null) learnName(mint, { symbol: info.symbol, name: info.name });
+  }, [info?.symbol]);
+  if (info === null) return fault === null ? <Empty>Loading …</Empty> : <Fault text={fault} />;
+  const quote = info.quoteMint === null || info.quoteMint === wrappedSol ? 'SOL' : 'Quote';
+  return (
+    <>
+      <Head info={info} isSimulated={isSimulated} />
+      <Fault text={fault} />
+      <div class="token-page">
+        <div class="main-column">
+          <CandleChart mint={mint} supply={info.supplyUi} quote={quote} />
+          <Tape mint={mint} isSimulated={isSimulated} />
+        </div>
+        <div class="side-column">
+          <Ticket mint={mint} symbol={info.symbol ?? shortAddress(mint)} />
+          <Facts info={info} isSimulated={isSimulated} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The image in the metadata of the token, fetched and checked by the gateway. Until it is there, the generated icon. */
+function TokenImage({ info: { mint, offChain } }: { readonly info: TokenInfo }) {
+  const [url, setUrl] = useState<string | null>(null);
+  const image = offChain?.image ?? null;
+  useEffect(() => {
+    if (image === null) return;
+    let made: string | null = null;
+    let isCurrent = true;
+    const read = async (): Promise<void> => {
+      const blob = await sessionImage(`/token/image/${mint}`).catch(() => null);
+      if (blob === null || !isCurrent) return;
+      made = URL.createObjectURL(blob);
+      setUrl(made);
+    };
+    void read();
+    return () => {
+      isCurrent = false;
+      if (made !== null) URL.revokeObjectURL(made);
+    };
+  }, [image]);
+  return url === null ? <Icon of={mint} size={52} /> : <img class="icon" src={url} alt="" width="52" height="52" />;
+}
+
+function Head({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimulated: boolean }) {
+  const { mint, symbol, name } = info;
+  return (
+    <div class="token-head">
+      <TokenImage info={info} />
+      <div class="titles">
+        <h1>
+          {symbol ?? shortAddress(mint)} <small>{name}</small>
+        </h1>
+        <p class="faint">
+          <code title={mint}>{shortAddress(mint)}</code> <Copy text={mint} name="Copy mint" />
+          {isSimulated && <span class="badge simulated">simulated</span>}
+        </p>
+      </div>
+      <dl class="facts big">
+        <Fact name="Price">{info.priceUsd === null ? price(info.priceQuote) : `$${price(info.priceUsd)}`}</Fact>
+        <Fact name="Market cap">{shortUsd(info.marketCapUsd)}</Fact>
+        <Fact name="Liquidity">{shortUsd(info.liquidityUsd)}</Fact>
+        <Fact name="Volume 24h">{shortUsd(info.windows?.['24h'].volumeUsd)}</Fact>
+      </dl>
+      {info.priceNullReason !== null && <p class="warn">{priceFaults[info.priceNullReason]}</p>}
+    </div>
+  );
+}
+
+function Facts({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimulated: boolean }) {
+  const { curve, extensions } = info;
+  return (
+    <section class="card" aria-labelledby="facts">
+      <h2 id="facts">About</h2>
+      {curve !== null && (
+        <div class="curve">
+          <span>Bonding curve</span>
+          <progress max="100" value={curve.complete ? 100 : (curve.progressPercent ?? 0)} aria-label="Progress of the bonding curve" />
+          <b>{curve.complete ? 'complete' : curve.progressPercent === null ? '–' : `${curve.progressPercent.toFixed(1)} %`}</b>
+        </div>
+      )}
+      {info.offChain?.description != null && <p class="description">{info.offChain.description.slice(0, 400)}</p>}
+      <dl class="facts list">
+        <Fact name="Price in SOL">{price(info.priceSol)}</Fact>
+        <Fact name="Market cap">{sol(info.marketCapSol)}</Fact>
+        <Fact name="Supply">{short(info.supplyUi)}</Fact>
+        <Fact name="Pool" title={info.poolAddress ?? ''}>
+          {info.venue ?? 'none'} {info.poolAddress !== null && <span class="faint">{shortAddress(info.poolAddress)}</span>}
+        </Fact>
+        <Fact name="Creator">{info.creator === null ? 'unknown' : <WalletLink address={info.creator} />}</Fact>
+        {info.creatorFeeBps !== null && <Fact name="Creator fee">{`${info.creatorFeeBps / 100} %`}</Fact>}
+        <Fact name="Mint authority">{info.mintAuthority === null ? 'none' : shortAddress(info.mintAuthority)}</Fact>
+        <Fact name="Freeze authority">{info.freezeAuthority === null ? 'none' : shortAddress(info.freezeAuthority)}</Fact>
+        {extensions.transferFee !== null && <Fact name="Transfer fee">{`${extensions.transferFee.bps / 100} %`}</Fact>}
+        {info.windows !== null &&
+          (['5m', '1h', '24h'] as const).map((span) => (
+            <Fact key={span} name={`Trades ${span}`}>
+              <span class="buy">{info.windows![span].buys}</span> / <span class="sell">{info.windows![span].sells}</span>{' '}
+              <span class="faint">{shortUsd(info.windows![span].volumeUsd)}</span>
+            </Fact>
+          ))}
+      </dl>
+      <p class="row out">
+        {isSimulated ? (
+          <span class="faint">Public explorers do not know the simulated chain.</span>
+        ) : (
+          tokenExplorers(info.mint).map(([text, href]) => (
+            <OutLink key={href} href={href}>
+              {text}
+            </OutLink>
+          ))
+        )}
+        {(['website', 'twitter', 'telegram'] as const).map((name) => {
+          const href = info.offChain?.[name] ?? '';
+          return /^https?:/.test(href) ? (
+            <OutLink key={name} href={href}>
+              {name}
+            </OutLink>
+          ) : null;
+        })}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,60 @@
+import { sluice } from '../app/server.ts';
+import { price, short, sol, usd } from '../format/price.ts';
+import { shortAddress } from '../format/text.ts';
+import { openToken } from '../live/live.tsx';
+import { useLoaded } from '../parts/hooks.ts';
+import { TokenLink } from '../parts/links.tsx';
+import { Empty, Fact, Fault } from '../parts/parts.tsx';
+
+const refreshMs = 10_000;
+/** Holdings that one list shows. */
+const maxShown = 100;
+
+/** What a wallet holds, valued. */
+export function Holdings({ publicKey }: { readonly publicKey: string }) {
+  const { value: portfolio, fault } = useLoaded(() => sluice.portfolio(publicKey), publicKey, refreshMs);
+  if (portfolio === null) return fault === null ? <Empty>Loading …</Empty> : <Fault text={fault} />;
+  const { sol: own, totals, holdings, omittedHoldings } = portfolio;
+  const shown = holdings.slice(0, maxShown);
+  const hidden = holdings.length - shown.length + omittedHoldings;
+  return (
+    <>
+      <dl class="facts big">
+        <Fact name="Value">{totals.valueUsd === null ? sol(totals.valueSol) : usd(totals.valueUsd)}</Fact>
+        <Fact name="SOL">{sol(own.uiAmount)}</Fact>
+        <Fact name="Tokens">{holdings.length + omittedHoldings}</Fact>
+        {totals.unpriced > 0 && <Fact name="Without a price">{totals.unpriced}</Fact>}
+      </dl>
+      <Fault text={fault} />
+      {holdings.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>Token</th>
+              <th class="number">Amount</th>
+              <th class="number wide-only">Price</th>
+              <th class="number">Value</th>
+              <th class="number wide-only">Share</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((one) => (
+              <tr key={one.mint} class="opens" onClick={(event) => openToken(event, one.mint)}>
+                <td>
+                  <TokenLink mint={one.mint} symbol={one.symbol ?? shortAddress(one.mint)} name={one.name} />
+                </td>
+                <td class="number">{short(one.uiAmount)}</td>
+                <td class="number wide-only">{one.priceUsd === null ? '–' : `$${price(one.priceUsd)}`}</td>
+                <td class="number">
+                  {one.valueUsd === null ? (one.valueSol === null ? 'no price' : sol(one.valueSol)) : usd(one.valueUsd)}
+                </td>
+                <td class="number wide-only faint">{one.sharePercent === null ? '–' : `${one.sharePercent.toFixed(1)} %`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {hidden > 0 && <p class="faint">{hidden} more tokens are not listed.</p>}
+    </>
+  );
+}

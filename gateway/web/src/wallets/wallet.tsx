@@ -1,0 +1,59 @@
+import { shortAddress, clockTime } from '../format/text.ts';
+import { price, short, shortUsd, sol } from '../format/price.ts';
+import { nameOf } from '../live/names.ts';
+import { openToken } from '../live/live.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { OutLink, TokenLink } from '../parts/links.tsx';
+import { Copy, Empty, Fault } from '../parts/parts.tsx';
+import { useStore } from '../parts/store.ts';
+import { simulated } from '../app/server.ts';
+import { useTrades } from '../token/tape.tsx';
+import { Holdings } from './holdings.tsx';
+
+/** Any wallet: what it holds, and its trades from now on. */
+export function WalletPage({ id: address }: { readonly id: string }) {
+  const { trades, fault } = useTrades({ account: address });
+  const isSimulated = useStore(simulated) === true;
+  return (
+    <>
+      <div class="token-head">
+        <Icon of={address} size={52} />
+        <div class="titles">
+          <h1>Wallet {shortAddress(address)}</h1>
+          <p class="faint">
+            <code class="whole">{address}</code> <Copy text={address} />{' '}
+            {!isSimulated && <OutLink href={`https://solscan.io/account/${address}`}>Solscan</OutLink>}
+          </p>
+        </div>
+      </div>
+      <section class="card" aria-label="Holdings">
+        <Holdings publicKey={address} />
+      </section>
+      <section class="card" aria-labelledby="wallet-trades">
+        <h2 id="wallet-trades">Trades</h2>
+        <Fault text={fault} />
+        {(trades ?? []).length === 0 && <Empty>Waiting for its next trade. Earlier ones are not listed here.</Empty>}
+        {(trades ?? []).length > 0 && (
+          <table>
+            <tbody>
+              {trades!.map((trade) => (
+                <tr key={trade.id} class="opens" onClick={(event) => openToken(event, trade.mint)}>
+                  <td class="faint">{clockTime(trade.ts.received / 1_000)}</td>
+                  <td>
+                    <span class={`side ${trade.side}`}>{trade.side}</span>
+                  </td>
+                  <td>
+                    <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />
+                  </td>
+                  <td class="number">{trade.solAmount === null ? short(trade.quoteUiAmount) : sol(trade.solAmount)}</td>
+                  <td class="number">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>
+                  <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,125 @@
+import { useState } from 'preact/hooks';
+import { dateText } from '../format/text.ts';
+import { Copy, Dialog, Empty, Fault } from '../parts/parts.tsx';
+import { useStore } from '../parts/store.ts';
+import { me, simulated } from '../app/server.ts';
+import { ModeBadge } from '../token/ticket.tsx';
+import { Holdings } from './holdings.tsx';
+import { useOwnWallets, type OwnWallet } from './own-wallets.ts';
+import { QrCode } from './qr.tsx';
+
+/** Wallets whose holdings are read and shown at once. */
+const shownAtOnce = 5;
+
+export function WalletsPage() {
+  const { value: wallets, fault } = useOwnWallets();
+  const [shown, setShown] = useState(shownAtOnce);
+  const mode = useStore(me)?.trading ?? 'off';
+  const isSimulated = useStore(simulated) === true;
+  return (
+    <>
+      <div class="page-head">
+        <h1>Wallets</h1>
+        <ModeBadge mode={mode} isSimulated={isSimulated} />
+      </div>
+      <Fault text={fault} />
+      {wallets === null && fault === null && <Empty>Loading …</Empty>}
+      {wallets !== null && wallets.length === 0 && (
+        <section class="card">
+          <Empty>
+            Your account has no wallet on this server. The operator makes or imports one: <code>sluice wallets create</code>.
+          </Empty>
+        </section>
+      )}
+      {(wallets ?? []).slice(0, shown).map((wallet) => (
+        <WalletCard key={wallet.publicKey} wallet={wallet} />
+      ))}
+      {wallets !== null && wallets.length > shown && (
+        <button type="button" onClick={() => setShown(shown + shownAtOnce)}>
+          More wallets ({wallets.length - shown})
+        </button>
+      )}
+    </>
+  );
+}
+
+function WalletCard({ wallet }: { readonly wallet: OwnWallet }) {
+  const [open, setOpen] = useState<'deposit' | 'export' | null>(null);
+  const { publicKey, label, imported, createdAtMs } = wallet;
+  return (
+    <section class="card wallet" aria-label={`Wallet ${publicKey}`}>
+      <div class="row between">
+        <div>
+          <h2>{label ?? 'Wallet'}</h2>
+          <p class="faint">
+            <code class="whole">{publicKey}</code>
+          </p>
+          <p class="faint">
+            {imported ? 'imported' : 'made here'}, {dateText(createdAtMs)}
+          </p>
+        </div>
+        <div class="row">
+          <Copy text={publicKey} name="Copy address" />
+          <button type="button" class="small" onClick={() => setOpen('deposit')}>
+            Deposit
+          </button>
+          <button type="button" class="small" onClick={() => setOpen('export')}>
+            Export
+          </button>
+        </div>
+      </div>
+      <Holdings publicKey={publicKey} />
+      {open === 'deposit' && <Deposit publicKey={publicKey} onClose={() => setOpen(null)} />}
+      {open === 'export' && <Export publicKey={publicKey} onClose={() => setOpen(null)} />}
+    </section>
+  );
+}
+
+function Deposit({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
+  const isSimulated = useStore(simulated) === true;
+  return (
+    <Dialog title="Deposit" onClose={onClose}>
+      {isSimulated && <p class="warn">The chain is simulated. Do not send real coins to this address.</p>}
+      <QrCode text={`solana:${publicKey}`} label={`QR code of the address ${publicKey}`} />
+      <p>
+        <code class="whole">{publicKey}</code>
+      </p>
+      <p class="faint">Send SOL or tokens of the Solana chain only.</p>
+      <form method="dialog" class="row">
+        <Copy text={publicKey} name="Copy address" />
+        <button type="submit" class="primary">
+          Done
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The server does not give secret keys to anybody. What is known without the secret can be exported, after a second confirmation. */
+function Export({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
+  const [isSure, setSure] = useState(false);
+  return (
+    <Dialog title="Export" onClose={onClose}>
+      <p>
+        The secret key stays in the signing process and is encrypted in the store. No page, API or command of this server shows it, so that
+        nobody who takes over this page can take the coins.
+      </p>
+      <p>
+        To hold the secret yourself, make the wallet elsewhere and import it: sluice wallets import. Or sell, and send the SOL to your own
+        wallet.
+      </p>
+      {isSure ? (
+        <p>
+          Public address: <code class="whole">{publicKey}</code> <Copy text={publicKey} />
+        </p>
+      ) : (
+        <label class="check">
+          <input type="checkbox" checked={isSure} onChange={() => setSure(true)} />I understand that only the public address is exported
+        </label>
+      )}
+      <form method="dialog" class="row">
+        <button type="submit">Close</button>
+      </form>
+    </Dialog>
+  );
+}

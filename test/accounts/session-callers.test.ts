@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
+import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { createBus } from '@sluice/shared/bus/create.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { testConfig, until } from '../support/gateway.ts';
+import { StreamClient } from '../support/stream-client.ts';
+import { DashboardClient, linkToken } from './dashboard-client.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
+let folder: string;
+let store: Store;
+let gateway: Gateway;
+let close: () => Promise<void>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-session-callers-'));
+  store = await openStore({ dataDir: folder, databaseUrl: null });
+  const bus = await createBus({ redisUrls: null, log });
+  gateway = await startGateway({
+    config: { ...testConfig, dataDir: folder, corsOrigins: ['*'] },
+    bus,
+    log,
+    signal: new AbortController().signal,
+    store,
+  });
+  close = async () => {
+    await gateway.close();
+    await bus.close();
+    await store.close();
+  };
+});
+afterAll(async () => {
+  await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Visitor {
+  readonly client: DashboardClient;
+  readonly keyId: string;
+}
+
+async function visit(accountId?: string): Promise<Visitor> {
+  const client = new DashboardClient(gateway.url);
+  if (accountId === undefined) await client.signIn();
+  else {
+    await client.post('sign-in/link', { token: await linkToken(store, accountId) });
+    await client.readMe();
+  }
+  return { client, keyId: (await client.post('page-key', {})).body['id'] as string };
+}
+
+/** Calls the public interface as the page does. A header that is empty here is omitted. */
+function call({ client, keyId }: Visitor, path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Response> {
+  const all = {
+    cookie: client.cookie ?? '',
+    'x-csrf-token': client.csrfToken ?? '',
+    'x-sluice-key': keyId,
+    ...(method === 'POST' && { origin: gateway.url, 'content-type': 'application/json' }),
+    ...headers,
+  };
+  const sent = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+  return fetch(`${gateway.url}${path}`, { method, headers: sent, ...(method === 'POST' && { body: '{}' }) });
+}
+
+describe('a session calls the public interface', () => {
+  it('with one key of its account, made for the page if there is none, and counted as this key', async () => {
+    const visitor = await visit();
+    const [key] = await store.keys.all();
+    expect(key).toMatchObject({
+      id: visitor.keyId,
+      label: 'Dashboard',
+      plan: 'standard',
+      scopes: expect.arrayContaining(['read', 'stream']),
+    });
+    const again = await visitor.client.post('page-key', {});
+    expect(again.body['id']).toBe(visitor.keyId);
+    const usage = await call(visitor, '/api/usage');
+    expect(usage.status).toBe(200);
+    expect(await usage.json()).toMatchObject({ key: { id: visitor.keyId }, plan: { name: 'standard' } });
+    expect(usage.headers.get('x-ratelimit-limit')).toBe('100');
+  });
+
+  it('gets a stream ticket, and deleting the key ends the stream', async () => {
+    const visitor = await visit();
+    const { ticket } = (await (await call(visitor, '/api/ws-ticket', 'POST')).json()) as { readonly ticket: string };
+    const stream = new StreamClient(`ws://127.0.0.1:${gateway.port}/api/data?ticket=${ticket}`);
+    await until('a socket', () => stream.socket.readyState === stream.socket.OPEN);
+    await visitor.client.post(`keys/${visitor.keyId}/delete`, {});
+    await until('the end', () => stream.closed !== null);
+    expect(stream.closed?.code).toBe(4501);
+    expect((await call(visitor, '/api/usage')).status).toBe(401);
+  });
+
+  it('is refused without its cookie, token or key, from another origin, and after signing out', async () => {
+    const visitor = await visit();
+    const other = await visit();
+    const refused: readonly (readonly [string, Record<string, string>])[] = [
+      ['GET', { cookie: '' }],
+      ['GET', { 'x-csrf-token': '' }],
+      ['GET', { 'x-csrf-token': other.client.csrfToken! }],
+      ['GET', { 'x-sluice-key': '' }],
+      ['GET', { 'x-sluice-key': other.keyId }],
+      ['GET', { 'x-sluice-key': '../..' }],
+      ['GET', { 'sec-fetch-site': 'cross-site' }],
+      ['GET', { 'sec-fetch-site': 'same-site' }],
+    ];
+    for (const [method, headers] of refused)
+      expect([headers, (await call(visitor, '/api/usage', method, headers)).status]).toEqual([headers, 401]);
+    for (const headers of [{ origin: '' }, { origin: 'http://evil.example' }, { 'sec-fetch-site': 'same-site' }] as Record<
+      string,
+      string
+    >[]) {
+      expect([headers, (await call(visitor, '/api/ws-ticket', 'POST', headers)).status]).toEqual([headers, 401]);
+    }
+    // A page of another origin may use keys, by CORS_ORIGINS, but may not send the headers of a session.
+    const preflight = await fetch(`${gateway.url}/api/usage`, {
+      method: 'OPTIONS',
+      headers: { origin: 'http://evil.example', 'access-control-request-method': 'GET' },
+    });
+    expect(preflight.headers.get('access-control-allow-headers')?.toLowerCase()).not.toMatch(/x-csrf|x-sluice/);
+    expect(preflight.headers.get('access-control-allow-credentials')).toBeNull();
+    await visitor.client.post('sign-out', {});
+    expect((await call(visitor, '/api/usage')).status).toBe(401);
+    expect((await call(other, '/api/usage')).status).toBe(200);
+  });
+
+  it('acts for the operator with the keys and wallets of the operator only', async () => {
+    const holder = await visit();
+    const made = await createApiKey(store, {
+      plan: 'enterprise',
+      scopes: ['stream', 'read', 'trade'],
+      label: null,
+      expiresAtMs: null,
+      accountId: null,
+      ipRanges: [],
+      limits: null,
+    });
+    const operator = await visit(operatorAccountId);
+    expect(made.ok && made.shown.id).toBe(operator.keyId);
+    expect((await call({ ...operator, keyId: holder.keyId }, '/api/usage')).status).toBe(401);
+    expect((await call(operator, '/api/usage')).status).toBe(200);
+    expect((await operator.client.get('wallets')).body).toEqual({ wallets: [], unlisted: 0 });
+    expect((await new DashboardClient(gateway.url).get('wallets')).status).toBe(401);
+  });
+});

@@ -1,0 +1,57 @@
+import { price, short, shortUsd, sol, usd } from '@sluice/web/format/price.ts';
+import { age, isAddress, shortAddress } from '@sluice/web/format/text.ts';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+describe('numbers as people write them', () => {
+  it.each([
+    [2.923e-8, '0.0₇2923'],
+    [4.47e-6, '0.0₅447'],
+    [0.0001234, '0.0001234'],
+    [0.00001234, '0.0₄1234'],
+    [9.9996e-5, '0.0001'],
+    [0.99999, '1'],
+    [1.5, '1.5'],
+    [1234.567, '1,234.57'],
+    [-2.5e-12, '-0.0₁₁25'],
+    [0, '0'],
+    [null, '–'],
+    [Number.NaN, '–'],
+  ])('the price %s is %s', (value, text) => expect(price(value)).toBe(text));
+
+  it('a price never has an exponent, and has the size of the number', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 1e-15, max: 1e9, noNaN: true }), (value) => {
+        const text = price(value);
+        expect(text).not.toMatch(/e/i);
+        const [, zeros = ''] = /^0\.0([₀-₉]+)/.exec(text) ?? [];
+        const count = Number(zeros.replaceAll(/./gu, (digit) => String('₀₁₂₃₄₅₆₇₈₉'.indexOf(digit))));
+        const read = zeros === '' ? Number(text.replaceAll(',', '')) : Number(`0.${'0'.repeat(count)}${text.slice(3 + zeros.length)}`);
+        expect(Math.abs(read / value - 1)).toBeLessThan(0.001);
+      }),
+    );
+  });
+
+  it('dollars and amounts', () => {
+    expect([usd(4.47e-6), usd(1.2), usd(123456.7), usd(null)]).toEqual(['$0.0₅447', '$1.20', '$123,457', '–']);
+    expect([shortUsd(4432), shortUsd(61_900), shortUsd(999), shortUsd(1.2e9)]).toEqual(['$4.43K', '$61.9K', '$999.00', '$1.2B']);
+    expect([short(3_470_000), short(12.345), short(0.00000001)]).toEqual(['3.47M', '12.35', '0.0₇1']);
+    expect([sol(0.1), sol(99.89712), sol(1e-9)]).toEqual(['0.1 SOL', '99.8971 SOL', '0.0₈1 SOL']);
+  });
+});
+
+describe('texts', () => {
+  it('ages in their largest unit', () => {
+    expect([-5, 0, 1_000, 61_000, 3_600_000, 90_000_000].map(age)).toEqual(['now', 'now', '1s', '1m', '1h', '1d']);
+  });
+
+  it('addresses', () => {
+    const address = 'So11111111111111111111111111111111111111112';
+    expect([shortAddress(address), isAddress(address), isAddress('0OIl'), isAddress(`${address}x`.repeat(2))]).toEqual([
+      'So11…1112',
+      true,
+      false,
+      false,
+    ]);
+  });
+});
