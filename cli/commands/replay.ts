@@ -11,12 +11,15 @@ import { replayFile, type ReplayNode } from '@sluice/simnet/simnet.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, printJson, type Command } from '../command.ts';
 import { readInteger } from '../integer.ts';
 import { Closers, stopOnSignals } from '../lifecycle.ts';
-import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
+import { eventLine } from '../watch/event-line.ts';
+import { paintFor } from '../watch/paint.ts';
 
 const maxSpeed = 1000;
 /** Ingest has finished when nothing has changed for this long, milliseconds. */
 const quietMs = 1000;
 const checkEveryMs = 50;
+/** Symbols of tokens that are remembered for their trades. */
+const maxSymbols = 10_000;
 
 export const replayCommand: Command = {
   help: `Replay recorded transactions.
@@ -93,14 +96,18 @@ async function printEvents(
   const bus = await createBus({ redisUrls: null, log });
   closers.add('bus', () => bus.close());
   const subscriber = await bus.subscriber();
-  const paint = process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? colourPaint : plainPaint;
+  const paint = paintFor(process.stdout);
+  const symbols = new Map<string, string>();
   let count = 0;
   await subscriber.start({
     onEntry: (entry) => {
       if (readVerdict(entry) !== null) return;
       count++;
       const text = Buffer.from(entry.json).toString('utf8');
-      console.log(json ? text : eventLine(JSON.parse(text) as StreamEvent, paint));
+      if (json) return console.log(text);
+      const event = JSON.parse(text) as StreamEvent;
+      if (event.type === 'newToken' && symbols.size < maxSymbols) symbols.set(event.mint, event.symbol);
+      console.log(eventLine(event, paint, { symbolOf: (mint) => symbols.get(mint) ?? null }));
     },
     onLost: ({ from, to, reason }) => console.error(`events ${from} to ${to} were lost: ${reason}`),
   });

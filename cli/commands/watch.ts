@@ -8,8 +8,10 @@ import { channelNames, channels } from '@sluice/shared/wire/topics.ts';
 import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, shown, type Command } from '../command.ts';
 import { gatewayUrl, httpUrl } from '../gateway-url.ts';
 import { keyForSluice } from '../key-for-sluice.ts';
-import { colourPaint, eventLine, plainPaint } from '../watch/event-line.ts';
-import { follow, type WatchedKeys } from '../watch/follow.ts';
+import { follow, refusedKey, type WatchedKeys } from '../watch/follow.ts';
+import { Names } from '../watch/names.ts';
+import { paintFor } from '../watch/paint.ts';
+import { Printer } from '../watch/printer.ts';
 
 const keyLabel = 'sluice watch';
 /** The temporary key expires after this time, in case watch is killed before it can delete it. A longer watch creates further keys. */
@@ -29,12 +31,13 @@ Usage: sluice watch <channel> [key…] [options]
                    orders needs the key whose orders you want to see
   --json           print one JSON event a line
 
-It reconnects when the connection is lost, and runs until Ctrl-C.
+It reconnects when the connection is lost, says why, and runs until Ctrl-C. On a terminal it uses colours (NO_COLOR turns them off) and shows
+the rate of events every ten seconds.
 
 Examples:
   sluice watch trades
-  sluice watch candles <mint> --interval 5m
-  sluice watch newTokens --json`,
+  sluice watch newTokens --json | head -1
+  sluice watch candles <mint> --interval 5m    (newTokens shows mints)`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, {
       url: { type: 'string' },
@@ -53,29 +56,43 @@ Examples:
     const stop = (): void => (controller.signal.aborted ? process.exit(130) : controller.abort());
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
     onReaderGone(() => controller.abort());
-    const paint = process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? colourPaint : plainPaint;
-    const sluice = new Sluice({
-      url,
-      apiKey: keyForSluice(url, config, () => key.get()),
-    });
+    let apiKey = '';
+    const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, async () => (apiKey = await key.get())) });
+    // A key of its own would end the one of the stream.
+    const reader = new Sluice({ url, apiKey: async () => apiKey, retries: 0 });
+    const printer = values.json ? null : printerOf(new Names(reader, controller.signal));
+    if (process.stdout.isTTY)
+      printer?.heading(subscription.channel === 'prices' ? 'price' : subscription.channel === 'trades' ? 'trade' : 'order');
     try {
       const end = await follow(
         sluice,
         subscription,
         {
-          onEvent: (event) => (values.json ? printJson(event) : console.log(eventLine(event as StreamEvent, paint))),
+          onEvent: (event) => (printer === null ? printJson(event) : printer.print(event as StreamEvent)),
           onNotice: (text) => console.error(text),
         },
         controller.signal,
       );
-      if (end !== null) throw new CommandError(end);
+      printer?.close();
+      if (end !== null) throw new CommandError(end.startsWith(refusedKey) && !given ? `${end}\n${otherStore(config)}` : end);
       return 0;
     } finally {
       sluice.close();
+      reader.close();
       await key.close();
     }
   },
 };
+
+function printerOf(names: Names): Printer {
+  const note = process.stdout.isTTY && process.stderr.isTTY ? (text: string) => console.error(text) : null;
+  return new Printer(names, paintFor(process.stdout), { line: (text) => console.log(text), note });
+}
+
+/** Why a gateway may refuse the key that watch has just created. */
+function otherStore({ dataDir }: Config): string {
+  return `watch created this key in ${dataDir}. If the gateway uses another store, set its DATA_DIR or DATABASE_URL here, or pass --key.`;
+}
 
 function readSubscription([name, ...keys]: readonly string[], interval: string | undefined): WatchedKeys {
   if (name === undefined) throw new UsageError('missing: <channel>');
@@ -127,7 +144,7 @@ async function openKey(given: string | undefined, config: Config): Promise<Watch
 async function makeKey(store: Store): Promise<{ readonly id: string; readonly key: string }> {
   const expiresAtMs = Date.now() + keyLifeMs;
   const operators = { label: keyLabel, accountId: null, ipRanges: [], limits: null };
-  const made = await createApiKey(store, { ...operators, plan: 'enterprise', scopes: ['stream'], expiresAtMs });
+  const made = await createApiKey(store, { ...operators, plan: 'enterprise', scopes: ['stream', 'read'], expiresAtMs });
   if (!made.ok) throw new CommandError('The store already has as many keys as it can have.');
   return made.shown;
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { PartReport } from '@sluice/shared/operations/readiness.ts';
 import { gatewayUrl } from '../gateway-url.ts';
+import { probeGateway } from '../gateway-probe.ts';
 import { listenerAt } from '../listener-owner.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
@@ -13,6 +14,8 @@ export async function checkGateway(config: Config): Promise<Finding> {
   const url = gatewayUrl(config);
   const listener = listenerAt(url, config);
   if (listener.kind === 'foreign') return fail('gateway', listener.fault);
+  const probe = await probeGateway(url);
+  if (!probe.ok) return (probe.isGateway === false ? fail : warn)('gateway', probe.fault);
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(timeoutMs) });
     const text = await response.text();

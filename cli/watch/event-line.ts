@@ -9,32 +9,34 @@ import type {
   TokenMetadataEvent,
   TradeEvent,
 } from '@sluice/shared/wire/events.ts';
+import { column, priceText as writtenPrice, rightColumn, usdText } from './columns.ts';
+import type { Paint } from './paint.ts';
 
-/** ANSI colours, or none. */
-export interface Paint {
-  readonly buy: (text: string) => string;
-  readonly sell: (text: string) => string;
-  readonly faint: (text: string) => string;
-  readonly strong: (text: string) => string;
+/** The symbol of a token, or null. */
+interface Symbols {
+  symbolOf(mint: string): string | null;
 }
 
-const wrap = (code: number, text: string): string => `\u001B[${code}m${text}\u001B[0m`;
-export const colourPaint: Paint = {
-  buy: (text) => wrap(32, text),
-  sell: (text) => wrap(31, text),
-  faint: (text) => wrap(2, text),
-  strong: (text) => wrap(1, text),
-};
-const same = (text: string): string => text;
-export const plainPaint: Paint = { buy: same, sell: same, faint: same, strong: same };
+const widths = { token: 10, amount: 12, tokens: 14, price: 12, cap: 9, venue: 15 } as const;
+
+/** The heading of the columns of trades and prices; null for other events. */
+export function headingLine(type: StreamEvent['type']): string | null {
+  const time = 'time (UTC)  ';
+  const value = `${rightColumn('price SOL', widths.price)} ${rightColumn('mkt cap', widths.cap)}`;
+  const name = column('token', widths.token);
+  const end = column('venue', widths.venue);
+  if (type === 'price') return `${time}  ${name} ${value}  ${end} from`;
+  if (type !== 'trade') return null;
+  return `${time}  side ${name} ${rightColumn('SOL', widths.amount)} ${rightColumn('tokens', widths.tokens)} ${value}  ${end} trader     mint`;
+}
 
 /** One event as a line of text. Control characters are removed from the names and texts of tokens. */
-export function eventLine(event: StreamEvent, paint: Paint): string {
+export function eventLine(event: StreamEvent, paint: Paint, symbols: Symbols): string {
   switch (event.type) {
     case 'trade':
-      return line(event, tradeText(event, paint), paint);
+      return line(event, tradeText(event, paint, symbols), paint);
     case 'price':
-      return line(event, priceText(event, paint), paint);
+      return line(event, priceText(event, paint, symbols), paint);
     case 'newToken':
       return line(event, newTokenText(event, paint), paint);
     case 'tokenMetadata':
@@ -42,7 +44,7 @@ export function eventLine(event: StreamEvent, paint: Paint): string {
     case 'migration':
       return line(event, migrationText(event, paint), paint);
     case 'candle':
-      return line(event, candleText(event, paint), paint);
+      return line(event, candleText(event, paint, symbols), paint);
     case 'order':
       return line(event, orderText(event, paint), paint);
     case 'retract':
@@ -56,15 +58,23 @@ function line(event: Exclude<StreamEvent, { type: 'retract' }>, text: string, pa
   return `${paint.faint(time)}  ${text}${mark}`;
 }
 
-function tradeText(event: TradeEvent, paint: Paint): string {
+function tradeText(event: TradeEvent, paint: Paint, symbols: Symbols): string {
   const side = event.side === 'buy' ? paint.buy('BUY ') : paint.sell('SELL');
-  const paid = event.solAmount === null ? `${amount(event.quoteUiAmount)} quote` : `${amount(event.solAmount)} SOL`;
-  const done = event.curveCompleted === true ? '  curve complete' : '';
-  return `${side} ${amount(event.tokenAmount).padStart(14)} for ${paid.padEnd(14)} ${short(event.mint)}  at ${price(event)}${marketCap(event)}  ${paint.faint(`${event.pool} by ${short(event.trader)}`)}${done}`;
+  const paid = event.solAmount === null ? `${amount(event.quoteUiAmount)} ${short(event.quoteMint)}` : amount(event.solAmount);
+  const sizes = `${rightColumn(paid, widths.amount)} ${rightColumn(amount(event.tokenAmount), widths.tokens)}`;
+  const place = paint.faint(`${column(event.pool, widths.venue)} ${column(short(event.trader), 10)} ${short(event.mint)}`);
+  const done = event.curveCompleted === true ? paint.strong('  curve complete') : '';
+  return `${side} ${token(event.mint, symbols, paint)} ${sizes} ${price(event)}  ${place}${done}`;
 }
 
-function priceText(event: PriceEvent, paint: Paint): string {
-  return `PRICE ${short(event.mint)}  ${price(event)}${marketCap(event)}  ${paint.faint(`${event.pool}, from a${event.source === 'account' ? 'n account' : ' trade'}`)}`;
+function priceText(event: PriceEvent, paint: Paint, symbols: Symbols): string {
+  const from = event.source === 'account' ? 'an account' : 'a trade';
+  return `${token(event.mint, symbols, paint)} ${price(event)}  ${paint.faint(`${column(event.pool, widths.venue)} ${from}`)}`;
+}
+
+function token(mint: string, symbols: Symbols, paint: Paint): string {
+  const symbol = clean(symbols.symbolOf(mint) ?? '');
+  return symbol === '' ? column(short(mint), widths.token) : paint.strong(column(symbol, widths.token));
 }
 
 function newTokenText(event: NewTokenEvent, paint: Paint): string {
@@ -84,11 +94,11 @@ function migrationText(event: MigrationEvent, paint: Paint): string {
   return `${paint.strong('MIGRATION')} ${event.mint}  ${event.from.pool} to ${event.pool}${moved}`;
 }
 
-function candleText(event: CandleEvent, paint: Paint): string {
+function candleText(event: CandleEvent, paint: Paint, symbols: Symbols): string {
   const begins = new Date(event.start * 1000).toISOString().slice(0, 19).replace('T', ' ');
-  const prices = [event.open, event.high, event.low, event.close].map((value) => value.toPrecision(4)).join(' ');
+  const prices = [event.open, event.high, event.low, event.close].map((value) => writtenPrice(value)).join(' ');
   const state = event.closed ? 'closed' : paint.faint('open');
-  return `CANDLE ${short(event.mint)}  ${event.interval} ${begins}  ${prices}  ${amount(event.volumeSol)} SOL in ${event.trades} trades  ${state}`;
+  return `CANDLE ${token(event.mint, symbols, paint)} ${event.interval} ${begins}  ${prices}  ${amount(event.volumeSol)} SOL in ${event.trades} trades  ${state}`;
 }
 
 function orderText(event: OrderEvent, paint: Paint): string {
@@ -117,13 +127,9 @@ function amount(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: digits });
 }
 
-function price(event: TradeEvent | PriceEvent): string {
-  if (event.priceSol === null) return event.priceQuote === null ? 'no price' : `${event.priceQuote.toPrecision(4)} quote`;
-  const usd = event.priceUsd === null ? '' : ` ($${event.priceUsd.toPrecision(4)})`;
-  return `${event.priceSol.toPrecision(4)} SOL${usd}`;
-}
-
-function marketCap(event: TradeEvent | PriceEvent): string {
-  if (event.marketCapSol === null) return '';
-  return `  cap ${amount(event.marketCapSol)} SOL`;
+/** The columns price and market cap. */
+function price({ priceSol, priceQuote, marketCapUsd, marketCapSol }: TradeEvent | PriceEvent): string {
+  const shown = priceSol === null ? (priceQuote === null ? '-' : `${writtenPrice(priceQuote)} quote`) : writtenPrice(priceSol);
+  const cap = marketCapUsd === null ? (marketCapSol === null ? '-' : `${amount(marketCapSol)} SOL`) : usdText(marketCapUsd);
+  return `${rightColumn(shown, widths.price)} ${rightColumn(cap, widths.cap)}`;
 }

@@ -17,6 +17,10 @@ export interface WatchHandlers {
 /** Event ids that are remembered, so that an event on two topics is shown once. The oldest are dropped. */
 const maxSeenIds = 8_192;
 
+export const refusedKey = 'the gateway refused the API key';
+/** The same reason is shown again after this time. */
+const repeatAfterMs = 10_000;
+
 /** Follows one channel until the signal aborts. Returns why it ended; null for the signal. */
 export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchHandlers, signal: AbortSignal): Promise<string | null> {
   const { channel, mints, accounts, interval } = keys;
@@ -28,6 +32,7 @@ export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchH
     if (oldest !== undefined) seen.delete(oldest);
     return true;
   };
+  let last: { readonly reason: string | null; readonly atMs: number } = { reason: null, atMs: 0 };
   const subscription = sluice.subscribe(channel, {
     mints,
     accounts,
@@ -37,15 +42,21 @@ export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchH
     onRejected: (rejected: readonly RejectedKey[]) => {
       for (const { key, code } of rejected) handlers.onNotice(`${key} is refused: ${code}`);
     },
-    onStatus: (status: Status) => handlers.onNotice(statusText(status)),
+    onStatus: (status: Status) => {
+      // A gateway that stays away is not reported at each attempt.
+      const reason = status.state === 'live' ? null : status.reason;
+      const nowMs = performance.now();
+      if (reason !== null && reason === last.reason && nowMs - last.atMs < repeatAfterMs) return;
+      last = { reason, atMs: nowMs };
+      handlers.onNotice(statusText(status));
+    },
   });
   try {
     for await (const event of subscription) if (event.type === 'retract' || isNew(event.id)) handlers.onEvent(event);
     return null;
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
-    if (error.code === 'UNAUTHENTICATED' && error.details['closeCode'] === undefined)
-      return `the gateway refused the API key: ${error.message}`;
+    if (error.code === 'UNAUTHENTICATED' && error.details['closeCode'] === undefined) return `${refusedKey}: ${error.message}`;
     return error.message;
   }
 }

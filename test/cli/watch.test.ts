@@ -1,8 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TokenInfo } from '@sluice/client';
 import { endOfKeyMs } from '@sluice/gateway/auth/api-keys.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -12,6 +15,9 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { ordersTopic } from '@sluice/shared/wire/topics.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { probeGateway } from '../../cli/gateway-probe.ts';
+import { column, priceText } from '../../cli/watch/columns.ts';
+import { Names } from '../../cli/watch/names.ts';
 import { startProgram, sluice } from '../support/command-line.ts';
 import { testConfig } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
@@ -85,7 +91,7 @@ describe('sluice watch', () => {
   it('shows live events with its own key, and deletes the key when it is stopped', { timeout: 40_000 }, async () => {
     const { lines, notices, ended } = watch('trades', '--json');
     await waitFor(() => expect(notices()).toContain('connected'));
-    expect(await store.keys.all()).toMatchObject([{ label: 'sluice watch', scopes: ['stream'] }]);
+    expect(await store.keys.all()).toMatchObject([{ label: 'sluice watch', scopes: ['stream', 'read'] }]);
     const events = [1, 2, 3].map((n) => tradeEvent(addressOf(n)));
     await publisher.publish(events.map((event) => entryOf(event)));
     await waitFor(() => expect(lines).toHaveLength(3));
@@ -166,6 +172,40 @@ describe('sluice watch', () => {
     const { code, stderr } = await sluice(['watch', 'trades', '--url', gateway.url], { folder, env: { SLUICE_API_KEY: 'sluice_no_key' } });
     expect(code).toBe(1);
     expect(stderr).toContain('refused the API key');
+  });
+
+  it('shows trades in columns, with the symbol of a token that it knows', { timeout: 40_000 }, async () => {
+    const { lines, notices } = watch('trades');
+    await waitFor(() => expect(notices()).toContain('connected'));
+    await publisher.publish([entryOf(tradeEvent(addressOf(1), { priceSol: 3.06e-8 }))]);
+    await waitFor(() => expect(lines).toHaveLength(1));
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}(BUY |SELL) \S+ +[\d,.]+ +[\d,.]+ +0\.0₇3060 +\$\S+ {2}pump /);
+    expect(priceText(0.045123)).toBe('0.04512');
+    expect(column('币币币币', 5)).toBe('币币…');
+    const names = new Names({ tokenInfo: async () => ({ symbol: 'PEPE' }) as TokenInfo }, new AbortController().signal);
+    await names.read('mint');
+    expect([names.symbolOf('mint'), names.read('mint')]).toEqual(['PEPE', null]);
+  });
+
+  it('says in plain words that nothing listens, or that another service does, and sends that no key', { timeout: 40_000 }, async () => {
+    const asked: unknown[] = [];
+    const other = createHttpServer((request, response) => {
+      asked.push(request.headers.authorization ?? request.url);
+      response.end('hello');
+    }).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    const wrong = await sluice(['watch', 'trades', '--url', url], { folder });
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/^Another service answers at .*: it is not sluice\./)]);
+    expect(asked).toEqual(['/livez']);
+    expect(await probeGateway(gateway.url)).toEqual({ ok: true });
+    other.close();
+    await once(other, 'close');
+    expect(await probeGateway(url)).toMatchObject({
+      isGateway: null,
+      fault: expect.stringMatching(/^no process listens at .* start it: /),
+    });
   });
 
   it('shows a line for a person, marked as simulated, without control characters of a token name', { timeout: 40_000 }, async () => {

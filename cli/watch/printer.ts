@@ -1,0 +1,96 @@
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { eventLine, headingLine } from './event-line.ts';
+import type { Names } from './names.ts';
+import type { Paint } from './paint.ts';
+
+/** A line waits this long for the name of its token. */
+const waitMs = 250;
+/** Lines that wait. If there are more, the first are printed at once. */
+const maxWaiting = 1_000;
+const rateEveryMs = 10_000;
+
+interface Waiting {
+  readonly event: StreamEvent;
+  isReady: boolean;
+}
+
+interface Output {
+  line(text: string): void;
+  /** Rates, for a terminal; null: none are shown. */
+  readonly note: ((text: string) => void) | null;
+}
+
+/** Prints events as lines in their order, with the names of their tokens, and how many there were. */
+export class Printer {
+  readonly #names: Names;
+  readonly #paint: Paint;
+  readonly #output: Output;
+  readonly #waiting: Waiting[] = [];
+  readonly #beganMs = performance.now();
+  #timer: NodeJS.Timeout | null = null;
+  #count = { events: 0, buys: 0, sells: 0, sol: 0 };
+  #total = 0;
+
+  constructor(names: Names, paint: Paint, output: Output) {
+    this.#names = names;
+    this.#paint = paint;
+    this.#output = output;
+    if (output.note !== null) this.#timer = setInterval(() => this.#printRate(), rateEveryMs).unref();
+  }
+
+  print(event: StreamEvent): void {
+    this.#add(event);
+    const reads = event.type === 'trade' || event.type === 'price' || event.type === 'candle' ? this.#names.read(event.mint) : null;
+    if (event.type === 'newToken' || event.type === 'tokenMetadata') this.#names.learn(event.mint, event.symbol);
+    const entry = { event, isReady: reads === null };
+    this.#waiting.push(entry);
+    if (this.#waiting.length > maxWaiting) this.#waiting[0]!.isReady = true;
+    if (reads !== null) {
+      const ready = (): void => {
+        clearTimeout(timer);
+        entry.isReady = true;
+        this.#drain();
+      };
+      const timer = setTimeout(ready, waitMs);
+      void reads.then(ready);
+    }
+    this.#drain();
+  }
+
+  heading(event: StreamEvent['type']): void {
+    const text = headingLine(event);
+    if (text !== null) this.#output.line(this.#paint.faint(text));
+  }
+
+  /** Prints what still waits, and the totals. */
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    for (const entry of this.#waiting) entry.isReady = true;
+    this.#drain();
+    const seconds = (performance.now() - this.#beganMs) / 1000;
+    this.#output.note?.(`${this.#total} events in ${seconds.toFixed(0)} s, ${(this.#total / seconds).toFixed(1)} a second`);
+  }
+
+  #drain(): void {
+    while (this.#waiting[0]?.isReady === true) {
+      const { event } = this.#waiting.shift()!;
+      this.#output.line(eventLine(event, this.#paint, this.#names));
+    }
+  }
+
+  #add(event: StreamEvent): void {
+    this.#total++;
+    this.#count.events++;
+    if (event.type !== 'trade') return;
+    if (event.side === 'buy') this.#count.buys++;
+    else this.#count.sells++;
+    this.#count.sol += event.solAmount ?? 0;
+  }
+
+  #printRate(): void {
+    const { events, buys, sells, sol } = this.#count;
+    this.#count = { events: 0, buys: 0, sells: 0, sol: 0 };
+    const trades = buys + sells === 0 ? '' : `: ${buys} buys, ${sells} sells, ${sol.toFixed(2)} SOL`;
+    this.#output.note?.(this.#paint.faint(`-- ${(events / (rateEveryMs / 1000)).toFixed(1)} events a second${trades}`));
+  }
+}
