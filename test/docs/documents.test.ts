@@ -324,14 +324,14 @@ describe('the public documents', () => {
     const asks = (from: string): unknown[] => {
       address = from;
       const call = { request: {} as HttpRequest, params: {}, query: {}, body: {}, principal: null };
-      return bound.map(({ handler }) => handler(call as never));
+      return bound.slice(0, 3).map(({ handler }) => handler(call as never));
     };
     const refused = expect.objectContaining({ error: 'RATE_LIMIT', retryAfterSeconds: 1 });
     const files = [1, 2, 3].map(() => expect.objectContaining({ file: expect.anything() }));
-    for (let i = 0; i < 10; i++) expect(asks('192.0.2.1')).toEqual(files);
+    for (let i = 0; i < 20; i++) expect(asks('192.0.2.1')).toEqual(files);
     expect(asks('192.0.2.1')).toEqual([refused, refused, refused]);
     expect(asks('192.0.2.2')).toEqual(files);
-    for (let i = 0; i < 10; i++) expect(asks(`2001:db8::${i}:1`)).toEqual(files);
+    for (let i = 0; i < 20; i++) expect(asks(`2001:db8::${i}:1`)).toEqual(files);
     expect(asks('2001:0db8:0:0:ffff:1:2:3')).toEqual([refused, refused, refused]);
     expect(asks('2001:db8:0:1::1')).toEqual(files);
     nowUs += 60e6;

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { endpointsOf, curlOf } from '@sluice/gateway/docs/endpoint-section.ts';
 import { html, inline, prose } from '@sluice/gateway/docs/html.ts';
-import { docsPage } from '@sluice/gateway/docs/page.ts';
+import { markdownOf } from '@sluice/gateway/docs/markdown.ts';
+import { docsSite } from '@sluice/gateway/docs/page.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import { closeCodes } from '@sluice/shared/wire/close-codes.ts';
@@ -30,6 +31,9 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
     ['/api/openapi.json', 'application/json; charset=utf-8'],
     ['/api/asyncapi.json', 'application/json; charset=utf-8'],
     ['/docs', 'text/html; charset=utf-8'],
+    ['/docs/stream', 'text/html; charset=utf-8'],
+    ['/docs/stream.md', 'text/markdown; charset=utf-8'],
+    ['/llms.txt', 'text/plain; charset=utf-8'],
   ])('%s is served without a key, and is the same each time', async (path, type) => {
     const answers = await Promise.all([get(path), get(path), get(path, { method: 'HEAD' })]);
     for (const answer of answers) {
@@ -42,7 +46,7 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
     }
     const [first, second, head] = await Promise.all(answers.map((answer) => answer.text()));
     expect(first).toBe(second);
-    expect(first!.length).toBeGreaterThan(10_000);
+    expect(first!.length).toBeGreaterThan(500);
     expect(head).toBe('');
   });
 
@@ -53,6 +57,13 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
       expect([answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([304, tag, '']);
     }
     expect((await get('/docs', { headers: { 'if-none-match': '"another"' } })).status).toBe(200);
+  });
+
+  it('links from llms.txt to pages that exist, and answers 404 for others', async () => {
+    const links = [...(await (await get('/llms.txt')).text()).matchAll(/\]\(https?:\/\/[^/]+(\/[^)]+)\)/g)].map(([, path]) => path!);
+    expect(links).toContain('/docs/stream.md');
+    for (const path of links) expect((await get(path)).status, path).toBe(200);
+    expect((await get('/docs/nothing')).status).toBe(404);
   });
 
   it('documents every endpoint that is served', async () => {
@@ -85,7 +96,7 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
   });
 });
 
-describe('the page', () => {
+describe('the pages', () => {
   const plans = Object.values(defaultPlans);
   const strange = defineEndpoint({
     id: 'strange',
@@ -106,37 +117,74 @@ describe('the page', () => {
     deprecated: { since: '2026-01-01', sunset: '2026-09-01', successor: '/v2/strange' },
   });
   const asyncApi = asyncApiDocument({ version: '1.0.0' });
-  const plain = docsPage(openApiDocument(endpoints, { version: '1.0.0', plans }), asyncApi, 'https://sluice.coins.io');
-  const page = docsPage(openApiDocument([...endpoints, strange], { version: '1.0.0', plans }), asyncApi, 'https://sluice.coins.io');
+  const siteOf = (all: Parameters<typeof openApiDocument>[0]) =>
+    docsSite(openApiDocument(all, { version: '1.0.0', plans }), asyncApi, 'https://sluice.coins.io');
+  const plain = siteOf(endpoints);
+  const site = siteOf([...endpoints, strange]);
+  const bodyOf = (pages: readonly { readonly html: string }[]): string => pages.map((one) => one.html).join('\n');
+  const page = { body: bodyOf(site.pages) };
+  const idsOf = (text: string): string[] => [...text.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!);
 
-  it('loads nothing, runs nothing, and lets only its own style apply', () => {
-    const style = /<style>([^]*?)<\/style>/.exec(page.body)![1]!;
-    const hash = createHash('sha256').update(style).digest('base64');
-    expect(page.headers['Content-Security-Policy']).toBe(
-      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  it('loads nothing, and lets only its own style and script apply', () => {
+    const first = site.pages[0]!.html;
+    const hash = (text: string): string => createHash('sha256').update(text).digest('base64');
+    const style = /<style>([^]*?)<\/style>/.exec(first)![1]!;
+    const script = /<script>([^]*?)<\/script>/.exec(first)![1]!;
+    expect(site.headers['Content-Security-Policy']).toBe(
+      `default-src 'none'; script-src 'sha256-${hash(script)}'; style-src 'sha256-${hash(style)}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     );
-    expect(page.body.match(/<style/g)).toHaveLength(1);
-    expect(plain.body).not.toMatch(/<(script|link|img|iframe|object|embed|base|form|svg)\b|\son\w+=|\sstyle=|javascript:|url\(|@import/i);
-    for (const [, address] of page.body.matchAll(/(?:href|src)="([^"]*)"/g))
-      expect(address).toMatch(/^(#[\w-]+|\/api\/(openapi|asyncapi)\.json)$/);
+    for (const one of plain.pages) {
+      expect(one.html.match(/<style/g)).toHaveLength(1);
+      expect(one.html.replace(`<script>${script}</script>`, '')).not.toMatch(
+        /<(script|link|img|iframe|object|embed|base|form|svg)\b|\son\w+=|\sstyle=|javascript:|url\(|@import/i,
+      );
+      for (const [, address] of one.html.matchAll(/(?:href|src)="([^"]*)"/g))
+        expect(address).toMatch(/^(#[\w-]+|\/|\/docs(\/[\w-]+(\.md|#[\w-]+)?)?|\/llms\.txt|\/api\/(openapi|asyncapi)\.json)$/);
+    }
     expect(style).toContain('prefers-color-scheme: dark');
   });
 
   it('shows texts as texts', () => {
     expect(page.body).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; <code>code</code>');
-    expect(page.body).not.toMatch(/<(script|img)/i);
+    expect(page.body).not.toMatch(/<(script>alert|img)/i);
     expect(page.body).toContain('&quot;&gt;&lt;img src=x onerror=alert(1)&gt;');
     expect(html`<b>${'a<b'}${1}</b>`.html).toBe('<b>a&lt;b1</b>');
     expect(inline('a `b<` c').html).toBe('a <code>b&lt;</code> c');
     expect(prose('one\n\ntwo').html).toBe('<p>one</p><p>two</p>');
   });
 
-  it('has each anchor once, and no broken link', () => {
-    const ids = [...page.body.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]!);
-    expect(new Set(ids).size).toBe(ids.length);
-    for (const [, anchor] of page.body.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(anchor);
-    for (const { id } of [...endpoints, strange]) expect(ids).toContain(id);
-    for (const type of Object.keys(eventSchemas)) expect(ids).toContain(`schema-${type}`);
+  it('has each anchor once on its page, and no broken link', () => {
+    const ids = new Map(site.pages.map(({ name, html: text }) => [name, idsOf(text)]));
+    for (const one of ids.values()) expect(new Set(one).size).toBe(one.length);
+    for (const [, target, anchor] of page.body.matchAll(/href="\/docs\/([\w-]+)(?:\.md)?(?:#([\w-]+))?"/g)) {
+      expect(ids.has(target!), target).toBe(true);
+      if (anchor !== undefined) expect(ids.get(target!)).toContain(anchor);
+    }
+    const all = [...ids.values()].flat();
+    for (const { id } of [...endpoints, strange]) expect(all).toContain(id);
+    for (const type of Object.keys(eventSchemas)) expect(all).toContain(`schema-${type}`);
+  });
+
+  it('has the same content in Markdown, without HTML', () => {
+    const markdown = site.pages.map((one) => one.markdown).join('\n');
+    for (const code of Object.keys(errorTable)) expect(markdown).toContain(`\`${code}\``);
+    for (const { path } of endpoints) expect(markdown).toContain(`\`${path}\``);
+    expect(markdown).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; `code`');
+    expect(markdown.replaceAll(/```[^]*?```|`[^`\n]*`/g, '')).not.toMatch(/<|\0/);
+    expect(
+      markdownOf(
+        html`<h2 id="a">A</h2>
+          <p>b <code>c|&lt;</code></p>
+          ${html`<table>
+            <tr>
+              <th>d</th>
+            </tr>
+            <tr>
+              <td><code>e|f</code></td>
+            </tr>
+          </table>`}`,
+      ),
+    ).toBe('## A\n\nb `c|<`\n\n| d |\n| --- |\n| `e\\|f` |\n');
   });
 
   it('documents every error, close code, plan, parameter and field', () => {

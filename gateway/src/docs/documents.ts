@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
-import { asyncApiEndpoint, docsEndpoint, openApiEndpoint } from '@sluice/shared/wire/rest/documents.ts';
+import { asyncApiEndpoint, docsEndpoint, docsPageEndpoint, llmsEndpoint, openApiEndpoint } from '@sluice/shared/wire/rest/documents.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { apiVersion } from '../http/answers.ts';
@@ -10,7 +10,7 @@ import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/e
 import { addressLimit } from '../ratelimit/address-limit.ts';
 import { processClock, type LimitClock } from '../ratelimit/limit-clock.ts';
 import type { HttpRequest } from '../transport/transport.ts';
-import { docsPage } from './page.ts';
+import { docsSite } from './page.ts';
 
 /** How long clients may cache the documents, seconds. */
 const maxAgeSeconds = 300;
@@ -19,7 +19,7 @@ const maxAgeSeconds = 300;
 const localUrl = 'http://127.0.0.1:8080';
 
 /** Limit for one address. The documents are the largest answers without a key, and do not change while the gateway runs. */
-const documentQuota = { perMinute: 120, burst: 30 };
+const documentQuota = { perMinute: 120, burst: 60 };
 
 export interface DocumentParts {
   readonly config: Pick<Config, 'plans' | 'publicUrl'>;
@@ -28,33 +28,45 @@ export interface DocumentParts {
   readonly clock?: Pick<LimitClock, 'nowUs'>;
 }
 
-/** The documents of the API: OpenAPI, AsyncAPI, and a page with both. They are created once at the start. */
+/** The documents of the API: OpenAPI, AsyncAPI, and pages with both. They are created once at the start. */
 export function documentEndpoints({ config: { plans, publicUrl }, addressOf, clock = processClock }: DocumentParts): BoundEndpoint[] {
   const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans) });
   const asyncApi = asyncApiDocument({ version: apiVersion });
-  const page = docsPage(openApi, asyncApi, (publicUrl ?? localUrl).replace(/\/$/, ''));
+  const site = docsSite(openApi, asyncApi, (publicUrl ?? localUrl).replace(/\/$/, ''));
   const json = 'application/json; charset=utf-8';
   const openApiFile = fixedFile(json, JSON.stringify(openApi), {});
   const asyncApiFile = fixedFile(json, JSON.stringify(asyncApi), {});
-  const pageFile = fixedFile('text/html; charset=utf-8', page.body, page.headers);
+  const llmsFile = fixedFile('text/plain; charset=utf-8', site.llms, {});
+  const pages = new Map(
+    site.pages.flatMap(({ name, html, markdown }) => [
+      [name, fixedFile('text/html; charset=utf-8', html, site.headers)] as const,
+      [`${name}.md`, fixedFile('text/markdown; charset=utf-8', markdown, {})] as const,
+    ]),
+  );
   const limit = addressLimit(documentQuota, clock);
+  const withinLimit = (request: HttpRequest, answer: FileAnswer | ErrorAnswer): FileAnswer | ErrorAnswer => {
+    const retryAfterMs = limit(addressOf(request));
+    return retryAfterMs === 0 ? answer : refusalFor(retryAfterMs);
+  };
   const limited =
     (file: FileAnswer) =>
-    ({ request }: { readonly request: HttpRequest }): FileAnswer | RateAnswer => {
-      const retryAfterMs = limit(addressOf(request));
-      return retryAfterMs === 0 ? file : refusalFor(retryAfterMs);
-    };
+    ({ request }: { readonly request: HttpRequest }): FileAnswer | ErrorAnswer =>
+      withinLimit(request, file);
   return [
     bindEndpoint(openApiEndpoint, limited(openApiFile)),
     bindEndpoint(asyncApiEndpoint, limited(asyncApiFile)),
-    bindEndpoint(docsEndpoint, limited(pageFile)),
+    bindEndpoint(docsEndpoint, limited(pages.get('index')!)),
+    bindEndpoint(docsPageEndpoint, ({ request, params: { page } }) =>
+      withinLimit(request, pages.get(page) ?? { error: 'NOT_FOUND', message: 'There is no such page. /docs lists all.' }),
+    ),
+    bindEndpoint(llmsEndpoint, limited(llmsFile)),
   ];
 }
 
 type FileAnswer = Extract<EndpointAnswer<EndpointSpec>, { file: unknown }>;
-type RateAnswer = Extract<EndpointAnswer<EndpointSpec>, { error: unknown }>;
+type ErrorAnswer = Extract<EndpointAnswer<EndpointSpec>, { error: unknown }>;
 
-function refusalFor(retryAfterMs: number): RateAnswer {
+function refusalFor(retryAfterMs: number): ErrorAnswer {
   const seconds = Math.ceil(retryAfterMs / 1000);
   const message = `This address has requested too many documents. The next one is sent in ${seconds} s.`;
   return { error: 'RATE_LIMIT', message, details: { limit: documentQuota.perMinute, retryAfterMs }, retryAfterSeconds: seconds };

@@ -49,7 +49,7 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
   const [type = ''] = Object.keys(answer);
   const schema = answer[type]!['schema'] as JsonObject;
   return html`<section id="${idOf(operation)}">
-    <h3><span class="method">${method}</span> <code>${paths[0]!}</code></h3>
+    <h2><span class="method">${method}</span> <code>${paths[0]!}</code></h2>
     ${deprecationOf(operation)}
     <p>${inline(words(operation['summary']))}</p>
     ${description === undefined ? nothing : prose(words(description))}
@@ -70,12 +70,12 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
       }
     </dl>
     ${parameterTable(operation)}${bodyOf(operation)}
-    <h4>Example</h4>
+    <h3>Example</h3>
     <pre><code>${curlOf({ method, paths, operation }, url)}</code></pre>
-    <h4>Answer</h4>
+    <h3>Answer</h3>
     <p>200, <code>${type}</code>${type === 'application/json' ? html`: ${typeOf(schema)}` : nothing}</p>
     ${fieldTable(schema)}${exampleOf(answer[type]!)}
-    <h4>Errors</h4>
+    <h3>Errors</h3>
     ${errorTable(errors.filter(({ code }) => codesOf(operation).includes(code)))}
   </section>`;
 }
@@ -120,7 +120,7 @@ function parameterTable(operation: JsonObject): Html {
   ]);
   return rows.length === 0
     ? nothing
-    : html`<h4>Parameters</h4>
+    : html`<h3>Parameters</h3>
         ${table(['parameter', 'in', 'type', 'meaning'], rows)}`;
 }
 
@@ -128,7 +128,7 @@ function bodyOf(operation: JsonObject): Html {
   const schema = at(operation, 'requestBody', 'content', 'application/json', 'schema') as JsonObject | undefined;
   return schema === undefined
     ? nothing
-    : html`<h4>Body</h4>
+    : html`<h3>Body</h3>
         ${schema['$ref'] === undefined && schema['anyOf'] === undefined ? nothing : html`<p>${typeOf(schema)}</p>`}${fieldTable(schema)}`;
 }
 

@@ -59,7 +59,7 @@ export function typeOf(schema: JsonObject): Html {
 
 export function schemaLink(reference: string): Html {
   const name = reference.split('/').at(-1)!;
-  return html`<a href="#schema-${name}">${name}</a>`;
+  return html`<a href="/docs/schemas#schema-${name}">${name}</a>`;
 }
 
 function boundsOf(schema: JsonObject): string {

@@ -8,11 +8,11 @@ export const style = `
 html { scroll-padding-top: 1rem; }
 body { margin: 0; display: grid; grid-template-columns: minmax(14rem, 20rem) minmax(0, 1fr); background: var(--ground); color: var(--text); font: 15px/1.55 system-ui, sans-serif; }
 nav { position: sticky; top: 0; height: 100vh; overflow-y: auto; padding: 1rem 1.25rem; border-right: 1px solid var(--line); background: var(--panel); font-size: 0.9em; }
-nav h2 { margin: 1rem 0 0.25rem; font-size: 1em; }
+nav input { width: 100%; padding: 0.3rem 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--ground); color: var(--text); font: inherit; }
+nav li:first-child { margin-top: 0.75rem; font-weight: 600; }
 nav ul { margin: 0; padding: 0; list-style: none; }
 nav li { overflow-wrap: anywhere; padding: 0.1rem 0; }
 main { max-width: 70rem; padding: 1rem 2rem 6rem; }
-h1 small { color: var(--faint); font-weight: 400; }
 h2 { margin-top: 2.5rem; }
 h3 { margin: 2rem 0 0.5rem; overflow-wrap: anywhere; }
 h4 { margin: 1.2rem 0 0.3rem; }

@@ -34,8 +34,37 @@ export const docsEndpoint = defineEndpoint({
   bothForms: false,
   access: 'open',
   tag: 'documents',
-  summary: 'Both documents as a web page.',
+  summary: 'The first page of the documentation.',
   answer: null,
   contentType: 'text/html; charset=utf-8',
+  errors: ['RATE_LIMIT'],
+});
+
+export const docsPageEndpoint = defineEndpoint({
+  id: 'docsPage',
+  method: 'GET',
+  path: '/docs/{page}',
+  bothForms: false,
+  access: 'open',
+  tag: 'documents',
+  summary: 'One page of the documentation; with `.md` after its name, in Markdown.',
+  params: Type.Object({
+    page: Type.String({ maxLength: 64, description: 'Name of the page, for example `errors` or `errors.md`.', examples: ['errors.md'] }),
+  }),
+  answer: null,
+  contentType: 'text/*',
+  errors: ['NOT_FOUND', 'RATE_LIMIT'],
+});
+
+export const llmsEndpoint = defineEndpoint({
+  id: 'llms',
+  method: 'GET',
+  path: '/llms.txt',
+  bothForms: false,
+  access: 'open',
+  tag: 'documents',
+  summary: 'All pages of the documentation as a list for language models, with links to their Markdown forms.',
+  answer: null,
+  contentType: 'text/plain; charset=utf-8',
   errors: ['RATE_LIMIT'],
 });
