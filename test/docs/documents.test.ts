@@ -10,6 +10,7 @@ import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { endpointErrors, endpointPaths } from '@sluice/shared/wire/openapi/endpoint-errors.ts';
 import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
 import { exampleOf } from '@sluice/shared/wire/openapi/example.ts';
+import { readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { JsonObject, SchemaShape } from '@sluice/shared/wire/openapi/json.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import { SchemaBook } from '@sluice/shared/wire/openapi/schema-book.ts';
@@ -225,6 +226,11 @@ describe('the OpenAPI document', () => {
     const examples = at(openApi, 'components', 'examples') as Record<string, { value: unknown }>;
     expect(Object.keys(examples)).toEqual(codes);
     for (const { value } of Object.values(examples)) expect(validator(ErrorAnswer)(value)).toMatchObject({ ok: true });
+  });
+
+  it('has examples of PumpPortal orders that name a wallet, and of readiness that name a part', () => {
+    expect(exampleOf(pumpPortalLocalEndpoint.body as SchemaShape)).toHaveProperty('publicKey');
+    expect(exampleOf(readyEndpoint.query.properties.exclude as SchemaShape)).toBe('ingest');
   });
 
   it('has trading examples that show one successful order', () => {

@@ -171,7 +171,9 @@ export const readyEndpoint = defineEndpoint({
   summary: 'Readiness: all parts of the gateway work, and it is not about to restart.',
   description: 'If a part does not work, the details of the error have the same `parts` and `tradingRole`.',
   query: Type.Object(
-    { exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts to ignore, comma-separated, for example `ingest`.' })) },
+    {
+      exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts to ignore, comma-separated.', examples: ['ingest'] })),
+    },
     closed,
   ),
   answer: Type.Object({ ready: Type.Literal(true), parts: PartReports, tradingRole: TradingRole }, closed),

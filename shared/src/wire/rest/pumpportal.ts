@@ -3,6 +3,7 @@ import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, keylessQuota } from './endpoint.ts';
 import { closed, OrNull } from './fields.ts';
 import { slippageLimits } from './quote.ts';
+import { exampleWallet } from './trade-examples.ts';
 
 /**
  * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields are checked after the schema, so that an
@@ -43,6 +44,7 @@ const order = {
 } as const;
 
 const example = {
+  publicKey: exampleWallet,
   action: 'buy',
   mint: exampleMint,
   amount: 0.1,
