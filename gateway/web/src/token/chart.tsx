@@ -80,6 +80,8 @@ function openChart(element: HTMLElement): Chart {
   const candles = chart.addSeries(CandlestickSeries, { borderVisible: false });
   const volumes = chart.addSeries(HistogramSeries, {
     priceScaleId: 'volume',
+    lastValueVisible: false,
+    priceLineVisible: false,
     priceFormat: { type: 'custom', formatter: short, minMove: 1e-6 },
   });
   chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
