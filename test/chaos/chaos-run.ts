@@ -4,6 +4,7 @@ import { until } from '../support/gateway.ts';
 import type { ChaosWorld } from './chaos-world.ts';
 import { linkFaults, memoryFaults, processFaults } from './faults.ts';
 import { Judge } from './judge.ts';
+import { LibraryClient } from './library-client.ts';
 import { Readers, type ReadersReport } from './readers.ts';
 import { historyOf, ResumingClient, type FaultKind, type Frame, type ResumingClientOptions, type Subscription } from './resuming-client.ts';
 import { settle } from './settle.ts';
@@ -71,6 +72,8 @@ const maxPauseMs = 1_500;
 const maxMemoryPauseMs = 6_000;
 const mintClients = 2;
 const mintsEach = 10;
+/** Applications that use the client library. */
+const libraryClients = 3;
 
 const filtered = 'filtered';
 const confirmed = 'confirmed';
@@ -93,6 +96,7 @@ const hostsOf = ({ gateways }: ChaosWorld): string[] => gateways.map(({ clients 
 class Audience {
   readonly judge: Judge;
   readonly clients: ResumingClient[] = [];
+  readonly applications: LibraryClient[] = [];
   readonly readers: readonly Readers[];
   readonly #world: ChaosWorld;
   readonly #random: Random;
@@ -115,6 +119,12 @@ class Audience {
     for (let at = 0; at < count; at++) {
       const { name, subscriptions } = kinds[at % kinds.length]!;
       this.#add({ name: `${name}-${at}`, format: at % 2 === 0 ? 'json' : 'msgpack', batch: at % 8 > 3, subscriptions });
+    }
+    const report = this.judge.onFault.bind(this.judge);
+    const hosts = hostsOf(this.#world);
+    for (let at = 0; at < libraryClients; at++) {
+      const turned = [...hosts.slice(at % hosts.length), ...hosts.slice(0, at % hosts.length)];
+      this.applications.push(new LibraryClient(`library-${at}`, turned, this.#world.apiKey, report));
     }
     this.#addReaders(readersEach, (at) => readerKinds[at % readerKinds.length]!);
     await this.#followed();
@@ -150,7 +160,8 @@ class Audience {
 
   /** Whether all clients have everything that has happened so far. */
   async isSettled(): Promise<boolean> {
-    const { judge, clients } = this;
+    const { judge, clients, applications } = this;
+    if (!applications.every((application) => application.isFollowing && application.isWhole(this.#world.emitted))) return false;
     if (!clients.every(({ isFollowing }) => isFollowing) || !judge.isWhole(this.#world.emitted) || !judge.isCaughtUp()) return false;
     const reports = await Promise.all(this.readers.map((readers) => readers.judge(judge.ends, { final: false })));
     return reports.every((answer) => answer?.isFollowing === true && answer.isCaughtUp);
@@ -158,6 +169,7 @@ class Audience {
 
   close(): void {
     for (const client of this.clients) client.close();
+    for (const application of this.applications) application.close();
     for (const readers of this.readers) readers.close();
   }
 
@@ -180,7 +192,7 @@ class Audience {
   }
 
   async #followed(): Promise<void> {
-    const all = (): boolean => [...this.clients, ...this.readers].every(({ isFollowing }) => isFollowing);
+    const all = (): boolean => [...this.clients, ...this.applications, ...this.readers].every(({ isFollowing }) => isFollowing);
     await until('all clients to follow', all, settleWithinMs);
   }
 }
@@ -258,11 +270,12 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
 /** The judges report what is missing or wrong at the end. */
 async function report(
   { emitted, deaths, journal }: ChaosWorld,
-  { judge, clients, readers }: Audience,
+  { judge, clients, applications, readers }: Audience,
   done: Record<string, number>,
 ): Promise<ChaosReport> {
   const answers = await Promise.all(readers.map((process) => process.judge(judge.ends, { final: true })));
   const others = answers.filter((answer) => answer !== null);
+  for (const application of applications) application.judge(emitted);
   const faults = judge.judge(emitted);
   const { publishedAgain } = judge;
   const silent = answers.length === others.length ? [] : [`${answers.length - others.length} processes of readers gave no answer`];

@@ -85,7 +85,8 @@ const maxHistory = 400;
 const refusedForNow: ReadonlySet<number> = new Set([429, 503, 505]);
 
 /**
- * A client of the stream that does what PROTOCOL.md says, and no more. It stores a position for each topic, checks each `seq` (under a
+ * A client of the stream that does what PROTOCOL.md says, and no more. The client library would hide the faults that the judge looks for, so
+ * this one is written by hand (`library-client.ts` uses the library). It stores a position for each topic, checks each `seq` (under a
  * filter each `prev`), compares heartbeats with what it has, and resumes with `since` at another gateway.
  */
 export class ResumingClient {

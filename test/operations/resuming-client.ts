@@ -12,7 +12,7 @@ interface StreamMessage {
 
 const firstPauseMs = 50;
 
-/** Follows one coin's trades, resumes with `since` whenever it is closed, and records what was missing or repeated. */
+/** Written by hand because it measures close codes and pauses, and must see repeated frames. Follows one coin's trades, resumes with `since` whenever it is closed, and records what was missing or repeated. */
 export class ResumingClient {
   lacking = 0;
   twice = 0;

@@ -24,7 +24,7 @@ export interface Message {
   readonly [field: string]: unknown;
 }
 
-/** A client of the stream over a real socket; stores every message in order. */
+/** A raw client of the stream for tests of the protocol; stores every message in order. Other tests use `@sluice/client`. */
 export class StreamClient {
   readonly socket: WebSocket;
   readonly messages: Message[] = [];

@@ -201,7 +201,8 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     const place = this.#places.get(gap.topic);
     const before = place?.position ?? null;
     place?.gap(gap);
-    this.#push({ gap, before });
+    // An epoch that continues the numbers lacks nothing.
+    if (gap.to === null || gap.to >= gap.from) this.#push({ gap, before });
   }
 
   onHeartbeat(topic: string, position: Position): boolean {
