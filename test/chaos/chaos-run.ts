@@ -120,11 +120,11 @@ class Audience {
       const { name, subscriptions } = kinds[at % kinds.length]!;
       this.#add({ name: `${name}-${at}`, format: at % 2 === 0 ? 'json' : 'msgpack', batch: at % 8 > 3, subscriptions });
     }
-    const report = this.judge.onFault.bind(this.judge);
+    const onFault = this.judge.onFault.bind(this.judge);
     const hosts = hostsOf(this.#world);
     for (let at = 0; at < libraryClients; at++) {
       const turned = [...hosts.slice(at % hosts.length), ...hosts.slice(0, at % hosts.length)];
-      this.applications.push(new LibraryClient(`library-${at}`, turned, this.#world.apiKey, report));
+      this.applications.push(new LibraryClient(`library-${at}`, turned, this.#world.apiKey, onFault));
     }
     this.#addReaders(readersEach, (at) => readerKinds[at % readerKinds.length]!);
     await this.#followed();

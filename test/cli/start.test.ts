@@ -70,7 +70,7 @@ function keyFile(): string {
   return join(folder, '.data', 'simnet-api-key');
 }
 
-/** Subscribes to trades and returns the first frame. */
+/** Subscribes to trades and returns the first frame. A raw socket, because the client library would not show the status of the handshake. */
 function firstTrade({ url, key }: Started): Promise<Readonly<Record<string, unknown>>> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/api/data`, { headers: { authorization: `Bearer ${key}` } });

@@ -47,6 +47,7 @@ function startUntil(program: string, args: readonly string[], env: Readonly<Reco
 
 type Message = Readonly<Record<string, unknown>>;
 
+/** A raw socket: the tests compare the numbers of the frames. */
 function subscribe(url: string, key: string): Message[] {
   const messages: Message[] = [];
   const socket = new WebSocket(`${url.replace('http', 'ws')}/api/data`, { headers: { authorization: `Bearer ${key}` } });

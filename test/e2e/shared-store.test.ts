@@ -50,6 +50,7 @@ interface Held {
   readonly closed: Promise<{ readonly code: number; readonly atMs: number }>;
 }
 
+/** A raw socket: the client library would hide when it is closed. */
 function hold(url: string, key: string): Promise<Held> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/api/data`, { headers: { authorization: `Bearer ${key}` } });
   onTestFinished(() => socket.terminate());

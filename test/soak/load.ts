@@ -25,7 +25,7 @@ const askAgainMs = 500;
 const maxMints = 200;
 const isOver = new Set(['finalized', 'failed', 'expired']);
 
-/** A constant load: streams that stay, streams that come and go, reads over HTTP, orders. */
+/** Uses raw sockets for MessagePack, batches and broken connections. A constant load: streams that stay, streams that come and go, reads over HTTP, orders. */
 export class Load {
   readonly counts: LoadCounts = { messages: 0, visits: 0, reads: 0, readsFailed: 0, orders: 0, ordersFinal: 0, ordersFailed: 0 };
   readonly #world: SoakWorld;
