@@ -90,8 +90,8 @@ export function OrdersPage() {
                 <th>Token</th>
                 <th>Side</th>
                 <th>State</th>
-                <th class="number">In</th>
-                <th class="number">Out</th>
+                <th class="number wide-only">In</th>
+                <th class="number wide-only">Out</th>
                 <th class="wide-only">Venue</th>
                 <th class="number">Placed</th>
                 <th>
@@ -143,8 +143,8 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
         <td title={stateWords[status]}>
           <span class={`state ${status}`}>{status}</span> {order.kind === 'paper' && <span class="badge paper">paper</span>}
         </td>
-        <td class="number">{paid}</td>
-        <td class="number">{received}</td>
+        <td class="number wide-only">{paid}</td>
+        <td class="number wide-only">{received}</td>
         <td class="wide-only faint">{order.pool ?? '–'}</td>
         <td class="number faint" title={dateTime(order.createdAtMs)}>
           {ago(order.createdAtMs, now)}
@@ -175,10 +175,12 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
 
 function Details({ order }: { readonly order: ListedOrder }) {
   const { fill, signature, publicKey, quote } = order;
+  const { paid, received } = amountsOf(order);
   const isSimulated = useStore(simulated) === true;
   return (
     <dl class="facts list">
       <Fact name="State">{stateWords[order.status]}</Fact>
+      <Fact name="In, out">{`${paid} → ${received}`}</Fact>
       <Fact name="Order">{order.orderId}</Fact>
       {publicKey !== null && (
         <Fact name="Wallet">
