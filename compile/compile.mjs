@@ -1,8 +1,20 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { buildsFolder, checkPath, digestOf, hasCode, isFresh, listSources, root, setCurrent, writeManifest } from './build-folder.mjs';
 import { ForeignCodeError, checkMachineCode, checkOrigin, loadOwn, packages, refusePnpManifests } from './inside-project.mjs';
-import { machineCode, programs, signer } from './programs.mjs';
+import { exampleRecording, machineCode, programs, signer } from './programs.mjs';
 import { compileWeb } from './web.mjs';
 
 /**
@@ -60,6 +72,7 @@ async function compileInto(outdir) {
   ]);
   const page = await compileWeb(build, outdir);
   for (const metafile of [...results.map((result) => result.metafile), page]) checkOrigin(metafile);
+  copyFileSync(join(root, exampleRecording), join(outdir, basename(exampleRecording)));
   refusePnpManifests();
 }
 
@@ -119,9 +132,21 @@ function removeOld(newest) {
   for (const { path } of [...old, ...abandoned]) rmSync(path, { recursive: true, force: true });
 }
 
+/** A terminal shows why nothing else happens, if it takes more than two seconds. @param {() => Promise<void>} work */
+async function withNote(work) {
+  const { isTTY } = process.stderr;
+  const timer = setTimeout(() => isTTY && process.stderr.write('\rCompiling the programs…'), 2_000);
+  try {
+    await work();
+  } finally {
+    clearTimeout(timer);
+    if (isTTY) process.stderr.write('\r\u001B[K');
+  }
+}
+
 process.umask(umask);
 try {
-  if (!isFresh()) await compile();
+  if (!isFresh()) await withNote(compile);
 } catch (error) {
   if (error instanceof ForeignCodeError) console.error(error.message);
   else if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS') || !(error instanceof Error)) throw error;

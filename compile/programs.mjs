@@ -19,6 +19,9 @@ export const signer = { signer: 'gateway/src/signer/main.ts' };
 /** The page of the dashboard, which the gateway serves. */
 export const web = { entry: 'gateway/web/src/main.tsx', html: 'gateway/web/src/page.html' };
 
+/** The recording that `sluice replay` plays by default. It is copied unchanged. */
+export const exampleRecording = 'cli/replay/example.jsonl.br';
+
 /** Sources that may be part of a program, without tests. */
 export const sourceFolders = ['cli', 'client/src', 'compile', 'gateway/src', 'gateway/web', 'ingest/src', 'shared/src', 'test/simnet'];
 export const sourceFiles = [

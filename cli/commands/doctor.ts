@@ -1,6 +1,7 @@
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings.ts';
 import { parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { withProgress } from '../progress.ts';
 import { checkChain } from '../doctor/chain.ts';
 import { fail, ok, type Finding } from '../doctor/finding.ts';
 import { checkFoldersAbove } from '../doctor/folders-above.ts';
@@ -21,7 +22,7 @@ It prints one line for each check: ok, warn or fail. The exit code is 1 if a che
   async run(argv) {
     const { values, positionals } = parseCommand(argv, { json: { type: 'boolean', default: false } });
     positionalsOf(positionals);
-    const findings = await examine();
+    const findings = await withProgress('checking nodes, Redis, the store and the gateway', examine);
     const healthy = findings.every((finding) => finding.state !== 'fail');
     if (values.json) printJson({ ok: healthy, checks: findings });
     else for (const { name, state, detail } of findings) console.log(`${state.padEnd(4)}  ${name.padEnd(13)}  ${detail}`);

@@ -10,6 +10,8 @@ import { encodeTransaction } from '@sluice/simnet/rpc/encode-transaction.ts';
 import { replayFile, type ReplayNode } from '@sluice/simnet/simnet.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, printJson, type Command } from '../command.ts';
 import { readInteger } from '../integer.ts';
+import { showProgress } from '../progress.ts';
+import { exampleRecording } from '../replay/example.ts';
 import { Closers, stopOnSignals } from '../lifecycle.ts';
 import { eventLine } from '../watch/event-line.ts';
 import { paintFor } from '../watch/paint.ts';
@@ -24,9 +26,10 @@ const maxSymbols = 10_000;
 export const replayCommand: Command = {
   help: `Replay recorded transactions.
 
-Usage: sluice replay FILE… [options]
+Usage: sluice replay [FILE…] [options]
 
   FILE       recorded results of getTransaction: one JSON object, a JSON array, or one object a line
+             (.jsonl, or .jsonl.br if compressed with brotli). Default: 20 seconds of simnet, which come with sluice
   --events   decode the transactions in this process, print the events and exit
   --speed N  1 is the recorded pace, 10 is ten times as fast, 0 is as fast as possible; at most ${maxSpeed}. Default: 1
   --port N   port of the node that serves the recording. Default: 0, any free port
@@ -35,7 +38,9 @@ Usage: sluice replay FILE… [options]
 Without --events it serves the recording like a Solana node, and prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for it.
 The replay begins when the first client subscribes. The node runs until Ctrl-C.
 
-Example: sluice replay recorded.json --speed 10 --events`,
+Examples:
+  sluice replay --events
+  sluice replay recorded.json --speed 10 --events`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, {
       speed: { type: 'string', default: '1' },
@@ -43,7 +48,6 @@ Example: sluice replay recorded.json --speed 10 --events`,
       events: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     });
-    if (positionals.length === 0) throw new UsageError('missing: FILE');
     const speed = readSpeed(values.speed);
     const port = readInteger('--port', values.port, 0, 65_535);
     const config = loadConfig();
@@ -51,7 +55,8 @@ Example: sluice replay recorded.json --speed 10 --events`,
     const closers = new Closers();
     const signal = stopOnSignals(log, closers);
     const begin = values.events ? 'at-start' : 'at-subscription';
-    const node = await replayFile(positionals, { speed, host: '127.0.0.1', port, log, signal, begin }).catch((error: unknown) => {
+    const files = positionals.length === 0 ? [exampleRecording] : positionals;
+    const node = await replayFile(files, { speed, host: '127.0.0.1', port, log, signal, begin }).catch((error: unknown) => {
       throw new CommandError(`The recording cannot be replayed: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,
       });
@@ -78,7 +83,7 @@ async function serve(node: ReplayNode, json: boolean): Promise<number> {
   const { rpcUrl, wsUrl, recording } = node;
   if (json) printJson({ rpcUrl, wsUrl, transactions: recording.records.length, refused: recording.refused, simulated: true });
   else console.log(`${recording.records.length} recorded transactions.\n\n  SOLANA_RPC_URL=${rpcUrl}\n  SOLANA_WS_URL=${wsUrl}\n`);
-  const report = await node.finished;
+  const report = await finished(node);
   if (json) printJson({ finished: true, ...report });
   else console.error(`replayed ${report.transactions} transactions in ${report.blocks} blocks; press Ctrl-C to exit`);
   return 0;
@@ -114,10 +119,24 @@ async function printEvents(
   const source = new ReplaySource(playbackOf(node), log);
   const ingest = await startIngest({ config, bus, source, log, signal });
   closers.add('ingest', () => ingest.close());
-  const report = await node.finished;
+  const report = await (process.stdout.isTTY ? node.finished : finished(node));
   await whenQuiet(ingest, () => count, signal);
   await closers.closeAll(log);
   console.error(`${count} events from ${report.transactions} transactions`);
+}
+
+/** The end of the replay. Until then, a terminal shows how far it is. */
+async function finished({ chain, recording, finished: end }: ReplayNode): ReplayNode['finished'] {
+  const { length } = recording.records;
+  let played = 0;
+  const unlisten = chain.listen({ onFrozen: ({ transactions }) => void (played += transactions.length) });
+  const stop = showProgress(() => (played === 0 ? 'waiting for a client to subscribe' : `replayed ${played} of ${length} transactions`));
+  try {
+    return await end;
+  } finally {
+    stop();
+    unlisten();
+  }
 }
 
 /** Plays the recording to a source in this process. The node still answers the RPC requests of ingest. */

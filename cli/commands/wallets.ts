@@ -26,6 +26,7 @@ import {
 import { maxLabelLength, readLabel, wholeKey } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
+import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
 import { policy, policyHelp } from './policy.ts';
 
@@ -205,7 +206,8 @@ async function audit(argv: readonly string[]): Promise<number> {
     if (forget !== undefined && (logIdsIn(signerFolder(config)).has(forget) || !(await store.auditHeads.forget(forget)))) {
       throw new CommandError(`There is no lost log ${shown(forget)}. List the logs: sluice wallets audit`);
     }
-    return checkAuditLogs(store, { folder: signerFolder(config), keystore: name, keystoreKey: key });
+    const places = { folder: signerFolder(config), keystore: name, keystoreKey: key };
+    return withProgress('checking the audit logs', () => checkAuditLogs(store, places));
   });
   const damaged = reports.filter((one) => one.fault !== null);
   if (values.json === true) printJson(reports);

@@ -82,7 +82,6 @@ describe('the command line', () => {
     [['watch', 'trades', '--url', 'ftp://x']],
     [['simnet', '--port', '70000']],
     [['simnet', '--seed', '-1']],
-    [['replay']],
     [['replay', 'file', '--speed', 'fast']],
     [['doctor', '--everything']],
   ])('ends with 2 and prints the usage for: %j', async (args) => {

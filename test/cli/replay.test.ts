@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { showProgress } from '../../cli/progress.ts';
 import { sluice } from '../support/command-line.ts';
 
 /** Recorded mainnet transactions. If the folder is missing, the test that needs them is skipped. */
@@ -29,6 +30,27 @@ describe('sluice replay', () => {
     expect(types.filter((type) => type === 'trade').length).toBe(files.length);
     expect(types.filter((type) => type === 'newToken').length).toBe(2);
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  });
+
+  it('plays the recording that comes with it if no file is given', { timeout: 60_000 }, async () => {
+    const { code, stdout, stderr } = await sluice(['replay', '--speed', '0', '--events'], { folder });
+    expect(code, stderr).toBe(0);
+    expect(stderr).toMatch(/^\d+ events from 240 transactions\n$/);
+    expect(stdout).toMatch(/ (BUY |SELL) .* pump /);
+  });
+
+  it('shows progress on a terminal only, and only after two seconds', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    for (const isTTY of [true, false]) {
+      const write = vi.fn<(text: string) => boolean>(() => true);
+      const stop = showProgress(() => 'working', { isTTY, write, columns: 80 });
+      vi.advanceTimersByTime(1500);
+      expect(write).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(1000);
+      stop();
+      expect(write.mock.calls.flat()).toEqual(isTTY ? ['\rworking, 2 s\u001B[K', '\rworking, 2 s\u001B[K', '\r\u001B[K'] : []);
+    }
   });
 
   it('reports why a file cannot be played', { timeout: 30_000 }, async () => {

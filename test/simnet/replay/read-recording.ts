@@ -1,9 +1,13 @@
 import { open, readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
 import type { TransactionRecord } from '../chain.ts';
 import { rebuildTransaction } from './rebuild-transaction.ts';
 
 /** Transactions of one recording. Any others are refused and counted. */
 const maxRecordedTransactions = 200_000;
+/** Bytes of a compressed recording once it is decompressed. A larger one is rejected. */
+const maxDecompressedBytes = 256 * 1024 * 1024;
 /** Refusals that are described. Any others are only counted. */
 const maxReasons = 100;
 
@@ -100,11 +104,21 @@ async function readLines(file: string, collector: Collector): Promise<void> {
   }
 }
 
-/** Reads `.jsonl` (one recorded value for each line) or `.json` files. Rejects if a file cannot be read; its content never throws. */
+async function readCompressedLines(file: string, collector: Collector): Promise<void> {
+  const bytes = await decompress(await readFile(file), { maxOutputLength: maxDecompressedBytes });
+  for (const [index, line] of bytes.toString('utf8').split('\n').entries()) {
+    if (line.trim() !== '') collector.addText(`${file}:${index + 1}`, line);
+  }
+}
+
+const decompress = promisify(brotliDecompress);
+
+/** Reads `.jsonl` (one recorded value for each line), `.jsonl.br` (the same, compressed with brotli) or `.json` files. Rejects if a file cannot be read; its content never throws. */
 export async function readRecording(...files: readonly string[]): Promise<Recording> {
   const collector = new Collector();
   for (const file of files) {
     if (file.endsWith('.jsonl') || file.endsWith('.ndjson')) await readLines(file, collector);
+    else if (file.endsWith('.jsonl.br')) await readCompressedLines(file, collector);
     else collector.addText(file, await readFile(file, 'utf8'));
   }
   return collector.result();
