@@ -20,16 +20,18 @@ interface Count {
   readonly skipped: number;
 }
 
+/** Prints its lines together, because the suites print at the same time. */
 async function runHouse(): Promise<Count> {
-  console.log('House checks');
+  const lines = ['House checks'];
   let failed = 0;
   for (const check of houseChecks) {
     const startedMs = Date.now();
     const faults = await check.run(root).catch((error: unknown) => [`it broke: ${String(error)}`]);
-    console.log(`  ${faults.length === 0 ? 'ok  ' : 'FAIL'} ${check.name} (${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
-    for (const fault of faults) console.log(`       ${fault}`);
+    lines.push(`  ${faults.length === 0 ? 'ok  ' : 'FAIL'} ${check.name} (${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+    for (const fault of faults) lines.push(`       ${fault}`);
     if (faults.length > 0) failed++;
   }
+  console.log(lines.join('\n'));
   return { passed: houseChecks.length - failed, failed, skipped: 0 };
 }
 
@@ -91,8 +93,8 @@ async function main(args: readonly string[]): Promise<Count> {
     for (const fault of faults) console.log(fault);
     return { passed: 0, failed: faults.length, skipped: 0 };
   }
-  const house = args.length === 0 ? await runHouse() : { passed: 0, failed: 0, skipped: 0 };
-  const suites = await runSuites(args);
+  const none: Count = { passed: 0, failed: 0, skipped: 0 };
+  const [house, suites] = await Promise.all([args.length === 0 ? runHouse() : none, runSuites(args)]);
   return { passed: house.passed + suites.passed, failed: house.failed + suites.failed, skipped: suites.skipped };
 }
 
