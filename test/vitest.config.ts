@@ -40,8 +40,8 @@ export default defineConfig({
     ],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Most suites wait for a chain or a process: five at once keep two cores busy.
-    maxWorkers: 5,
+    // Most suites wait for a chain or a process: four at once keep two cores busy. Five are slower.
+    maxWorkers: 4,
     // Of tests that wait for a chain, not for the processor.
     maxConcurrency: 10,
     pool: 'forks',
