@@ -93,7 +93,15 @@ function handle(server: Server, first: Running): TestPostgres {
     newDatabase: async () => {
       const name = `test_${++databases}`;
       const admin = await openPostgres(`${server.url}/postgres`);
-      await admin.run(`CREATE DATABASE ${name}`);
+      // The disk of a busy machine may need longer than the product's time for a statement.
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await admin.run(`CREATE DATABASE ${name}`);
+          break;
+        } catch (error) {
+          if (attempt === 3) throw error;
+        }
+      }
       await admin.close();
       return `${server.url}/${name}`;
     },
