@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
-import { endpointsOf, curlOf } from '@sluice/gateway/docs/endpoint-section.ts';
-import { html, inline, prose } from '@sluice/gateway/docs/html.ts';
+import { Sluice, type SluiceOptions } from '@sluice/client';
+import { codeBlock, html, inline, prose } from '@sluice/gateway/docs/html.ts';
 import { markdownOf } from '@sluice/gateway/docs/markdown.ts';
 import { docsSite } from '@sluice/gateway/docs/page.ts';
+import { sampleRequest } from '@sluice/gateway/docs/sample-request.ts';
+import { curlOf, samplesOf } from '@sluice/gateway/docs/samples/samples.ts';
+import { endpointsOf } from '@sluice/gateway/docs/shown-endpoint.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import { closeCodes } from '@sluice/shared/wire/close-codes.ts';
@@ -76,16 +79,15 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
   it('has only examples that reach their endpoint and are valid there', async () => {
     const openApi = openApiDocument(endpoints, { version: '1.0.0', plans: [] });
     for (const shown of endpointsOf(openApi)) {
-      const command = curlOf(shown, `http://${server.host}`);
-      const url = /'(http[^']+)'/.exec(command)![1]!;
-      const body = /-d '(.*)'$/s.exec(command)?.[1];
-      const answer = await fetch(url, {
-        method: shown.method,
+      const request = sampleRequest(shown, `http://${server.host}`);
+      const command = curlOf(request);
+      const answer = await fetch(request.url, {
+        method: request.method,
         headers: {
-          ...(command.includes('Authorization') ? { Authorization: `Bearer ${fullKey}` } : {}),
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...(request.needsKey ? { Authorization: `Bearer ${fullKey}` } : {}),
+          ...(request.body === null ? {} : { 'Content-Type': 'application/json' }),
         },
-        ...(body === undefined ? {} : { body }),
+        ...(request.body === null ? {} : { body: JSON.stringify(request.body) }),
       });
       const answerText = (await answer.text()).slice(0, 300);
       expect([401, 403, 405, 413, 415, 429, 500], `${command}\n${answerText}`).not.toContain(answer.status);
@@ -175,6 +177,7 @@ describe('the pages', () => {
       markdownOf(
         html`<h2 id="a">A</h2>
           <p>b <code>c|&lt;</code></p>
+          ${codeBlock('sh', 'd  "e"')}
           ${html`<table>
             <tr>
               <th>d</th>
@@ -184,7 +187,7 @@ describe('the pages', () => {
             </tr>
           </table>`}`,
       ),
-    ).toBe('## A\n\nb `c|<`\n\n| d |\n| --- |\n| `e\\|f` |\n');
+    ).toBe('## A\n\nb `c|<`\n\n```sh\nd  "e"\n```\n\n| d |\n| --- |\n| `e\\|f` |\n');
   });
 
   it('documents every error, close code, plan, parameter and field', () => {
@@ -209,18 +212,62 @@ describe('the pages', () => {
     for (const field of ['text', 'part', 'part.inner', 'part.inner[].leaf']) expect(body).toContain(`<code>${field}</code>`);
   });
 
-  it('shows how to call each endpoint, with a key where one is required', () => {
-    const [shown] = endpointsOf(openApiDocument([strange], { version: '1.0.0', plans }));
-    expect(curlOf(shown!, 'https://sluice.coins.io')).toBe(
-      [
-        "curl -X POST 'https://sluice.coins.io/api/strange/name?at=1' \\",
-        '  -H "Authorization: Bearer $SLUICE_API_KEY" \\',
-        "  -H 'Content-Type: application/json' \\",
-        `  -d '{"text":"text","part":{"inner":[{"leaf":false}]}}'`,
-      ].join('\n'),
+  it('shows how to call each endpoint in each language, also in Markdown', () => {
+    const shown = site.pages.map((one) => one.html).join('\n');
+    for (const language of ['sh', 'ts', 'python']) {
+      const count = shown.split(`<code class="language-${language}">`).length - 1;
+      expect(count).toBeGreaterThan(endpoints.length);
+    }
+    const trading = site.pages.find(({ name }) => name === 'http-trading')!.markdown;
+    expect(trading).toMatch(/#### curl\n\n```sh\ncurl [^`]*```\n\n#### TypeScript\n\n```ts\n[^`]*```\n\n#### Python\n\n```python\n/);
+  });
+});
+
+const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => (...values: unknown[]) => Promise<void>;
+
+describe('the samples', () => {
+  const openApi = openApiDocument(endpoints, { version: '1.0.0', plans: [] });
+  const origin = 'https://sluice.coins.io';
+  const requests = endpointsOf(openApi).map((shown) => sampleRequest(shown, origin));
+  const textOf = (id: string, title: string): string =>
+    samplesOf(requests.find((one) => one.id === id)!).find((one) => one.title === title)!.text;
+
+  it('never spend by default where a dry run is possible', () => {
+    const spending = requests.filter(({ body }) => body?.['dryRun'] === true).map(({ id }) => id);
+    expect(spending).toEqual(['tradeBuy', 'tradeSell']);
+  });
+
+  it.each(requests)('in TypeScript send the same as curl: $id', async (request) => {
+    const sent: { url: string; method: string; headers: Headers; body: unknown }[] = [];
+    const fakeFetch = async (url: string, { method = 'GET', headers, body }: RequestInit = {}): Promise<Response> => {
+      sent.push({ url, method, headers: new Headers(headers), body: typeof body === 'string' ? JSON.parse(body) : null });
+      return Response.json({});
+    };
+    class Client extends Sluice {
+      constructor(options: SluiceOptions) {
+        super({ ...options, fetch: fakeFetch as typeof fetch });
+      }
+    }
+    const text = samplesOf(request)
+      .find(({ title }) => title === 'TypeScript')!
+      .text.replace(/^import .*\n/, '');
+    await new AsyncFunction('Sluice', 'fetch', 'process', 'console', text)(
+      Client,
+      fakeFetch,
+      { env: { SLUICE_API_KEY: 'the key' } },
+      { log: () => {} },
     );
-    expect(page.body.match(/<pre><code>curl -/g)!.length + page.body.match(/<pre><code>curl &#39;/g)!.length).toBeGreaterThanOrEqual(
-      endpoints.length,
-    );
+    expect(sent).toMatchObject([{ url: request.url, method: request.method, body: request.body }]);
+    expect(sent[0]!.headers.get('authorization')).toBe(request.needsKey ? 'Bearer the key' : null);
+  });
+
+  it('in Python use the client if it has a method, otherwise httpx', () => {
+    const [buy, local] = ['tradeBuy', 'pumpPortalTradeLocal'].map((id) => textOf(id, 'Python'));
+    expect(buy).toContain('        answer = await sluice.buy(\n            publicKey="');
+    expect(buy).toContain('            amount=0.1,\n            slippage=5,\n            dryRun=True,\n        )\n');
+    expect(local).toContain('import os, httpx\n\nanswer = httpx.post(\n    "https://sluice.coins.io/api/trade-local",\n    headers=');
+    expect(local).toContain('    json={\n        "publicKey": "');
+    expect(textOf('status', 'Python')).toMatch(/^import httpx\n\nanswer = httpx.get\("[^"]+"\)\nprint/);
+    expect(textOf('tokenInfo', 'Python')).toMatch(/answer = await sluice\.token_info\("\w+"\)\n/);
   });
 });

@@ -14,7 +14,9 @@ const isCode = (path: string): boolean => /\.(ts|mts|mjs)$/.test(path);
 const isTest = (path: string): boolean => path.endsWith('.test.ts');
 const isPure = (path: string): boolean => /^shared\/src\/(venues|wire|codec|errors)\//.test(path);
 /** Configuration is read once, at the edge. `test` starts processes of its own. */
-const readsEnvironment = (path: string): boolean => /^(cli|test|client\/examples)\//.test(path) || path.endsWith('/src/main.ts');
+/** The samples of the documentation are texts. */
+const readsEnvironment = (path: string): boolean =>
+  /^(cli|test|client\/examples|gateway\/src\/docs\/samples)\//.test(path) || path.endsWith('/src/main.ts');
 
 const rules: readonly Rule[] = [
   { what: 'unfinished by its own words', pattern: /\b(TODO|FIXME|XXX|HACK)\b|\bnot implemented\b|\bfor now\b/i },

@@ -1,7 +1,10 @@
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import { fieldTable, typeOf } from './fields.ts';
-import { html, inline, nothing, prose, table, type Html } from './html.ts';
+import { codeBlock, html, inline, nothing, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
+import { sampleRequest } from './sample-request.ts';
+import { samplesOf } from './samples/samples.ts';
+import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
 
 export interface ErrorRow {
   readonly code: string;
@@ -11,35 +14,7 @@ export interface ErrorRow {
   readonly closeCode?: number;
 }
 
-/** An endpoint of the OpenAPI document with both forms of its path. */
-export interface ShownEndpoint {
-  readonly method: string;
-  readonly paths: readonly string[];
-  readonly operation: JsonObject;
-}
-
 const noun: Readonly<Record<string, string>> = { open: 'open to all', key: 'any API key' };
-
-/** The endpoints of a document, each once, in its order. */
-export function endpointsOf(openApi: JsonObject): readonly ShownEndpoint[] {
-  const byId = new Map<string, ShownEndpoint>();
-  for (const [path, methods] of Object.entries(openApi['paths'] as Record<string, Record<string, JsonObject>>)) {
-    for (const [method, operation] of Object.entries(methods)) {
-      const id = idOf(operation);
-      const known = byId.get(id);
-      byId.set(
-        id,
-        known === undefined ? { method: method.toUpperCase(), paths: [path], operation } : { ...known, paths: [...known.paths, path] },
-      );
-    }
-  }
-  return [...byId.values()];
-}
-
-/** `operationId` of the first form. */
-export function idOf(operation: JsonObject): string {
-  return words(operation['operationId']).replace(/UnderApi$/, '');
-}
 
 export function endpointSection({ method, paths, operation }: ShownEndpoint, errors: readonly ErrorRow[], url: string): Html {
   const access = words(operation['x-sluice-access']);
@@ -71,7 +46,8 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
     </dl>
     ${parameterTable(operation)}${bodyOf(operation)}
     <h3>Example</h3>
-    <pre><code>${curlOf({ method, paths, operation }, url)}</code></pre>
+    ${sampleList({ method, paths, operation }, url)}
+    <div data-try="${idOf(operation)}"></div>
     <h3>Answer</h3>
     <p>200, <code>${type}</code>${type === 'application/json' ? html`: ${typeOf(schema)}` : nothing}</p>
     ${fieldTable(schema)}${exampleOf(answer[type]!)}
@@ -80,8 +56,19 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
   </section>`;
 }
 
+/** The request in each language. The page's script makes tabs of it. */
+function sampleList(endpoint: ShownEndpoint, url: string): Html {
+  return html`<div class="samples">
+    ${samplesOf(sampleRequest(endpoint, url)).map(
+      ({ title, language, text }) =>
+        html`<h4>${title}</h4>
+          ${codeBlock(language, text)}`,
+    )}
+  </div>`;
+}
+
 function exampleOf({ example }: JsonObject): Html {
-  return example === undefined ? nothing : html`<pre><code>${JSON.stringify(example, null, 1)}</code></pre>`;
+  return example === undefined ? nothing : codeBlock('json', JSON.stringify(example, null, 1));
 }
 
 function deprecationOf(operation: JsonObject): Html {
@@ -130,20 +117,4 @@ function bodyOf(operation: JsonObject): Html {
     ? nothing
     : html`<h3>Body</h3>
         ${schema['$ref'] === undefined && schema['anyOf'] === undefined ? nothing : html`<p>${typeOf(schema)}</p>`}${fieldTable(schema)}`;
-}
-
-/** The request as a curl command, with a key if the endpoint requires one. */
-export function curlOf({ method, paths, operation }: ShownEndpoint, url: string): string {
-  const parameters = operation['parameters'] as readonly JsonObject[];
-  let path = paths.at(-1)!;
-  const query = new URLSearchParams();
-  for (const { name, in: place, required, example } of parameters) {
-    if (place === 'path') path = path.replace(`{${words(name)}}`, encodeURIComponent(words(example)));
-    else if (required === true) query.set(words(name), words(example));
-  }
-  const parts = [`curl ${method === 'GET' ? '' : `-X ${method} `}'${url}${path}${query.size > 0 ? `?${query.toString()}` : ''}'`];
-  if (operation['x-sluice-access'] !== 'open') parts.push(`-H "Authorization: Bearer $SLUICE_API_KEY"`);
-  const body = at(operation, 'requestBody', 'content', 'application/json', 'example');
-  if (body !== undefined) parts.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`);
-  return parts.join(' \\\n  ');
 }

@@ -36,6 +36,11 @@ export function inline(text: string): Html {
   return { html: parts.map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`).html).join('') };
 }
 
+/** A block of code. `language`: as in the fences of Markdown. */
+export function codeBlock(language: string, text: string): Html {
+  return html`<pre><code class="language-${language}">${text}</code></pre>`;
+}
+
 export function table(head: readonly string[], rows: readonly (readonly Html[])[]): Html {
   if (rows.length === 0) return nothing;
   const cells = (row: readonly Html[]): Html =>

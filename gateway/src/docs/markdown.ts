@@ -16,7 +16,9 @@ export function markdownOf({ html }: Html): string {
     [...row.matchAll(/<t[hd]>(.*?)<\/t[hd]>/g)].map(([, cell = '']) => restore(withoutTags(cell)).replaceAll('|', '\\|').trim());
 
   const text = html
-    .replaceAll(/<pre><code>([^]*?)<\/code><\/pre>/g, (_, code: string) => hold(`\n\n\`\`\`\n${plain(code)}\n\`\`\`\n\n`))
+    .replaceAll(/<pre><code class="language-(\w+)">([^]*?)<\/code><\/pre>/g, (_, language: string, code: string) =>
+      hold(`\n\n\`\`\`${language}\n${plain(code)}\n\`\`\`\n\n`),
+    )
     .replaceAll(/<code>([^]*?)<\/code>/g, (_, code: string) => hold(`\`${plain(code)}\``))
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/<a href="([^"]*)">(.*?)<\/a>/g, (_, address: string, name: string) => `[${name}](${markdownAddress(address)})`)
@@ -30,7 +32,7 @@ export function markdownOf({ html }: Html): string {
     .replaceAll(/<\/?(?:p|ul|dl|section|div)\b[^>]*>/g, '\n\n');
   const lines = withoutTags(text).split('\n');
   return `${restore(lines.map((line) => line.trim()).join('\n'))
-    .replaceAll(/\n{3,}/g, '\n\n')
+    .replaceAll(/\n *(\n *)+\n/g, '\n\n')
     .trim()}\n`;
 }
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
-import { endpointsOf } from './endpoint-section.ts';
 import { html, nothing, prose, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
 import { markdownOf } from './markdown.ts';
+import { endpointsOf } from './shown-endpoint.ts';
 import { searchScript } from './search.ts';
 import { style } from './style.ts';
 import { topicsOf, type Topic } from './topics.ts';

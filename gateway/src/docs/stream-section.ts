@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import { fieldTable, schemaLink } from './fields.ts';
-import { html, inline, nothing, prose, table, type Html } from './html.ts';
+import { codeBlock, html, inline, nothing, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
 
 interface Operation {
@@ -21,6 +21,7 @@ export function streamSection(asyncApi: JsonObject): Html {
     ${prose(words(at(asyncApi, 'info', 'description')))}
     <h3 id="stream-connect">Connecting</h3>
     ${credentials(asyncApi)}${fieldTable(at(asyncApi, 'channels', 'stream', 'bindings', 'ws', 'query') as JsonObject)}
+    <div data-console></div>
     <h3 id="stream-commands">Commands</h3>
     ${commands.map((one) => operationSection(asyncApi, one))}
     <h3 id="stream-frames">What the gateway sends</h3>
@@ -51,8 +52,7 @@ function operationSection(asyncApi: JsonObject, { name, summary, messages, repli
     const note = about === undefined || about === summary ? nothing : html`<p>${inline(words(about))}</p>`;
     const what = typeof reference === 'string' ? html`<p>${schemaLink(reference)}</p>` : fieldTable(payload as JsonObject);
     return html`<h5>${words(title)}</h5>
-      ${note}${what}
-      <pre><code>${JSON.stringify(example!['payload'], null, 1)}</code></pre>`;
+      ${note}${what} ${codeBlock('json', JSON.stringify(example!['payload'], null, 1))}`;
   });
   const answers =
     replies.length === 0

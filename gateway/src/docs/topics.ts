@@ -1,8 +1,9 @@
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
-import { endpointSection, errorTable, idOf, type ErrorRow, type ShownEndpoint } from './endpoint-section.ts';
+import { endpointSection, errorTable, type ErrorRow } from './endpoint-section.ts';
 import { fieldTable } from './fields.ts';
-import { html, inline, prose, table, type Html } from './html.ts';
+import { codeBlock, html, inline, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
+import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
 import { streamSection } from './stream-section.ts';
 
 /** One page of the documentation. */
@@ -88,14 +89,13 @@ function endpointTopic(tag: string, all: readonly ShownEndpoint[], errors: reado
 
 function errorPage(openApi: JsonObject, errors: readonly ErrorRow[]): Html {
   return html`<p>Every error has this form. Branch on its code.</p>
-    <pre><code>${JSON.stringify(at(openApi, 'components', 'examples', 'RATE_LIMIT', 'value'), null, 1)}</code></pre>
-    ${errorTable(errors)}`;
+    ${codeBlock('json', JSON.stringify(at(openApi, 'components', 'examples', 'RATE_LIMIT', 'value'), null, 1))} ${errorTable(errors)}`;
 }
 
 function authentication(openApi: JsonObject): Html {
   const schemes = Object.values(at(openApi, 'components', 'securitySchemes') as Record<string, JsonObject>);
   return html`${schemes.map((scheme) => prose(words(scheme['description'])))}
-    <pre><code>curl -H "Authorization: Bearer $SLUICE_API_KEY" …</code></pre>`;
+  ${codeBlock('sh', 'curl -H "Authorization: Bearer $SLUICE_API_KEY" …')}`;
 }
 
 function planTable(openApi: JsonObject): Html {

@@ -1,12 +1,11 @@
+import { exampleMint, exampleWallet } from '../rest/trade-examples.ts';
 import type { Json, SchemaShape } from './json.ts';
 
-/** An address for examples: the mint of USDC. */
-const someAddress = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
-const addressNames = /^(mint|mints|publicKey|accounts|creator|trader|account)$/;
+const walletNames = /^(publicKey|accounts|creator|trader|feePayer|account)$/;
 const textByName: Readonly<Record<string, string>> = {
   key: 'sluice_<id>_<secret>',
   epoch: 'k3v9',
-  topic: `trades:${someAddress}`,
+  topic: `trades:${exampleMint}`,
   requestId: '01JD2Q6M7N8P9RSTVWXYZ01234',
   signature: '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
 };
@@ -53,7 +52,8 @@ function objectOf({ properties = {}, required = [] }: SchemaShape): Json {
 
 function textOf({ pattern, minLength = 0, maxLength = 1_000 }: SchemaShape, name: string): string {
   if (pattern === '^[0-9]+$') return '1000000000';
-  if (pattern?.startsWith('^[1-9A-HJ-NP-Za-km-z]{32') === true || addressNames.test(name)) return someAddress;
+  if (walletNames.test(name)) return exampleWallet;
+  if (pattern?.startsWith('^[1-9A-HJ-NP-Za-km-z]{32') === true || /^mints?$/.test(name)) return exampleMint;
   const text = textByName[name] ?? (name === '' ? 'text' : name);
   return text.padEnd(minLength, '.').slice(0, maxLength);
 }

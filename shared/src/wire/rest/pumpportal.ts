@@ -3,7 +3,7 @@ import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, keylessQuota } from './endpoint.ts';
 import { closed, OrNull } from './fields.ts';
 import { slippageLimits } from './quote.ts';
-import { exampleWallet } from './trade-examples.ts';
+import { exampleMint, exampleWallet } from './trade-examples.ts';
 
 /**
  * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields are checked after the schema, so that an
@@ -12,8 +12,6 @@ import { exampleWallet } from './trade-examples.ts';
 
 /** `maxSol`: SOL that a buy may spend. `maxSlippage`: percent. `maxPriorityFee`: SOL. They are wider than those of `/trade/*`, like PumpPortal's. */
 export const pumpPortalLimits = { maxSol: 100, maxSlippage: 100, maxPriorityFee: 0.1, maxBatch: 5 } as const;
-
-const exampleMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 
 const Flag = (description: string) => Type.Optional(Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])], { description }));
 const Decimal = (description: string) =>

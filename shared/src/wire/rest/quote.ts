@@ -3,6 +3,7 @@ import { Fees } from '../event-parts.ts';
 import { venueNames } from '../events.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Address, closed, Ms, OrNull, Raw, Slot, Ui, Venue } from './fields.ts';
+import { exampleMint } from './trade-examples.ts';
 
 /** Whole quote coins that a buy may spend. */
 export const buyLimits = { min: 0.001, max: 100 } as const;
@@ -73,7 +74,7 @@ export const QuoteBody = Type.Object(
     ),
     publicKey: Type.Optional(Address('Wallet that sells. Required for a percentage and for `sellAll`.')),
   },
-  { ...closed, examples: [{ side: 'buy', mint: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', amount: 0.5 }] },
+  { ...closed, examples: [{ side: 'buy', mint: exampleMint, amount: 0.1 }] },
 );
 export type QuoteBody = Static<typeof QuoteBody>;
 
