@@ -21,7 +21,7 @@ import { createSessionCallers } from './accounts/session-callers.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { openSigningKey } from './auth/pepper.ts';
 import type { Authenticator } from './auth/principal.ts';
-import { logRests } from '@sluice/shared/solana/answers/rests.ts';
+import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { RecordSeal } from './auth/record-seal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
@@ -242,7 +242,7 @@ function openReading(
 ): Reading {
   const ended = new AbortController();
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
-  logRests(config.rpc?.httpUrls ?? [], log);
+  logSuspensions(config.rpc?.httpUrls ?? [], log);
   const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
   const newestSlot = (): number => health.newestSlot(Date.now());
   const reader = createAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });

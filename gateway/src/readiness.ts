@@ -26,7 +26,7 @@ export function gatewayParts({ hub, health, store, limiter, rpc, trading }: Read
     ingest: ingestFault(health, Date.now()),
     store: store === null ? null : store.fault(),
     limits: limiter.away ? 'Redis does not count requests. Each gateway counts its share, and refuses requests that can spend.' : null,
-    chain: rpc.length > 0 && rpc.every(({ resting }) => resting) ? 'No RPC endpoint gives a usable answer.' : null,
+    chain: rpc.length > 0 && rpc.every(({ avoided }) => avoided) ? 'No RPC endpoint gives a usable answer.' : null,
     trading,
   };
 }

@@ -60,7 +60,12 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
     lag,
     parts: partReports(parts),
     cluster: { simulated: simulatedBy(ingests) },
-    endpoints: rpc.map(({ offences, restMs }, index) => ({ endpoint: index + 1, offences, resting: restMs > 0, restMs })),
+    endpoints: rpc.map(({ impossibleAnswers, suspendedForMs }, index) => ({
+      endpoint: index + 1,
+      impossibleAnswers,
+      suspended: suspendedForMs > 0,
+      suspendedForMs,
+    })),
     bus: { kind: bus === null ? 'in-process' : 'redis', linkUp: hub.linkUp, caughtUp: hub.ready, epoch: hub.epoch },
     stream: {
       connections: hub.connections,

@@ -13,7 +13,7 @@ import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
-import { logRests } from '@sluice/shared/solana/answers/rests.ts';
+import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
 import { venues as allVenues } from '@sluice/shared/venues/registry.ts';
@@ -110,7 +110,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const publisher = new Publisher(bus, log);
   const keeper = beginKeeper(options);
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
-  logRests(httpUrls, log);
+  logSuspensions(httpUrls, log);
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = Date.now();
   const report = new Report(log);

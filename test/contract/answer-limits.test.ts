@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { isTooDeep, maxNesting } from '@sluice/shared/solana/answers/nesting.ts';
-import { logRests } from '@sluice/shared/solana/answers/rests.ts';
+import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { createRpc, RpcError } from '@sluice/shared/solana/rpc.ts';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -70,23 +70,28 @@ describe('an endpoint that answers more than allowed', () => {
     'nested lists': (id, response) => void response.end(nested(id, 1_000)),
   };
 
-  it.each(Object.keys(floods))('%s: reading stops, the endpoint is reported once, and rests while the others answer', async (what) => {
-    const liar = await node(({ id }, response) => floods[what]!(id, response));
-    const other = await honest();
-    const lines: object[] = [];
-    logRests([liar.url, other.url], { error: (data, event) => lines.push({ ...data, event }) });
-    const rpc = createRpc([liar.url, other.url], { timeoutMs: 5_000 });
-    // The flood is created before, so that only its handling is measured.
-    expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
-    for (let i = 0; i < 5; i++) expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
-    expect([liar.calls.length, other.calls.length]).toEqual([1, 6]);
-    expect(rpc.health()).toMatchObject([
-      { resting: true, offences: 1 },
-      { resting: false, offences: 0 },
-    ]);
-    const offence = what === 'nested lists' ? 'too_deep' : 'too_long';
-    expect(lines).toEqual([{ endpoint: 1, method: 'getLatestBlockhash', what: offence, restMs: 2_000, event: 'rpc_endpoint_rested' }]);
-  });
+  it.each(Object.keys(floods))(
+    '%s: reading stops, the endpoint is reported once, and is suspended while the others answer',
+    async (what) => {
+      const liar = await node(({ id }, response) => floods[what]!(id, response));
+      const other = await honest();
+      const lines: object[] = [];
+      logSuspensions([liar.url, other.url], { error: (data, event) => lines.push({ ...data, event }) });
+      const rpc = createRpc([liar.url, other.url], { timeoutMs: 5_000 });
+      // The flood is created before, so that only its handling is measured.
+      expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
+      for (let i = 0; i < 5; i++) expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
+      expect([liar.calls.length, other.calls.length]).toEqual([1, 6]);
+      expect(rpc.health()).toMatchObject([
+        { avoided: true, impossibleAnswers: 1 },
+        { avoided: false, impossibleAnswers: 0 },
+      ]);
+      const fault = what === 'nested lists' ? 'too_deep' : 'too_long';
+      expect(lines).toEqual([
+        { endpoint: 1, method: 'getLatestBlockhash', what: fault, suspendedForMs: 2_000, event: 'rpc_endpoint_suspended' },
+      ]);
+    },
+  );
 
   it('is not used by any client of the process, even if it is the only one; messages are still sent to it', async () => {
     const liar = await node(({ id, method }, response) => {
@@ -103,7 +108,7 @@ describe('an endpoint that answers more than allowed', () => {
     });
     expect(await another.call('sendTransaction', ['x'])).toBe('signature');
     expect(liar.calls).toEqual(['getSlot', 'sendTransaction']);
-    expect(another.health()[0]!.offences).toBe(1);
+    expect(another.health()[0]!.impossibleAnswers).toBe(1);
   });
 
   it('is not blamed if others determine the length of the answer', async () => {
@@ -112,7 +117,7 @@ describe('an endpoint that answers more than allowed', () => {
     });
     const rpc = createRpc([busy.url], { timeoutMs: 5_000 });
     expect(await faultOf(rpc.call('getTokenAccountsByOwner', []))).toMatchObject({ kind: 'malformed' });
-    expect(rpc.health()).toMatchObject([{ offences: 0, resting: false }]);
+    expect(rpc.health()).toMatchObject([{ impossibleAnswers: 0, avoided: false }]);
   });
 
   it('parses a long valid answer completely in another thread', { timeout: 30_000 }, async () => {

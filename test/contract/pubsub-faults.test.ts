@@ -1,4 +1,4 @@
-import { firstRestMs, FrameFaults, maxFaults } from '@sluice/shared/solana/pubsub/frame-faults.ts';
+import { firstDropMs, FrameFaults, maxFaults } from '@sluice/shared/solana/pubsub/frame-faults.ts';
 import { isTooDeep, maxFrameDepth, methodAtHead, subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
 import { RpcSocket } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
@@ -89,20 +89,23 @@ const floods: readonly (readonly [string, (node: ScriptedNode) => void])[] = [
 ];
 
 describe('an endpoint that sends', () => {
-  it.each(floods)('%s is dropped after a few, rests, and is reported once; another endpoint continues', async (_what, flood) => {
-    const [bad, good] = [await connect(liar, 0), await connect(honest, 1)];
-    flood(liar);
-    await until('it is dropped', () => liar.subscriptions.size === 0);
-    const framesThen = good.counts.frames;
-    await until('the other continues', () => good.counts.frames > framesThen + 5);
-    expect([liar.connections, honest.connections, good.state, bad.state]).toEqual([1, 1, 'up', 'down']);
-    expect(bad.counts).toMatchObject({ drops: 1 });
-    expect(bad.counts.faults).toBeLessThanOrEqual(maxFaults);
-    expect(good.counts).toMatchObject({ drops: 0, faults: 0 });
-    expect(lines.filter(({ name }) => name === 'endpoint_dropped').map(({ data }) => data)).toMatchObject([
-      { endpoint: 1, restMs: firstRestMs },
-    ]);
-  });
+  it.each(floods)(
+    '%s is dropped after a few, is not used for a while, and is reported once; another endpoint continues',
+    async (_what, flood) => {
+      const [bad, good] = [await connect(liar, 0), await connect(honest, 1)];
+      flood(liar);
+      await until('it is dropped', () => liar.subscriptions.size === 0);
+      const framesThen = good.counts.frames;
+      await until('the other continues', () => good.counts.frames > framesThen + 5);
+      expect([liar.connections, honest.connections, good.state, bad.state]).toEqual([1, 1, 'up', 'down']);
+      expect(bad.counts).toMatchObject({ drops: 1 });
+      expect(bad.counts.faults).toBeLessThanOrEqual(maxFaults);
+      expect(good.counts).toMatchObject({ drops: 0, faults: 0 });
+      expect(lines.filter(({ name }) => name === 'endpoint_dropped').map(({ data }) => data)).toMatchObject([
+        { endpoint: 1, droppedForMs: firstDropMs },
+      ]);
+    },
+  );
 
   it('frames that break the connection is dropped after three', { timeout: 20_000 }, async () => {
     const bad = await connect(liar, 0);
@@ -143,7 +146,7 @@ describe('an endpoint that sends', () => {
 });
 
 describe('faults', () => {
-  it('are forgiven one by one, and rests grow until the endpoint had no faults for long', () => {
+  it('are forgiven one by one, and the pauses grow until the endpoint had no faults for long', () => {
     const faults = new FrameFaults(null);
     let nowMs = 0;
     for (let i = 0; i < 200; i++) expect(faults.note('malformed', (nowMs += 10_001))).toBe(false);
@@ -153,10 +156,10 @@ describe('faults', () => {
       return count;
     };
     expect(few()).toBeLessThanOrEqual(maxFaults);
-    expect(faults.rest(nowMs)).toBe(firstRestMs);
+    expect(faults.drop(nowMs)).toBe(firstDropMs);
     expect(few()).toBe(maxFaults);
-    expect(faults.rest((nowMs += firstRestMs + 1_000))).toBe(2 * firstRestMs);
-    expect(faults.rest((nowMs += 2 * firstRestMs + 700_000))).toBe(firstRestMs);
+    expect(faults.drop((nowMs += firstDropMs + 1_000))).toBe(2 * firstDropMs);
+    expect(faults.drop((nowMs += 2 * firstDropMs + 700_000))).toBe(firstDropMs);
   });
 
   it('of too many frames or bytes are detected within two seconds, also after a pause', () => {

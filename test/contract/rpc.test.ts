@@ -178,7 +178,7 @@ describe('createRpc', () => {
     expect(await rpc.call('getSlot', [])).toBe('fine');
     expect(performance.now() - beganAtMs).toBeLessThan(280);
     // Its timeout counts although no caller waits for it any more.
-    await expect.poll(() => rpc.health()).toMatchObject([{ failures: 1, resting: true }, { failures: 0 }]);
+    await expect.poll(() => rpc.health()).toMatchObject([{ failures: 1, avoided: true }, { failures: 0 }]);
     expect(await rpc.call('getSlot', [])).toBe('fine');
     expect([hanging.calls.length, healthy.calls.length]).toEqual([1, 2]);
   });

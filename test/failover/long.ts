@@ -16,7 +16,7 @@ const keepingShare = 0.4;
 const tradesPerSecond = 100;
 const clients = 12;
 const readers = { processes: 1, each: 40 };
-/** Additional time for two starts, rests and judgements. After it the run ends in any case. */
+/** Additional time for two starts, pauses and checks. After it the run ends in any case. */
 const graceMs = 8 * 60_000;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 

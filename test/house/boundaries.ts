@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { HouseCheck } from './house-check.ts';
 import { importsOf, type Import } from './imports.ts';
-import { dividedFolders, roomFault, upwardRooms } from './rooms.ts';
+import { dividedFolders, layerFault, upwardLayers } from './layers.ts';
 import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
 
 /** Which folders a folder may import from, besides itself. */
@@ -81,7 +81,7 @@ export const boundaries: HouseCheck = {
     const tooFew = Object.entries(fewestModules)
       .filter(([layer, fewest]) => (counts.get(layer) ?? 0) < fewest)
       .map(([layer, fewest]) => `${layer}: only ${counts.get(layer) ?? 0} modules seen, expected ${fewest} or more`);
-    return [...tooFew, ...upwardRooms(dividedFolders), ...boundaryFaults(files.flatMap(importsOf), paths)];
+    return [...tooFew, ...upwardLayers(dividedFolders), ...boundaryFaults(files.flatMap(importsOf), paths)];
   },
 };
 
@@ -120,7 +120,7 @@ function fileFault({ from }: Import, to: string, paths: ReadonlySet<string>): st
     return 'only orders, the signer and the command line may import custody';
   const [venue, otherVenue] = [venueOf(from), venueOf(to)];
   if (venue !== null && otherVenue !== null && venue !== otherVenue) return 'a venue never imports a venue';
-  return roomFault(from, to);
+  return layerFault(from, to);
 }
 
 function packageFault({ from, package: name }: Import): string | null {

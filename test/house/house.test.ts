@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { boundaryFaults } from './boundaries.ts';
 import { importsOf } from './imports.ts';
 import { isPermissive } from './licences.ts';
-import { upwardRooms } from './rooms.ts';
+import { upwardLayers } from './layers.ts';
 import { sourceFiles } from './source-files.ts';
 import { wordFaults } from './words.ts';
 
@@ -73,10 +73,10 @@ describe('the boundaries', () => {
     expect(faults(path, `import { a } from '${specifier}';`)).toEqual([]);
   });
 
-  it('refuse a list of rooms that allows a circle', () => {
-    expect(upwardRooms({ house: { above: ['below'], below: [] } })).toEqual([]);
-    expect(upwardRooms({ house: { above: ['below'], below: ['above'] } })).toHaveLength(1);
-    expect(upwardRooms({ house: { above: ['missing'] } })).toHaveLength(1);
+  it('refuse a list of layers that allows a circle', () => {
+    expect(upwardLayers({ house: { above: ['below'], below: [] } })).toEqual([]);
+    expect(upwardLayers({ house: { above: ['below'], below: ['above'] } })).toHaveLength(1);
+    expect(upwardLayers({ house: { above: ['missing'] } })).toHaveLength(1);
   });
 
   it('detect every form of import, and ignore comments', () => {

@@ -106,7 +106,7 @@ async function lie(world: LiarsWorld, liar: number, judge: Judge, options: Liars
   return lies;
 }
 
-const reports = ['rpc_endpoint_rested', 'endpoint_dropped'] as const;
+const reports = ['rpc_endpoint_suspended', 'endpoint_dropped'] as const;
 
 /** Endpoints, by number, that this log event names. */
 function namedIn({ log }: RunningProgram, event: string): ReadonlySet<unknown> {

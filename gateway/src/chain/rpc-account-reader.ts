@@ -155,8 +155,8 @@ function createAsking(
 
   /** Endpoints that rest after failures come last. */
   function byHealth(): readonly number[] {
-    const rests = (index: number): number => (endpoints[index]!.health?.()[0]?.resting === true ? 1 : 0);
-    return endpoints.map((_, index) => index).toSorted((a, b) => rests(a) - rests(b));
+    const avoided = (index: number): number => (endpoints[index]!.health?.()[0]?.avoided === true ? 1 : 0);
+    return endpoints.map((_, index) => index).toSorted((a, b) => avoided(a) - avoided(b));
   }
 
   /** Null if the answer is not of the documented form, or too old. */

@@ -2,7 +2,7 @@ import type { Abortable } from '../abort/when-aborted.ts';
 import { parseAnswer } from './answers/large-answers.ts';
 import { answerLimit } from './answers/limits.ts';
 import { shownText } from './answers/node-text.ts';
-import { restOf, type EndpointRest, type Offence } from './answers/rests.ts';
+import { suspensionOf, type EndpointSuspension, type ImpossibleAnswer } from './answers/suspensions.ts';
 import { createJsonPost, type JsonPost } from './json-post.ts';
 
 /** How long an endpoint that failed is tried after the others; doubled with each failure in a row. */
@@ -55,12 +55,12 @@ export interface EndpointHealth {
   readonly calls: number;
   /** Calls without a usable answer, or with an answer that reports an unhealthy node. */
   readonly failures: number;
-  /** Its last call failed, so others are tried before it; or it sent too long an answer, so it is not used. */
-  readonly resting: boolean;
+  /** Its last call failed, so others are tried before it; or it is suspended. */
+  readonly avoided: boolean;
   /** Answers that were too long for their method, or nested too deeply, over all clients of this process. */
-  readonly offences: number;
-  /** Milliseconds until it is used again after such an answer; 0 if it is not resting. */
-  readonly restMs: number;
+  readonly impossibleAnswers: number;
+  /** Milliseconds until the suspension after such an answer ends; 0 if it is not suspended. */
+  readonly suspendedForMs: number;
 }
 
 export interface WatchedRpc extends Rpc {
@@ -94,7 +94,7 @@ const sickness: ReadonlySet<number> = new Set([
 interface Endpoint {
   readonly url: string;
   readonly post: JsonPost;
-  readonly rest: EndpointRest;
+  readonly suspension: EndpointSuspension;
   calls: number;
   failed: number;
   /** In a row. */
@@ -134,7 +134,7 @@ function readAnswer(answer: unknown, id: number): Attempt {
   return { ok: true, result };
 }
 
-function describeOffence({ method, what }: Pick<Offence, 'method' | 'what'>): string {
+function describeImpossible({ method, what }: Pick<ImpossibleAnswer, 'method' | 'what'>): string {
   const fault = what === 'too_long' ? `longer than ${answerLimit(method).bytes} bytes` : 'nested too deeply';
   return `The answer to ${method} is ${fault}.`;
 }
@@ -150,11 +150,11 @@ interface Question {
 }
 
 async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal, keep }: Question): Promise<Attempt> {
-  const { url, post, rest } = endpoint;
+  const { url, post, suspension } = endpoint;
   const limit = answerLimit(method);
-  const offend = (what: Offence['what']): Attempt => {
-    if (limit.isFixed || what === 'too_deep') rest.offend(method, what, performance.now());
-    return { ...failed('malformed', describeOffence({ method, what })), sick: limit.isFixed };
+  const suspend = (what: ImpossibleAnswer['what']): Attempt => {
+    if (limit.isFixed || what === 'too_deep') suspension.suspend(method, what, performance.now());
+    return { ...failed('malformed', describeImpossible({ method, what })), sick: limit.isFixed };
   };
   const answered = await post(body, { timeoutMs, maxAnswerBytes: limit.bytes }, signal);
   switch (answered.kind) {
@@ -163,13 +163,13 @@ async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal
     case 'late':
       return failed('unreachable', `No answer within ${timeoutMs} ms.`);
     case 'too_long':
-      return offend('too_long');
+      return suspend('too_long');
     case 'failed':
       return failed('unreachable', answered.reason.replaceAll(url, 'the endpoint'));
     case 'answered': {
       const parsing = parseAnswer(answered.bytes, keep);
       const parsed = parsing instanceof Promise ? await parsing : parsing;
-      if (parsed.kind === 'too_deep') return offend('too_deep');
+      if (parsed.kind === 'too_deep') return suspend('too_deep');
       if (parsed.kind === 'busy') return { ...failed('unreachable', 'Too many long answers are being read.'), sick: false };
       const answer = parsed.kind === 'parsed' ? readAnswer(parsed.answer, id) : failed('malformed', 'The answer is not JSON.');
       if (answered.status >= 200 && answered.status < 300) return answer;
@@ -202,13 +202,19 @@ function byHealth(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   return [...endpoints].sort((a, b) => rank(a) - rank(b));
 }
 
-function healthOf({ calls, failed: failures, notBeforeMs, rest }: Endpoint): EndpointHealth {
+function healthOf({ calls, failed: failures, notBeforeMs, suspension }: Endpoint): EndpointHealth {
   const nowMs = performance.now();
-  return { calls, failures, resting: notBeforeMs > nowMs || rest.isResting(nowMs), offences: rest.offences, restMs: rest.restMs(nowMs) };
+  return {
+    calls,
+    failures,
+    avoided: notBeforeMs > nowMs || suspension.isSuspended(nowMs),
+    impossibleAnswers: suspension.impossibleAnswers,
+    suspendedForMs: suspension.remainingMs(nowMs),
+  };
 }
 
 /** For a message that must reach every endpoint; the answers do not matter. */
-const evenWhileResting = 'sendTransaction';
+const evenWhileSuspended = 'sendTransaction';
 
 interface Calling {
   readonly timeoutMs: number;
@@ -250,7 +256,7 @@ function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, hedgeAfterMs, next
       const askNext = (): void => {
         const nowMs = performance.now();
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-          if (method === evenWhileResting || !next.rest.isResting(nowMs)) return void asked.add(ask(next, question));
+          if (method === evenWhileSuspended || !next.suspension.isSuspended(nowMs)) return void asked.add(ask(next, question));
         }
       };
       let last: RpcError | null = null;
@@ -300,7 +306,7 @@ export function createRpc(urls: readonly string[], { timeoutMs, hedgeAfterMs = I
   const endpoints: Endpoint[] = urls.map((url) => ({
     url,
     post: createJsonPost(url),
-    rest: restOf(url),
+    suspension: suspensionOf(url),
     calls: 0,
     failed: 0,
     failures: 0,

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { logRests } from '@sluice/shared/solana/answers/rests.ts';
+import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '../../store/store.ts';
 import { createHalt } from '../../store/halt.ts';
@@ -25,7 +25,7 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, succeeds, ge
   const halt = createHalt(store, log);
   try {
     const nodes = createSendNodes(httpUrls);
-    logRests(httpUrls, log);
+    logSuspensions(httpUrls, log);
     const { signal } = life;
     const maySend = (): boolean => !halt.halted;
     const lanes = createLanes({ nodes, ...broadcast, maySend, signal });

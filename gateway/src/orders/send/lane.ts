@@ -6,9 +6,9 @@ import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 const maxRunning = 32;
 /** Most first sends that wait on a lane. Further messages skip this lane; the other lanes send them. */
 const maxWaiting = 4_096;
-/** After a failure, a lane rests from repeated sends for this long, doubled with each failure in a row. First sends are not affected. */
-const firstRestMs = 200;
-const maxRestMs = 5_000;
+/** After a failure, a lane omits repeated sends for this long; the time doubles with each failure in a row. First sends are not affected. */
+const firstPauseMs = 200;
+const maxPauseMs = 5_000;
 
 const signatureFault = -32003;
 const alreadyProcessed = 'AlreadyProcessed';
@@ -30,7 +30,7 @@ export interface LaneCounters {
   unanswered: number;
   /** Answers with a wrong signature, or in an unknown form. */
   malformed: number;
-  /** Repeated sends omitted because the lane was busy or resting. */
+  /** Repeated sends omitted because the lane was busy or paused. */
   skipped: number;
   /** First and repeated sends omitted because nothing may be sent at present. */
   withheld: number;
@@ -44,7 +44,7 @@ export interface Lane {
   readonly name: string;
   /** Sends a message for the first time. Never rejects. */
   send(message: SentMessage): Promise<LaneAnswer>;
-  /** Sends a message again, unless the lane is busy or resting. Does not report the result. */
+  /** Sends a message again, unless the lane is busy or paused. Does not report the result. */
   resend(message: SentMessage): void;
   /** Counts a message that this lane does not accept because it carries no tip. */
   passOver(): void;
@@ -80,7 +80,7 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
   const requests = new Semaphore(maxRunning);
   const sending = new Set<string>();
   let failures = 0;
-  let restUntilMs = 0;
+  let pausedUntilMs = 0;
 
   function judge(error: unknown): LaneAnswer {
     if (!(error instanceof RpcError)) throw error;
@@ -94,10 +94,10 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
     counters[answer]++;
     if (answer === 'accepted') {
       failures = 0;
-      restUntilMs = 0;
+      pausedUntilMs = 0;
       return;
     }
-    restUntilMs = performance.now() + Math.min(maxRestMs, firstRestMs * 2 ** Math.min(failures++, 10));
+    pausedUntilMs = performance.now() + Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures++, 10));
   }
 
   async function request({ signature, wireBase64 }: SentMessage): Promise<LaneAnswer> {
@@ -142,7 +142,7 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
         counters.withheld++;
         return;
       }
-      if (!requests.hasRoom || performance.now() < restUntilMs || sending.has(message.signature)) {
+      if (!requests.hasRoom || performance.now() < pausedUntilMs || sending.has(message.signature)) {
         counters.skipped++;
         return;
       }

@@ -21,7 +21,7 @@ interface Status {
   readonly draining: boolean;
   readonly lag: { readonly slots: number | null; readonly ms: number | null };
   readonly parts: Readonly<Record<string, { readonly ok: boolean; readonly reason: string | null }>>;
-  readonly endpoints: readonly { readonly endpoint: number; readonly offences: number; readonly resting: boolean }[];
+  readonly endpoints: readonly { readonly endpoint: number; readonly impossibleAnswers: number; readonly suspended: boolean }[];
   readonly bus: { readonly kind: string; readonly linkUp: boolean; readonly epoch: string | null };
   readonly stream: {
     readonly connections: number;
@@ -162,10 +162,10 @@ function Sources({ status: { ingest, endpoints } }: { readonly status: Status })
     <section class="card" aria-labelledby="sources">
       <h2 id="sources">Sources</h2>
       <dl class="facts list">
-        {endpoints.map(({ endpoint, offences, resting }) => (
+        {endpoints.map(({ endpoint, impossibleAnswers, suspended }) => (
           <Fact key={endpoint} name={`RPC endpoint ${endpoint}`}>
-            <span class={resting ? 'sell' : 'buy'}>{resting ? 'resting' : 'in use'}</span>
-            {offences > 0 && ` ${offences} faulty answers`}
+            <span class={suspended ? 'sell' : 'buy'}>{suspended ? 'suspended' : 'in use'}</span>
+            {impossibleAnswers > 0 && ` ${impossibleAnswers} faulty answers`}
           </Fact>
         ))}
       </dl>

@@ -7,7 +7,7 @@ import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 /** Requests at one time. An answer has up to 24 MiB (`answerLimit`), and all long answers that are being parsed up to 64 MiB. */
 const maxConcurrent = 2;
 /** After a request that no endpoint answered with a block, none is requested for this long. */
-const restMs = 60_000;
+const pauseMs = 60_000;
 
 const options = {
   encoding: 'json',
@@ -42,7 +42,7 @@ export class BlockFetcher {
   readonly counts: BlockCounts = { read: 0, short: 0, skipped: 0, pruned: 0, refused: 0 };
   readonly #rpc: Rpc;
   readonly #running = new Semaphore(maxConcurrent);
-  #restsUntilMs = -Infinity;
+  #pausedUntilMs = -Infinity;
 
   constructor(rpc: Rpc) {
     this.#rpc = rpc;
@@ -50,7 +50,7 @@ export class BlockFetcher {
 
   /** False for a while after a request that no endpoint answered with a block. */
   get isOffered(): boolean {
-    return performance.now() >= this.#restsUntilMs;
+    return performance.now() >= this.#pausedUntilMs;
   }
 
   /**
@@ -90,7 +90,7 @@ export class BlockFetcher {
     else if (prunedCodes.has(code)) this.counts.pruned++;
     else {
       this.counts.refused++;
-      this.#restsUntilMs = performance.now() + restMs;
+      this.#pausedUntilMs = performance.now() + pauseMs;
     }
   }
 }

@@ -19,9 +19,9 @@ const weights: Readonly<Record<FrameFault, number>> = {
 /** An endpoint is dropped if the weights of its faults reach this sum. One is forgiven every `forgivenAfterMs`. */
 export const maxFaults = 8;
 const forgivenAfterMs = 10_000;
-/** How long a dropped endpoint is not used. The time doubles with each drop, until the endpoint was used for `heldMs` without one. */
-export const firstRestMs = 5_000;
-const maxRestMs = 600_000;
+/** How long a dropped endpoint is not used. The time doubles with each drop, until the endpoint was used for `heldMs` without a drop. */
+export const firstDropMs = 5_000;
+const maxDropMs = 600_000;
 const heldMs = 600_000;
 /** Allowances are averaged over this time, because a process that was suspended receives everything that waited. */
 const burstSeconds = 4;
@@ -40,8 +40,8 @@ export class FrameFaults {
   readonly #allowance: FrameAllowance | null;
   #faults = 0;
   #faultsAtMs = 0;
-  #rests = 0;
-  #restedUntilMs = Number.NEGATIVE_INFINITY;
+  #drops = 0;
+  #droppedUntilMs = Number.NEGATIVE_INFINITY;
   #bytes = 0;
   #frames = 0;
   #framesAtMs = 0;
@@ -79,11 +79,11 @@ export class FrameFaults {
   }
 
   /** Records that the endpoint is dropped, and resets its faults. Returns how long it must not be used. */
-  rest(nowMs: number): number {
-    this.#rests = nowMs - this.#restedUntilMs > heldMs ? 0 : this.#rests;
-    const restMs = Math.min(maxRestMs, firstRestMs * 2 ** Math.min(this.#rests++, 10));
-    this.#restedUntilMs = nowMs + restMs;
+  drop(nowMs: number): number {
+    this.#drops = nowMs - this.#droppedUntilMs > heldMs ? 0 : this.#drops;
+    const droppedForMs = Math.min(maxDropMs, firstDropMs * 2 ** Math.min(this.#drops++, 10));
+    this.#droppedUntilMs = nowMs + droppedForMs;
     this.#faults = this.#bytes = this.#frames = this.#controlFrames = 0;
-    return restMs;
+    return droppedForMs;
   }
 }

@@ -273,9 +273,9 @@ export class RpcSocket {
     const nowMs = performance.now();
     if (this.#socket === null || !this.#faults.note(fault, nowMs)) return;
     this.counts.drops++;
-    const restMs = this.#faults.rest(nowMs);
-    this.#options.log.warn({ endpoint: this.index + 1, fault, restMs }, 'endpoint_dropped');
-    this.#abandon(`dropped: ${fault}`, restMs);
+    const droppedForMs = this.#faults.drop(nowMs);
+    this.#options.log.warn({ endpoint: this.index + 1, fault, droppedForMs }, 'endpoint_dropped');
+    this.#abandon(`dropped: ${fault}`, droppedForMs);
   }
 
   #onNotification(method: string, params: unknown, receivedUs: number): void {
@@ -381,11 +381,11 @@ export class RpcSocket {
     if (socket === this.#socket) this.#abandon(reason);
   }
 
-  #abandon(reason: string, restMs = 0): void {
+  #abandon(reason: string, droppedForMs = 0): void {
     this.setState('down', reason);
     this.#options.handlers.onDown?.();
     this.#detach();
-    this.#retry(reason, restMs);
+    this.#retry(reason, droppedForMs);
   }
 
   /** Drops the connection without waiting for the other side, and ignores everything that it still sends. */
@@ -399,13 +399,13 @@ export class RpcSocket {
     socket.terminate();
   }
 
-  #retry(reason: string, restMs = 0): void {
+  #retry(reason: string, droppedForMs = 0): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#options.signal.aborted) return;
     const ceilingMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(this.#failures, 16));
     this.#failures++;
-    const pauseMs = restMs + ceilingMs / 2 + Math.random() * (ceilingMs / 2);
+    const pauseMs = droppedForMs + ceilingMs / 2 + Math.random() * (ceilingMs / 2);
     this.#options.log.debug({ endpoint: this.index + 1, reason, pauseMs: Math.round(pauseMs) }, 'endpoint_retry');
     this.#timer = setTimeout(() => this.#connect(), pauseMs);
   }

@@ -66,9 +66,9 @@ const Status = Type.Object(
       Type.Object(
         {
           endpoint: Type.Integer({ minimum: 1, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
-          offences: Count('HTTP answers since the start that were longer, or more deeply nested, than any correct one can be.'),
-          resting: Type.Boolean({ description: 'Whether the endpoint is not used for a while, because it sent such an answer.' }),
-          restMs: Count('Time until it is used again; 0 if it is in use.'),
+          impossibleAnswers: Count('HTTP answers since the start that were longer, or more deeply nested, than any correct one can be.'),
+          suspended: Type.Boolean({ description: 'Whether the endpoint is not used for a while, because it sent such an answer.' }),
+          suspendedForMs: Count('Time until it is used again; 0 if it is in use.'),
         },
         closed,
       ),

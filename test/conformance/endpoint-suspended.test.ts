@@ -15,7 +15,7 @@ afterEach(async () => {
   liar.close();
 });
 
-it('the status shows which endpoint rests after an impossible answer, by its number only', async () => {
+it('the status shows which endpoint is suspended after an impossible answer, by its number only', async () => {
   liar = createServer((request, response) => {
     request.resume().on('end', () => response.end(`{"jsonrpc":"2.0","id":1,"result":${'['.repeat(1_000)}${']'.repeat(1_000)}}`));
   });
@@ -26,7 +26,7 @@ it('the status shows which endpoint rests after an impossible answer, by its num
   server = await startTestGateway({ config: { ...testConfig, rpc: { httpUrls, wsUrls: [] } } });
   server.keys.add('sluice_reader', { scopes: ['read'] });
   const status = async (): Promise<string> => await (await fetch(`http://${server.host}/status`)).text();
-  const well = { offences: 0, resting: false, restMs: 0 };
+  const well = { impossibleAnswers: 0, suspended: false, suspendedForMs: 0 };
   expect(JSON.parse(await status())).toMatchObject({
     endpoints: [
       { endpoint: 1, ...well },
@@ -41,15 +41,15 @@ it('the status shows which endpoint rests after an impossible answer, by its num
   });
   const text = await until('the rest', async () => {
     const now = await status();
-    return now.includes('"resting":true') ? now : undefined;
+    return now.includes('"suspended":true') ? now : undefined;
   });
-  const { endpoints } = JSON.parse(text) as { readonly endpoints: readonly { readonly restMs: number }[] };
+  const { endpoints } = JSON.parse(text) as { readonly endpoints: readonly { readonly suspendedForMs: number }[] };
   expect(endpoints).toEqual([
     { endpoint: 1, ...well },
-    { endpoint: 2, offences: 1, resting: true, restMs: expect.any(Number) as number },
+    { endpoint: 2, impossibleAnswers: 1, suspended: true, suspendedForMs: expect.any(Number) as number },
   ]);
-  expect(endpoints[1]!.restMs).toBeGreaterThan(0);
-  expect(endpoints[1]!.restMs).toBeLessThanOrEqual(2_000);
+  expect(endpoints[1]!.suspendedForMs).toBeGreaterThan(0);
+  expect(endpoints[1]!.suspendedForMs).toBeLessThanOrEqual(2_000);
   for (const hidden of ['secret-of-the-node', '127.0.0.1', 'http:']) expect(text).not.toContain(hidden);
   await asked;
 });
