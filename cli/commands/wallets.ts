@@ -29,6 +29,7 @@ import { isoTime } from '../times.ts';
 import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
 import { policy, policyHelp } from './policy.ts';
+import { exportHelp, exportWallet } from './wallet-export.ts';
 
 export const walletsCommand: Command = {
   help: `Create and manage custodial wallets, and check what was signed with them.
@@ -37,13 +38,14 @@ Usage:
   sluice wallets create [--label TEXT] [--account ID]
   sluice wallets import [FILE] [--label TEXT] [--account ID]
   sluice wallets list
+  sluice wallets export PUBLIC_KEY FILE
   sluice wallets default [PUBLIC_KEY] --key ID
   sluice wallets audit [--forget LOG]
   sluice wallets reads
   sluice wallets policy keygen|pin|sign|install|show
 
 A wallet belongs to an account. Only the keys of this account can trade with it. Secret keys are encrypted with the passphrase in
-KEYSTORE_PASSPHRASE_FILE and are never shown. Wallets of simnet are separate from those of a real cluster.
+KEYSTORE_PASSPHRASE_FILE and are never printed. Wallets of simnet are separate from those of a real cluster.
 
 ${storeNote}`,
   actionHelp: {
@@ -85,6 +87,7 @@ Usage: sluice wallets audit [--forget LOG] [--json]
     reads: `List which user read or opened wallets or orders with a command, newest first.
 
 Usage: sluice wallets reads [--json]`,
+    export: exportHelp,
     ...policyHelp,
   },
   async run(argv) {
@@ -99,7 +102,7 @@ const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' 
 
 type Action = (argv: readonly string[]) => Promise<number>;
 const actions: ReadonlyMap<string, Action> = new Map(
-  Object.entries({ create, import: importWallet, list, default: defaultWallet, audit, reads, policy }),
+  Object.entries({ create, import: importWallet, export: exportWallet, list, default: defaultWallet, audit, reads, policy }),
 );
 
 async function create(argv: readonly string[]): Promise<number> {

@@ -6,7 +6,7 @@ import { ok, warn, type Finding } from './finding.ts';
 
 /** Checks the settings for public access: plans, origins, proxies and the address of the dashboard. */
 export function checkPublic(config: Config): readonly Finding[] {
-  return [checkPlans(config), checkPublicUrl(config), ...checkProxies(config), ...checkOrigins(config)];
+  return [checkPlans(config), checkPublicUrl(config), ...checkProxies(config), ...checkOrigins(config), ...checkKeyless(config)];
 }
 
 function checkPlans({ plans }: Config): Finding {
@@ -21,8 +21,7 @@ function checkPublicUrl({ publicUrl, host }: Config): Finding {
   if (publicUrl === null) {
     return isLoopback(host) ? ok('dashboard', 'on this machine only') : warn('dashboard', 'PUBLIC_URL is not set: nobody can sign in');
   }
-  const { protocol, hostname } = new URL(publicUrl);
-  if (protocol === 'http:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
+  if (new URL(publicUrl).protocol === 'http:' && !isLoopback(hostOf(publicUrl))) {
     return warn('dashboard', `${publicUrl} is not HTTPS: others on the network can read keys and sessions`);
   }
   return ok('dashboard', publicUrl);
@@ -43,11 +42,22 @@ function checkProxies({ trustedProxies, host, publicUrl, port }: Config): readon
 }
 
 function isOwnAddress(publicUrl: string, port: number): boolean {
-  const url = new URL(publicUrl);
-  return isLoopback(url.hostname.replace(/^\[|\]$/g, '')) && Number(url.port) === port;
+  return isLoopback(hostOf(publicUrl)) && Number(new URL(publicUrl).port) === port;
+}
+
+/** An IPv6 address has no brackets. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }
 
 function checkOrigins({ corsOrigins }: Config): readonly Finding[] {
   if (corsOrigins.length === 0) return [];
   return [ok('origins', corsOrigins.includes('*') ? 'pages of any origin may call the API' : corsOrigins.join(', '))];
+}
+
+function checkKeyless({ pumpPortalKeyless, host, publicUrl }: Config): readonly Finding[] {
+  if (!pumpPortalKeyless) return [];
+  const isHereOnly = isLoopback(host) && (publicUrl === null || isLoopback(hostOf(publicUrl)));
+  if (isHereOnly) return [ok('keyless', 'PumpPortal clients on this machine need no key')];
+  return [warn('keyless', 'PUMPPORTAL_KEYLESS is on: anybody who reaches this gateway may use the PumpPortal stream and trade-local')];
 }

@@ -67,7 +67,9 @@ describe('the command line', () => {
     [['accounts', 'disable']],
     [['accounts', 'link', 'one', 'two']],
     [['keys', 'rotate']],
+    [['wallets', 'give']],
     [['wallets', 'export']],
+    [['wallets', 'export', 'one', 'two']],
     [['wallets', 'create', 'one']],
     [['wallets', 'audit', 'one']],
     [['trading']],
@@ -318,6 +320,28 @@ describe('sluice wallets', () => {
     expect(shown.stdout).not.toContain(readFileSync(passphraseFile, 'utf8').trim());
   });
 
+  it('exports a wallet to a new file after a second confirmation, and prints no secret', async () => {
+    await json(['wallets', 'import'], {}, secretKey);
+    const { publicKey } = keypair;
+    const file = join(folder, 'exported.json');
+    const other = generateKeypair().publicKey;
+    for (const [args, message] of [
+      [[publicKey, file], '--yes'],
+      [[publicKey, file, '--yes', other], 'differ'],
+      [[other, file, '--yes', other], 'There is no wallet'],
+    ] as const) {
+      expect(await run(['wallets', 'export', ...args])).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+      expect(existsSync(file)).toBe(false);
+    }
+    const { stdout, stderr } = await run(['wallets', 'export', publicKey, file, '--yes', publicKey]);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(JSON.parse(secretKey));
+    expect(statSync(file).mode & 0o077).toBe(0);
+    expect(stdout + stderr).not.toContain(secretKey.slice(1, 40));
+    expect((await run(['wallets', 'export', publicKey, file, '--yes', publicKey])).stderr).toContain('never overwritten');
+    const lines = (await json(['wallets', 'reads'])) as readonly { readonly command: string; readonly subject: string }[];
+    expect(lines).toContainEqual(expect.objectContaining({ command: 'wallets export', subject: publicKey }));
+  });
+
   it('requires a passphrase on a real cluster, and the right one', async () => {
     const cluster = { SOLANA_RPC_URL: 'http://127.0.0.1:1' };
     expect((await run(['wallets', 'create'], cluster)).stderr).toContain('KEYSTORE_PASSPHRASE_FILE');
@@ -464,8 +488,11 @@ describe('sluice doctor', () => {
     const safe = await run(['doctor'], { ...env, PUBLIC_URL: 'https://sluice.example.com', TRUSTED_PROXIES: '127.0.0.1' });
     expect(safe.stdout).toMatch(/^ok {4}dashboard +https:/m);
     expect(safe.stdout).toMatch(/^ok {4}proxies +127/m);
+    expect(safe.stdout).toMatch(/^warn {2}keyless /m);
+    expect((await run(['doctor'], { ...env, PUMPPORTAL_KEYLESS: 'off' })).stdout).not.toContain('keyless');
     const open = await run(['doctor'], { ...env, HOST: '0.0.0.0' });
     expect(open.stdout).toMatch(/^warn {2}dashboard .*PUBLIC_URL/m);
+    expect((await run(['doctor'], env)).stdout).toMatch(/^ok {4}keyless /m);
     writeFileSync(file, '{"gold":{}}');
     const faulty = await run(['doctor'], env);
     expect(faulty.code).toBe(1);

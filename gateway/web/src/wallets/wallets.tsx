@@ -95,26 +95,24 @@ function Deposit({ publicKey, onClose }: { readonly publicKey: string; readonly 
   );
 }
 
-/** The server does not give secret keys to anybody. What is known without the secret can be exported, after a second confirmation. */
+/** No HTTP interface gives a secret key. The export is a command on the server, which this dialog shows after a second confirmation. */
 function Export({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
   const [isSure, setSure] = useState(false);
+  const command = `sluice wallets export ${publicKey} wallet.json`;
   return (
     <Dialog title="Export" onClose={onClose}>
       <p>
-        The secret key stays in the signing process and is encrypted in the store. No page, API or command of this server shows it, so that
-        nobody who takes over this page can take the coins.
-      </p>
-      <p>
-        To hold the secret yourself, make the wallet elsewhere and import it: sluice wallets import. Or sell, and send the SOL to your own
-        wallet.
+        Whoever has the secret key can spend the coins of this wallet, without the limits of sluice. The secret key never leaves the server
+        through a page or an API, so that nobody who takes over this page can take the coins. A command on the server writes it to a file.
       </p>
       {isSure ? (
         <p>
-          Public address: <code class="whole">{publicKey}</code> <Copy text={publicKey} />
+          Run this on the server: <code class="whole">{command}</code> <Copy text={command} />
         </p>
       ) : (
         <label class="check">
-          <input type="checkbox" checked={isSure} onChange={() => setSure(true)} />I understand that only the public address is exported
+          <input type="checkbox" checked={isSure} onChange={() => setSure(true)} />I understand that the file gives access to all coins of this
+          wallet
         </label>
       )}
       <form method="dialog" class="row">

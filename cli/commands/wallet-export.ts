@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { openWallet, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
+import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, shown } from '../command.ts';
+import { noteOperator } from '../operator-log.ts';
+import { withProgress } from '../progress.ts';
+import { withStore } from '../with-store.ts';
+
+export const exportHelp = `Write the secret key of a wallet to a new file, in the form of the Solana command line. Other wallets can import it.
+
+Usage: sluice wallets export PUBLIC_KEY FILE [--yes PUBLIC_KEY] [--json]
+
+  PUBLIC_KEY        the address of the wallet
+  FILE              a file that does not exist yet. Only your user can read it
+  --yes PUBLIC_KEY  the address again. Without it, the command asks for the address
+
+The wallet stays in sluice. Whoever has the file can spend its coins. The limits of sluice do not apply to them. The operator log records the
+export.
+
+Example: sluice wallets export 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd wallet.json`;
+
+export async function exportWallet(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { yes: { type: 'string' }, json: { type: 'boolean' } });
+  const [publicKey = '', file = ''] = positionalsOf(positionals, 'PUBLIC_KEY', 'FILE');
+  if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY must be the base58 address of a wallet');
+  const config = loadConfig();
+  const keystore = keystoreName(config);
+  const passphrase = readPassphrase(config);
+  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase is needed to decrypt the wallet.');
+  if ((values.yes ?? (await askAgain(publicKey))) !== publicKey)
+    throw new CommandError('The two addresses differ. Nothing was exported.');
+  await withStore(config, async (store) => {
+    await noteOperator(store, 'wallets export', publicKey);
+    const [stored, wallet] = [await store.wallets.keystore(keystore), await store.wallets.byPublicKey(keystore, publicKey)];
+    if (stored === null || wallet === null)
+      throw new CommandError(`There is no wallet ${shown(publicKey)}. List the wallets: sluice wallets list`);
+    const key = await withProgress('unlocking the keystore', () => unlockKeystore(keystore, stored, passphrase));
+    if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
+    const keypair = openWallet(key, keystore, wallet);
+    if (keypair === null) throw new CommandError(`The wallet ${publicKey} cannot be decrypted: its stored bytes were changed.`);
+    writeNewFile(file, `${JSON.stringify([...keypair.seed, ...keypair.publicKeyBytes])}\n`);
+  });
+  if (values.json === true) printJson({ publicKey, file });
+  else console.log(`The secret key of ${publicKey} is in ${file}. Move it to a safe place and delete it here.`);
+  return 0;
+}
+
+async function askAgain(publicKey: string): Promise<string> {
+  if (!process.stdin.isTTY) throw new CommandError(`To confirm the export without a terminal, add: --yes ${shown(publicKey)}`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question('Whoever has the file can spend the coins. Type the address again to export: ')).trim();
+  } finally {
+    terminal.close();
+  }
+}
+
+function writeNewFile(file: string, content: string): void {
+  try {
+    writeFileSync(file, content, { mode: 0o600, flag: 'wx', flush: true });
+  } catch (error) {
+    throw new CommandError(`${shown(file)} exists already or cannot be written. An existing file is never overwritten.`, { cause: error });
+  }
+}
