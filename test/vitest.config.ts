@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // What the tests start, signing processes and threads too, is the compiled product.
 const { status } = spawnSync(process.execPath, [join(import.meta.dirname, '../run.mjs'), 'build'], { stdio: 'inherit' });
@@ -10,11 +11,13 @@ if (status !== 0) throw new Error('The project cannot be compiled.');
 const sharing = [
   'accounts',
   'auth',
+  'chaos',
   'cli',
   'collections',
   'config',
   'conformance',
   'contract',
+  'crash',
   'custody',
   'docs',
   'e2e',
@@ -22,6 +25,7 @@ const sharing = [
   'golden',
   'house',
   'ingest',
+  'liars',
   'market',
   'metadata',
   'orders',
@@ -31,6 +35,40 @@ const sharing = [
   'simnet',
 ];
 const files = sharing.map((folder) => `${folder}/**/*.test.ts`);
+
+/** Suites that take longer than 20 seconds, longest first. */
+const slow = [
+  'e2e/dashboard-pages',
+  'orders/trading-role',
+  'chaos/chaos',
+  'ingest/continuity',
+  'crash/crash',
+  'e2e/dashboard',
+  'e2e/ingest-takeover',
+  'liars/liars',
+  'orders/lying-endpoint',
+  'e2e/trade-errors',
+  'cli/start',
+  'e2e/trade',
+];
+
+/**
+ * Spreads the slow suites over the first three quarters of the run. They mostly wait: at the same time, they leave both cores idle, and one
+ * that starts last runs alone.
+ */
+class SpreadSlow extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const rankOf = ({ moduleId }: TestSpecification): number => slow.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+    const slowest = sorted.filter((file) => rankOf(file) !== -1).toSorted((a, b) => rankOf(a) - rankOf(b));
+    const others = sorted.filter((file) => rankOf(file) === -1);
+    // Files with a process of their own come first: between others, each would end processes that are shared.
+    const begin = others.filter(({ project }) => project.config.isolate).length;
+    const every = Math.floor(((others.length - begin) * 0.75) / slowest.length);
+    for (const [index, file] of slowest.entries()) others.splice(begin + index * (every + 1), 0, file);
+    return others;
+  }
+}
 
 export default defineConfig({
   test: {
@@ -45,5 +83,6 @@ export default defineConfig({
     // Of tests that wait for a chain, not for the processor.
     maxConcurrency: 10,
     pool: 'forks',
+    sequence: { sequencer: SpreadSlow },
   },
 });
