@@ -75,7 +75,7 @@ export class Hub {
     const dialect = new PumpPortalDialect(fanout.publish);
     const resume: FindResumePoint = (topic, since, current) => resumePoint({ bus, history, pauses, losses }, topic, since, current);
     const catchUps = new CatchUps(history, bus, stats, pauses, resume, clock);
-    const heartbeats = new HeartbeatRooms();
+    const heartbeats = new HeartbeatRooms({ fanout, bus, publish });
     const shared = {
       bus,
       history,

@@ -10,15 +10,30 @@ import { sliceCount } from './slices.ts';
 
 /** Connections of one heartbeat room. Larger rooms would hold up the event loop while their heartbeat is sent. */
 const maxRoomMembers = 100;
+/** A heartbeat may be sent this many ticks early, behind a frame to the same connections: a write to each costs more than the heartbeat. */
+const earlyTicks = sliceCount / 4;
+/** Smaller rooms are not worth the bookkeeping. */
+const minEarlyMembers = maxRoomMembers / 2;
 
 const writer = new HeartbeatWriter();
+
+interface HeartbeatParts {
+  readonly fanout: Pick<Fanout, 'batcher'>;
+  readonly bus: BusPosition;
+  readonly publish: Publish;
+}
 
 /** The rooms of connections with equal heartbeats. Every other connection gets a heartbeat of its own. */
 export class HeartbeatRooms {
   /** For each kind, the room that takes new members. */
   readonly #rooms = new Map<string, HeartbeatRoom>();
   readonly #slices: readonly Set<HeartbeatRoom>[] = Array.from({ length: sliceCount }, () => new Set<HeartbeatRoom>());
+  readonly #parts: HeartbeatParts;
   #created = 0;
+
+  constructor(parts: HeartbeatParts) {
+    this.#parts = parts;
+  }
 
   /** Moves a connection to the room that fits what it follows now, or out of any room. */
   place(connection: Connection): void {
@@ -43,20 +58,41 @@ export class HeartbeatRooms {
     this.#slices[room.slice]!.delete(room);
   }
 
-  /** Publishes the heartbeats of the rooms of one slice. */
-  beat(slice: number, { batcher }: Fanout, bus: BusPosition, publish: Publish): void {
-    for (const { room, topic, format, batch } of this.#slices[slice]!) {
-      if (topic !== null && batch) flushTopic(topic, batcher);
-      writer.begin(format, batch, nowUs());
-      if (topic !== null) writer.add(topic.head, bus.epoch, topic.seq);
-      publish(room, writer.end(), format === 'msgpack');
+  /** Publishes the heartbeats of the rooms of one slice, and lets those of a later one be sent early. */
+  beat(slice: number): void {
+    for (const room of this.#slices[slice]!) {
+      if (room.early !== 'sent') this.#publish(room);
+      room.early = 'no';
     }
+    for (const room of this.#slices[(slice + earlyTicks) % sliceCount]!) this.#allowEarly(room);
+  }
+
+  #allowEarly(room: HeartbeatRoom): void {
+    const { topic, batch, members } = room;
+    if (topic === null || members < minEarlyMembers) return;
+    room.early = 'allowed';
+    if (room.queued) return;
+    room.queued = true;
+    (batch ? topic.behindBatch : topic.behindFrame).push(() => {
+      room.queued = false;
+      if (room.early !== 'allowed' || room.members === 0) return;
+      room.early = 'sent';
+      this.#publish(room);
+    });
+  }
+
+  #publish({ room, topic, format, batch }: HeartbeatRoom): void {
+    const { fanout, bus, publish } = this.#parts;
+    if (topic !== null && batch) flushTopic(topic, fanout.batcher);
+    writer.begin(format, batch, nowUs());
+    if (topic !== null) writer.add(topic.head, bus.epoch, topic.seq);
+    publish(room, writer.end(), format === 'msgpack');
   }
 
   #roomOf(kind: HeartbeatKind): HeartbeatRoom {
     const known = this.#rooms.get(kind.key);
     if (known !== undefined && known.topic === kind.topic && known.members < maxRoomMembers) return known;
-    const room: HeartbeatRoom = { ...kind, room: newRoom(), slice: this.#created++ % sliceCount, members: 0 };
+    const room: HeartbeatRoom = { ...kind, room: newRoom(), slice: this.#created++ % sliceCount, members: 0, queued: false, early: 'no' };
     this.#rooms.set(room.key, room);
     this.#slices[room.slice]!.add(room);
     return room;

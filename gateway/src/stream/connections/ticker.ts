@@ -3,7 +3,7 @@ import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import { anchorClock } from '../../clock.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
-import type { BusPosition, Publish } from '../fanout/topic-group.ts';
+import type { BusPosition } from '../fanout/topic-group.ts';
 import type { CatchUps } from '../replay/catch-up.ts';
 import type { Connection } from '../session/connection.ts';
 import { getsHeartbeats, heartbeatFor, type HeartbeatRooms } from './heartbeat.ts';
@@ -24,7 +24,6 @@ export interface TickerParts {
   readonly fanout: Fanout;
   readonly catchUps: CatchUps;
   readonly bus: BusPosition;
-  readonly publish: Publish;
   readonly stats: StreamStats;
   readonly clock: Clock;
 }
@@ -60,13 +59,13 @@ export class Ticker {
   }
 
   #onTick(tick: number): void {
-    const { slices, slowConsumers, heartbeats, fanout, bus, publish } = this.#parts;
+    const { slices, slowConsumers, heartbeats, fanout, bus } = this.#parts;
     const slice = tick % sliceCount;
     if (slice === 0) anchorClock();
     const members = slices.at(slice);
     for (let at = 0; at < sliceCount; at += sliceCount / slowChecksPerSecond) slowConsumers.check((slice + at) % sliceCount);
     this.#checkSilence(members);
-    heartbeats.beat(slice, fanout, bus, publish);
+    heartbeats.beat(slice);
     for (const connection of members) {
       if (connection.heartbeatRoom !== null || !getsHeartbeats(connection)) continue;
       connection.write(heartbeatFor(connection, fanout, bus));

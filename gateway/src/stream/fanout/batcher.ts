@@ -1,10 +1,12 @@
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import type { Format } from '@sluice/shared/wire/frames.ts';
+import type { TopicState } from './topic-group.ts';
 
 /** Frames collected for one room. A flush publishes them as one message. */
 export interface Batch {
   readonly format: Format;
   readonly room: string;
+  readonly topic: Pick<TopicState, 'behindBatch'>;
   buffer: Buffer | null;
   length: number;
   count: number;
@@ -42,15 +44,20 @@ export class Batcher {
   }
 
   flush(batch: Batch): void {
-    const { buffer } = batch;
-    if (buffer === null || batch.count === 0) return;
+    const { buffer, count } = batch;
+    if (buffer === null || count === 0) return;
     if (batch.format === 'json') buffer[batch.length++] = 0x5d;
     else {
       buffer[0] = 0xdc;
-      buffer.writeUInt16BE(batch.count, 1);
+      buffer.writeUInt16BE(count, 1);
     }
-    this.#publish(batch, buffer.subarray(0, batch.length));
-    this.#release(batch);
+    const message = buffer.subarray(0, batch.length);
+    // The batch is empty before it is published, because what is sent behind it flushes too.
+    batch.buffer = null;
+    batch.length = 0;
+    batch.count = 0;
+    this.#publish(batch, message);
+    if (this.#spares.length < maxSpares) this.#spares.push(buffer);
   }
 
   /** Publishes everything collected so far. */
@@ -75,12 +82,5 @@ export class Batcher {
       batch.buffer = grown;
     }
     return batch.buffer;
-  }
-
-  #release(batch: Batch): void {
-    if (batch.buffer !== null && this.#spares.length < maxSpares) this.#spares.push(batch.buffer);
-    batch.buffer = null;
-    batch.length = 0;
-    batch.count = 0;
   }
 }

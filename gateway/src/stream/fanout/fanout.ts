@@ -49,7 +49,10 @@ export class Fanout {
       stats.publishedBytes += message.length;
       publish(room, message, binary);
     };
-    this.batcher = new Batcher((batch, message) => this.publish(batch.room, message, batch.format === 'msgpack'));
+    this.batcher = new Batcher((batch, message) => {
+      this.publish(batch.room, message, batch.format === 'msgpack');
+      sendAll(batch.topic.behindBatch);
+    });
   }
 
   get topicCount(): number {
@@ -78,7 +81,7 @@ export class Fanout {
     if (topic === undefined) {
       if (this.topicCount >= maxTopics) return null;
       const seq = confirmed ? this.#decidedUpTo(name) : this.#bus.position(name);
-      topic = { topic: name, confirmed, head: frameHead(name), seq, movedAtTick: this.#tick, groups: [] };
+      topic = { topic: name, confirmed, head: frameHead(name), seq, movedAtTick: this.#tick, groups: [], behindFrame: [], behindBatch: [] };
       topics.set(name, topic);
     }
     let group = topic.groups.find(
@@ -88,7 +91,7 @@ export class Fanout {
       if (topic.groups.length >= maxGroupsPerTopic) return null;
       if (filter !== null && filtersOf(topic, keyId) >= streamLimits.filtersPerKeyAndTopic) return null;
       const room = newRoom();
-      const batch = batched ? { format, room, buffer: null, length: 0, count: 0 } : null;
+      const batch = batched ? { format, room, topic, buffer: null, length: 0, count: 0 } : null;
       group = { topic, room, format, filter, batch, ownerKeyId: keyId, prev: topic.seq, prevIsExact: false, members: 0 };
       topic.groups.push(group);
     }
@@ -201,6 +204,7 @@ export class Fanout {
         }
       } else if (lazy.passes(filter)) this.#publishFiltered(group, seq, entry, jsonRoom + msgpackRoom);
     }
+    sendAll(topic.behindFrame);
   }
 
   #publishFiltered(group: Group, seq: number, entry: Encoded, at: number): void {
@@ -276,6 +280,11 @@ export class Fanout {
 
 function filtersOf(topic: TopicState, keyId: string): number {
   return topic.groups.reduce((count, { filter, ownerKeyId }) => (filter !== null && ownerKeyId === keyId ? count + 1 : count), 0);
+}
+
+function sendAll(waiting: (() => void)[]): void {
+  if (waiting.length === 0) return;
+  for (const send of waiting.splice(0)) send();
 }
 
 /** Writes one frame in either format; see `writeJsonFrame`. */

@@ -15,4 +15,8 @@ export interface HeartbeatRoom extends HeartbeatKind {
   readonly room: string;
   readonly slice: number;
   members: number;
+  /** In the list of its topic: its heartbeat is sent behind the next frame. */
+  queued: boolean;
+  /** Its heartbeat may be sent now, before its tick. */
+  early: 'no' | 'allowed' | 'sent';
 }

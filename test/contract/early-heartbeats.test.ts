@@ -1,0 +1,68 @@
+import { Fanout } from '@sluice/gateway/stream/fanout/fanout.ts';
+import { StreamStats } from '@sluice/gateway/stream/fanout/stream-stats.ts';
+import { HeartbeatRooms } from '@sluice/gateway/stream/connections/heartbeat.ts';
+import { sliceCount } from '@sluice/gateway/stream/connections/slices.ts';
+import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
+import type { Connection } from '@sluice/gateway/stream/session/connection.ts';
+import { TopicMap } from '@sluice/gateway/stream/session/topic-map.ts';
+import type { Group } from '@sluice/gateway/stream/fanout/topic-group.ts';
+import { expect, it } from 'vitest';
+
+const json = Buffer.from('{}');
+const half = sliceCount / 2;
+
+/** Followers of `trades` in one room, and the log of what is published to them: `seq` of frames, heartbeats with their position. */
+function follow(followers: number, batched: boolean) {
+  const published: string[] = [];
+  const publish = (_room: string, message: Uint8Array): void => {
+    const parsed = JSON.parse(Buffer.from(message).toString()) as unknown;
+    for (const { op, seq, positions } of [parsed].flat() as readonly { op?: string; seq?: number; positions?: Record<string, { seq: number }> }[])
+      published.push(op === 'heartbeat' ? `heartbeat ${positions!['trades']!.seq}` : `frame ${seq}`);
+  };
+  const bus = { epoch: 'e', position: () => 0 };
+  const history = { read: () => null, newest: () => 0, oldest: () => 0 };
+  const fanout = new Fanout(publish, new StreamStats(), bus, history);
+  const rooms = new HeartbeatRooms({ fanout, bus, publish });
+  for (let i = 0; i < followers; i++) {
+    const topics = new TopicMap<Group>();
+    topics.set('trades', fanout.acquire('trades', 'json', batched, null, 'key')!);
+    const session = { authenticated: true, usesOps: true };
+    const rest = { format: 'json', batch: batched, catchingUp: false, heartbeatRoom: null };
+    rooms.place({ topics, session, ...rest, joinRoom: () => undefined, leaveRoom: () => undefined } as unknown as Connection);
+  }
+  let seq = 0;
+  const event = (): void => {
+    const entry = { offset: ++seq, topics: [{ topic: 'trades', seq }], json, msgpack: json };
+    fanout.onEntry(entry, new LazyEvent(entry));
+    if (batched) fanout.batcher.flushAll();
+  };
+  const ticks = (from: number, to: number): void => {
+    for (let tick = from; tick < to; tick++) rooms.beat(tick % sliceCount);
+  };
+  return { published, event, ticks };
+}
+
+it.each([false, true])('sends the heartbeat of a full room behind a frame that comes shortly before, with batches: %s', (batched) => {
+  const { published, event, ticks } = follow(60, batched);
+  ticks(1, half);
+  event();
+  ticks(half, sliceCount);
+  expect(published).toEqual(['frame 1']);
+  event();
+  event();
+  expect(published.splice(0)).toEqual(['frame 1', 'frame 2', 'heartbeat 2', 'frame 3']);
+  // Not once more at its tick.
+  ticks(sliceCount, sliceCount + half);
+  expect(published).toEqual([]);
+});
+
+it('sends one heartbeat a second without events, and to a small room only at its tick', () => {
+  const quiet = follow(60, false);
+  quiet.ticks(1, 3 * sliceCount + 1);
+  expect(quiet.published).toEqual(['heartbeat 0', 'heartbeat 0', 'heartbeat 0']);
+  const small = follow(3, false);
+  small.ticks(1, sliceCount);
+  small.event();
+  small.ticks(sliceCount, sliceCount + 1);
+  expect(small.published).toEqual(['frame 1', 'heartbeat 1']);
+});
