@@ -4,12 +4,12 @@
  *   load-client <port> <path> <connections> <command>
  *
  * Opens the connections, sends the command on each, and prints `open` when every connection was answered. For each line on
- * its input it prints one line:
+ * its input, `count` or `mark`, it prints one line, and `mark` begins to count the bytes anew:
  *
  *   <fewest bytes of a connection> <most bytes of a connection> <closed connections> <events> <latency µs>...
  *
- * All connections subscribe to the same topic, so equal byte counts prove that each received every event. Events are counted,
- * and their latency is measured from `"published":<µs>`, on the first connection alone. Latencies are those since the last line.
+ * All connections subscribe to the same topic. If their byte counts differ by less than an event, which heartbeats explain, each
+ * received every event. Events are counted, and their latency is measured from `"published":<µs>`, on the first connection alone. Latencies are those since the last line.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -26,13 +26,21 @@
 
 #define EVENT_MARK "{\"type\":\"trade\""
 #define TIME_MARK "\"published\":"
-enum { readLength = 1 << 20, carriedLength = 4096, maxLatencies = 1 << 16, stampDigits = 16, openAtOnce = 64, signOfLifeMs = 10000 };
+enum { readLength = 1 << 20, carriedLength = 4096, maxLatencies = 1 << 16, stampDigits = 16, openAtOnce = 64, signOfLifeMs = 10000, watched = 16 };
+
+/* The end of what a watched connection received: the beginning of an event that the next read completes. */
+typedef struct Watch {
+  char carried[carriedLength];
+  int used;
+} Watch;
 
 typedef struct {
   int fd;
-  /* Bytes after the answer to the handshake. */
+  /* Bytes since the last mark, without the answer to the handshake. */
   long long bytes;
   int upgraded, answered, closed;
+  /* Null: its events are not counted. */
+  struct Watch *watch;
   char handshake[1024];
   int handshakeLength;
 } Connection;
@@ -40,8 +48,6 @@ typedef struct {
 static Connection *connections;
 static int total, opened, answered, closed, poller;
 static char buffer[carriedLength + readLength];
-static char carried[carriedLength];
-static int carriedUsed;
 static long long events;
 static long latencies[maxLatencies];
 static int latencyCount;
@@ -60,20 +66,20 @@ static long long nowUs(void) {
   return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
 }
 
-/* Counts the events of the first connection. Keeps what follows the last whole event: the next read completes it. */
-static void countEvents(const char *data, int length) {
-  if (carriedUsed + length > (int)sizeof buffer) fail("a read is too long");
-  memmove(buffer + carriedUsed, data, length);
-  memcpy(buffer, carried, carriedUsed);
-  const char *at = buffer, *end = buffer + carriedUsed + length;
+/* Counts the events of a watched connection. */
+static void countEvents(Watch *watch, const char *data, int length) {
+  if (watch->used + length > (int)sizeof buffer) fail("a read is too long");
+  memmove(buffer + watch->used, data, length);
+  memcpy(buffer, watch->carried, watch->used);
+  const char *at = buffer, *end = buffer + watch->used + length;
   for (;;) {
     const char *event = memmem(at, end - at, EVENT_MARK, sizeof EVENT_MARK - 1);
     const char *stamp = event == NULL ? NULL : memmem(event, end - event, TIME_MARK, sizeof TIME_MARK - 1);
     if (stamp == NULL || end - stamp < (int)sizeof TIME_MARK + stampDigits) {
       const char *rest = event != NULL ? event : end - at > (int)sizeof EVENT_MARK ? end - (int)sizeof EVENT_MARK : at;
-      carriedUsed = end - rest;
-      if (carriedUsed > carriedLength) fail("an event is too long");
-      memcpy(carried, rest, carriedUsed);
+      watch->used = end - rest;
+      if (watch->used > carriedLength) fail("an event is too long");
+      memcpy(watch->carried, rest, watch->used);
       return;
     }
     events++;
@@ -146,7 +152,7 @@ static void readFrom(Connection *connection) {
     }
   }
   connection->bytes += length;
-  if (connection == connections) countEvents(data, length);
+  if (connection->watch != NULL) countEvents(connection->watch, data, length);
 }
 
 static void report(void) {
@@ -162,12 +168,17 @@ static void report(void) {
   puts("");
   fflush(stdout);
   latencyCount = 0;
+  if (line[0] == 'm')
+    for (int i = 0; i < total; i++) connections[i].bytes = 0;
 }
 
-static void sendSignsOfLife(void) {
+/* One ping for each connection in `signOfLifeMs`, spread over that time. */
+static void sendSignsOfLife(long long sinceUs) {
   static const unsigned char ping[] = {0x89, 0x80, 0, 0, 0, 0};
-  for (int i = 0; i < total; i++) {
-    if (!connections[i].closed && write(connections[i].fd, ping, sizeof ping) != sizeof ping) drop(&connections[i]);
+  static long long sent;
+  for (long long due = sinceUs * total / (signOfLifeMs * 1000LL); sent < due; sent++) {
+    Connection *connection = &connections[sent % total];
+    if (!connection->closed && write(connection->fd, ping, sizeof ping) != sizeof ping) drop(connection);
   }
 }
 
@@ -179,6 +190,7 @@ int main(int count, char **arguments) {
   setrlimit(RLIMIT_NOFILE, &limit);
   total = atoi(arguments[3]);
   connections = calloc(total, sizeof *connections);
+  for (int i = 0; i < watched; i++) connections[(long long)total * i / watched].watch = calloc(1, sizeof(Watch));
   int portLength = snprintf(request, sizeof request, "%s\n", arguments[1]);
   requestLength = snprintf(request + portLength, sizeof request - portLength,
                            "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -195,7 +207,7 @@ int main(int count, char **arguments) {
   struct epoll_event input = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(poller, EPOLL_CTL_ADD, 0, &input) != 0) fail("epoll_ctl");
   for (int i = 0; i < openAtOnce; i++) openNext();
-  long long signAtUs = nowUs() + signOfLifeMs * 1000LL;
+  long long openedUs = 0;
   for (;;) {
     struct epoll_event ready[512];
     int readyCount = epoll_wait(poller, ready, 512, 1000);
@@ -203,9 +215,8 @@ int main(int count, char **arguments) {
       if (ready[i].data.ptr == NULL) report();
       else readFrom(ready[i].data.ptr);
     }
-    if (nowUs() > signAtUs) {
-      sendSignsOfLife();
-      signAtUs = nowUs() + signOfLifeMs * 1000LL;
-    }
+    if (answered < total) continue;
+    if (openedUs == 0) openedUs = nowUs();
+    sendSignsOfLife(nowUs() - openedUs);
   }
 }
