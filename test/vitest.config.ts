@@ -57,8 +57,8 @@ const slow = [
  * that starts last runs alone.
  */
 class SpreadSlow extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
+  override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(specifications);
     const rankOf = ({ moduleId }: TestSpecification): number => slow.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
     const slowest = sorted.filter((file) => rankOf(file) !== -1).toSorted((a, b) => rankOf(a) - rankOf(b));
     const others = sorted.filter((file) => rankOf(file) === -1);

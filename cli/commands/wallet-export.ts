@@ -16,7 +16,7 @@ Usage: sluice wallets export PUBLIC_KEY FILE [--yes PUBLIC_KEY] [--json]
   FILE              a file that does not exist yet. Only your user can read it
   --yes PUBLIC_KEY  the address again. Without it, the command asks for the address
 
-The wallet stays in sluice. Whoever has the file can spend its coins. The limits of sluice do not apply to them. The operator log records the
+The wallet stays in sluice. Anybody with the file can spend its coins, without the limits of sluice. The operator log records the
 export.
 
 Example: sluice wallets export 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd wallet.json`;
@@ -29,8 +29,7 @@ export async function exportWallet(argv: readonly string[]): Promise<number> {
   const keystore = keystoreName(config);
   const passphrase = readPassphrase(config);
   if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase is needed to decrypt the wallet.');
-  if ((values.yes ?? (await askAgain(publicKey))) !== publicKey)
-    throw new CommandError('The two addresses differ. Nothing was exported.');
+  if ((values.yes ?? (await askAgain(publicKey))) !== publicKey) throw new CommandError('The two addresses differ. Nothing was exported.');
   await withStore(config, async (store) => {
     await noteOperator(store, 'wallets export', publicKey);
     const [stored, wallet] = [await store.wallets.keystore(keystore), await store.wallets.byPublicKey(keystore, publicKey)];
@@ -51,7 +50,7 @@ async function askAgain(publicKey: string): Promise<string> {
   if (!process.stdin.isTTY) throw new CommandError(`To confirm the export without a terminal, add: --yes ${shown(publicKey)}`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return (await terminal.question('Whoever has the file can spend the coins. Type the address again to export: ')).trim();
+    return (await terminal.question('Anybody with the file can spend the coins. Type the address again to export: ')).trim();
   } finally {
     terminal.close();
   }

@@ -16,7 +16,11 @@ function follow(followers: number, batched: boolean) {
   const published: string[] = [];
   const publish = (_room: string, message: Uint8Array): void => {
     const parsed = JSON.parse(Buffer.from(message).toString()) as unknown;
-    for (const { op, seq, positions } of [parsed].flat() as readonly { op?: string; seq?: number; positions?: Record<string, { seq: number }> }[])
+    for (const { op, seq, positions } of [parsed].flat() as readonly {
+      op?: string;
+      seq?: number;
+      positions?: Record<string, { seq: number }>;
+    }[])
       published.push(op === 'heartbeat' ? `heartbeat ${positions!['trades']!.seq}` : `frame ${seq}`);
   };
   const bus = { epoch: 'e', position: () => 0 };

@@ -102,7 +102,7 @@ function Export({ publicKey, onClose }: { readonly publicKey: string; readonly o
   return (
     <Dialog title="Export" onClose={onClose}>
       <p>
-        Whoever has the secret key can spend the coins of this wallet, without the limits of sluice. The secret key never leaves the server
+        Anybody with the secret key can spend the coins of this wallet, without the limits of sluice. The secret key never leaves the server
         through a page or an API, so that nobody who takes over this page can take the coins. A command on the server writes it to a file.
       </p>
       {isSure ? (
@@ -111,8 +111,8 @@ function Export({ publicKey, onClose }: { readonly publicKey: string; readonly o
         </p>
       ) : (
         <label class="check">
-          <input type="checkbox" checked={isSure} onChange={() => setSure(true)} />I understand that the file gives access to all coins of this
-          wallet
+          <input type="checkbox" checked={isSure} onChange={() => setSure(true)} />I understand that the file gives access to all coins of
+          this wallet
         </label>
       )}
       <form method="dialog" class="row">
