@@ -5,16 +5,18 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { buildsFolder, checkPath, digestOf, hasCode, isFresh, listSources, root, setCurrent, writeManifest } from './build-folder.mjs';
 import { ForeignCodeError, checkMachineCode, checkOrigin, loadOwn, packages, refusePnpManifests } from './inside-project.mjs';
-import { exampleRecording, machineCode, programs, signer } from './programs.mjs';
+import { documents, exampleRecording, machineCode, programs, signer } from './programs.mjs';
 import { compileWeb } from './web.mjs';
 
 /**
@@ -73,7 +75,14 @@ async function compileInto(outdir) {
   const page = await compileWeb(build, outdir);
   for (const metafile of [...results.map((result) => result.metafile), page]) checkOrigin(metafile);
   copyFileSync(join(root, exampleRecording), join(outdir, basename(exampleRecording)));
+  writeDocuments(join(outdir, 'documents.json'));
   refusePnpManifests();
+}
+
+/** The texts of the documents by their paths, as one file: a build contains no folders. @param {string} file */
+function writeDocuments(file) {
+  const texts = documents.map((path) => [path, readFileSync(join(root, path), 'utf8')]);
+  writeFileSync(file, JSON.stringify(Object.fromEntries(texts)));
 }
 
 async function compile() {

@@ -22,9 +22,23 @@ export const web = { entry: 'gateway/web/src/main.tsx', html: 'gateway/web/src/p
 /** The recording that `sluice replay` plays by default. It is copied unchanged. */
 export const exampleRecording = 'cli/replay/example.jsonl.br';
 
+/** What the gateway serves beside the documents that it generates (`gateway/src/docs/guides.ts`). */
+export const documents = [
+  'OPERATING.md',
+  'PROTOCOL.md',
+  'client/README.md',
+  'clients/python/README.md',
+  'guides/charts.md',
+  'guides/coming-from-pumpportal.md',
+  'guides/first-hour.md',
+  'guides/placing-orders.md',
+  'guides/sniping-bot.md',
+];
+
 /** Sources that may be part of a program, without tests. */
 export const sourceFolders = ['cli', 'client/src', 'compile', 'gateway/src', 'gateway/web', 'ingest/src', 'shared/src', 'test/simnet'];
 export const sourceFiles = [
+  ...documents,
   'client/package.json',
   'gateway/package.json',
   'ingest/package.json',

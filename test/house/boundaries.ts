@@ -31,6 +31,7 @@ const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
 const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['gateway/src/transport/'],
   ioredis: ['shared/src/bus/'],
+  marked: ['gateway/src/docs/guides.ts'],
   libsql: ['gateway/src/store/libsql.ts', 'gateway/src/store/sql/sqlite.ts'],
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],

@@ -13,7 +13,7 @@ export const replacedWords: Readonly<Record<string, string>> = {
 /** Files and folders that no longer use these words. Add a folder once it is rewritten. */
 export const plainPlaces: readonly string[] = [
   'README.md',
-  'GUIDE.md',
+  'guides/',
   'PROTOCOL.md',
   'TESTING.md',
   'BENCHMARKS.md',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import { guidesFor } from './guides.ts';
 import { html, nothing, prose, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
 import { markdownOf } from './markdown.ts';
@@ -23,12 +24,15 @@ export interface DocsSite {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** A page that was written as Markdown has that; from the others it is made. */
+type Page = Topic & { readonly markdown?: string };
+
 /** Both documents as one page per topic, without external files. Its only style and script are inline, and allowed by their hashes. */
 export function docsSite(openApi: JsonObject, asyncApi: JsonObject, url: string): DocsSite {
-  const topics = topicsOf(openApi, asyncApi, endpointsOf(openApi), url);
+  const topics: readonly Page[] = [...guidesFor(url), ...topicsOf(openApi, asyncApi, endpointsOf(openApi), url)];
   const version = words(at(openApi, 'info', 'version'));
   const about = words(at(openApi, 'info', 'description'));
-  const index: Topic = {
+  const index: Page = {
     name: 'index',
     title: `sluice ${version}`,
     summary: 'What sluice offers, and all pages.',
@@ -40,10 +44,12 @@ export function docsSite(openApi: JsonObject, asyncApi: JsonObject, url: string)
     pages: [index, ...topics].map((topic) => ({
       name: topic.name,
       html: layout(topic, version, navigation).html,
-      markdown: markdownOf(
-        html`<h1>${topic.title}</h1>
-          ${topic.content}`,
-      ),
+      markdown:
+        topic.markdown ??
+        markdownOf(
+          html`<h1>${topic.title}</h1>
+            ${topic.content}`,
+        ),
     })),
     llms: llmsText(about, topics, url),
     headers: headers(),
