@@ -21,7 +21,7 @@ const commands: readonly Entry[] = [
   },
   {
     name: 'wallets',
-    summary: 'create, import and list custodial wallets; check what was signed with them',
+    summary: 'create, import, list and export custodial wallets; check what was signed with them',
     load: async () => (await import('./commands/wallets.ts')).walletsCommand,
   },
   {

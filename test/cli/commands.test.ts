@@ -428,6 +428,7 @@ describe('sluice doctor', () => {
       'trading',
       'plans',
       'dashboard',
+      'keyless',
       'bus',
       'chain',
       'gateway',

@@ -48,8 +48,9 @@ beforeAll(async () => {
   link = /dashboard +(http:\S+#sign-in=\S+)/.exec(output)?.[1] ?? '';
   url = link.replace(/\/#.*/, '');
   chromium = await startChromium();
-  chromium.context.setDefaultTimeout(30_000);
-  page = await chromium.context.newPage();
+  const context = await chromium.newContext();
+  context.setDefaultTimeout(30_000);
+  page = await context.newPage();
   page.on('console', (message) => {
     if ((message.type() === 'error' || message.type() === 'warning') && !ofLoad.test(message.text())) complaints.push(message.text());
   });
@@ -103,15 +104,11 @@ describe('the pages of the dashboard beside a running market', { timeout: testTi
     expect(received).toBeGreaterThan(1_000);
     expect(received).toBeLessThan(maxFirstPageBytes);
     expect(complaints).toEqual([]);
-    const other = await startChromium();
-    try {
-      const second = await other.context.newPage();
-      await second.goto(link);
-      await second.getByText('The sign-in was refused.').waitFor();
-      expect(await second.getByRole('heading', { name: 'New tokens' }).count()).toBe(0);
-    } finally {
-      await other.close();
-    }
+    const second = await (await chromium.newContext()).newPage();
+    await second.goto(link);
+    await second.getByText('The sign-in was refused.').waitFor();
+    expect(await second.getByRole('heading', { name: 'New tokens' }).count()).toBe(0);
+    await second.context().close();
   });
 
   it('live: tokens and trades with prices that have no exponent, and filters', async () => {

@@ -10,8 +10,8 @@ import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
-import type { Locator, Page } from 'playwright-core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { linkToken } from '../accounts/dashboard-client.ts';
 import { currentBuild } from '../../compile/build-folder.mjs';
 import { startChromium, type Chromium } from '../support/chromium.ts';
@@ -31,8 +31,14 @@ let bus: Bus;
 let publisher: BusPublisher;
 let gateway: Gateway;
 let chromium: Chromium;
+let context: BrowserContext;
 /** Complaints of a page: errors in its console (including violations of its policy) and exceptions. */
 let complaints: string[];
+
+beforeAll(async () => {
+  chromium = await startChromium();
+});
+afterAll(() => chromium.close());
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-dashboard-'));
@@ -42,12 +48,12 @@ beforeEach(async () => {
   publisher = await bus.publisher();
   const config = { ...testConfig, dataDir: folder };
   gateway = await startGateway({ config, bus, log, signal: new AbortController().signal, store, page: currentBuild()! });
-  chromium = await startChromium();
-  chromium.context.setDefaultTimeout(15_000);
+  context = await chromium.newContext();
+  context.setDefaultTimeout(15_000);
 });
 
 afterEach(async () => {
-  await chromium.close();
+  await context.close();
   await gateway.close();
   await publisher.close();
   await bus.close();
@@ -56,7 +62,7 @@ afterEach(async () => {
 });
 
 async function openPage(path = '/'): Promise<Page> {
-  const page = await chromium.context.newPage();
+  const page = await context.newPage();
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
@@ -67,7 +73,7 @@ async function openPage(path = '/'): Promise<Page> {
 
 async function openSignedIn(wallet: Partial<FakeWallet> = {}): Promise<Page> {
   const full: FakeWallet = { name: 'Test Wallet', kind: 'signIn', keypair: generateKeypair(), ...wallet };
-  await installWallet(chromium.context, full);
+  await installWallet(context, full);
   const page = await openPage('/#/api-keys');
   const shownName = full.kind === 'injected' ? 'Solana wallet' : full.name;
   await page.getByRole('button', { name: `Sign in with ${shownName}` }).click();
@@ -136,7 +142,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
   it('sign in, Generate New Key, use, rotate, delete, sign out', async () => {
     const page = await openSignedIn();
     const rows = ownRows(page);
-    const [cookie] = await chromium.context.cookies();
+    const [cookie] = await context.cookies();
     expect(cookie).toMatchObject({ name: 'sluice_session', httpOnly: true, sameSite: 'Strict', path: '/', domain: '127.0.0.1' });
     expect(await page.evaluate('document.cookie')).toBe('');
 
@@ -177,7 +183,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
 
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in with Test Wallet' }).waitFor();
-    expect(await chromium.context.cookies()).toEqual([]);
+    expect(await context.cookies()).toEqual([]);
     await page.reload();
     await page.getByRole('button', { name: 'Sign in with Test Wallet' }).waitFor();
     expect(await page.getByRole('button', { name: 'Generate New Key' }).isVisible()).toBe(false);
@@ -292,7 +298,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     );
     await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
     try {
-      const other = await chromium.context.newPage();
+      const other = await context.newPage();
       await other.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`);
       const tried = await other.evaluate(
         async ([url, keyId]) => {

@@ -1,4 +1,4 @@
-import { Connection, Keypair, VersionedTransaction } from '@solana/web3.js';
+import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { PumpPortalAnswer } from '@sluice/shared/wire/rest/pumpportal.ts';
@@ -11,6 +11,7 @@ import { until } from '../support/gateway.ts';
 import { makeKey } from '../support/keys.ts';
 import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
 import { keystoreName, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { connectWeb3, type Web3 } from '../support/web3.ts';
 
 /** PumpPortal's clients as in its documentation, with another host, against a running chain. */
 const signer = wallet('pumpportal', 'self-custody');
@@ -20,19 +21,22 @@ const timeoutMs = 60_000;
 
 let world: TradingWorld;
 let gateway: TradingGateway;
-let web3: Connection;
+let web3: Web3;
 let coin: QuotedCoin;
 /** The operator's only custodial wallet. */
 let custodial: string;
 
 beforeAll(async () => {
   world = await startTradingWorld({ funded: [signer] });
-  web3 = new Connection(world.simnet.rpcUrl, { commitment: 'confirmed', wsEndpoint: world.simnet.wsUrl });
+  web3 = connectWeb3(world.simnet);
   coin = launchCoin(world.chain);
   custodial = await world.wallet();
   gateway = await (await world.gateway({ config: { pumpPortalKeyless: true } })).ready(custodial, coin.mint);
 }, timeoutMs);
-afterAll(() => world.close());
+afterAll(async () => {
+  web3.close();
+  await world.close();
+});
 
 const url = (path: string, key = world.operatorKey): string => `http://${gateway.host}${path}${key === '' ? '' : `?api-key=${key}`}`;
 
@@ -84,12 +88,12 @@ async function traded(response: Response): Promise<Record<string, unknown>> {
 async function signedAndSent(data: ArrayBuffer): Promise<string> {
   const tx = VersionedTransaction.deserialize(new Uint8Array(data));
   tx.sign([keypair]);
-  return confirmed(await web3.sendTransaction(tx));
+  return confirmed(await web3.connection.sendTransaction(tx));
 }
 
 function confirmed(signature: string): Promise<string> {
   return until(`the transaction ${signature}`, async () => {
-    const { value } = await web3.getSignatureStatuses([signature]);
+    const { value } = await web3.connection.getSignatureStatuses([signature]);
     if (value[0]?.err) throw new Error(JSON.stringify(value[0].err));
     return value[0]?.confirmationStatus === 'confirmed' || value[0]?.confirmationStatus === 'finalized' ? signature : false;
   });
@@ -293,7 +297,7 @@ describe('self-custody', { timeout: timeoutMs }, () => {
     expect(Buffer.from(transfer!.data).readBigUInt64LE(4)).toBe(500_000n);
     for (const tx of [buy!, sell!]) {
       tx.sign([keypair]);
-      await confirmed(await web3.sendTransaction(tx));
+      await confirmed(await web3.connection.sendTransaction(tx));
     }
     expect(heldBy(signer.publicKey, coin)).toBe(before);
   });

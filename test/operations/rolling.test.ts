@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { RollingResult } from './rolling-child.ts';
 
 /** Handovers of one run; the figures in OPERATING.md are from 20. */
-const handovers = Number(process.env['ROLLING_HANDOVERS'] ?? 3);
+const handovers = Number(process.env['ROLLING_HANDOVERS'] ?? 2);
 const timeoutMs = 60_000 + handovers * 10_000;
 const child = [process.execPath, '--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href];
 const program = join(import.meta.dirname, 'rolling-child.ts');

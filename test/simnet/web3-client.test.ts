@@ -1,5 +1,5 @@
 import {
-  Connection,
+  type Connection,
   Keypair,
   PublicKey,
   sendAndConfirmTransaction,
@@ -14,6 +14,7 @@ import { systemProgram, tokenProgram, wrappedSolMint } from '@sluice/shared/sola
 import type { ChainAccount } from './chain.ts';
 import { emptyExecution, ScriptedChain, scriptedRecord, seededKeypair } from './scripted-chain.ts';
 import { startSimnet, type Simnet } from './simnet.ts';
+import { connectWeb3, type Web3 } from '../support/web3.ts';
 
 /** Resolves with the first value that `listen` reports. */
 function first<T>(listen: (report: (value: T) => void) => void): Promise<T> {
@@ -44,6 +45,7 @@ describe('web3.js accepts every answer', () => {
   const [legacy, failed, v0] = records;
   let chain: ScriptedChain;
   let simnet: Simnet;
+  let web3: Web3;
   let connection: Connection;
 
   beforeAll(async () => {
@@ -62,13 +64,17 @@ describe('web3.js accepts every answer', () => {
     chain.accounts.set(seededKeypair('ata').publicKey, account(tokenProgram, tokenData));
     chain.accounts.set(seededKeypair('state').publicKey, account(program, Uint8Array.of(1, 2, 3)));
     simnet = await startSimnet({ chain });
-    connection = new Connection(simnet.rpcUrl, { commitment: 'confirmed', wsEndpoint: simnet.wsUrl });
+    web3 = connectWeb3(simnet);
+    ({ connection } = web3);
     chain.freeze(records);
     chain.confirm(chain.slot);
     chain.finalize(chain.slot);
   });
 
-  afterAll(() => simnet.close());
+  afterAll(async () => {
+    web3.close();
+    await simnet.close();
+  });
 
   it('about the cluster', async () => {
     expect(await connection.getVersion()).toMatchObject({ 'solana-core': expect.stringMatching(/-simnet$/) });
@@ -187,7 +193,7 @@ describe('web3.js accepts every answer', () => {
 describe('web3.js on the simulated chain', () => {
   it('sends a transfer and sees it confirmed', async () => {
     const simnet = await startSimnet({ seed: 11, market: false, slotMs: 20 });
-    const connection = new Connection(simnet.rpcUrl, { commitment: 'confirmed', wsEndpoint: simnet.wsUrl });
+    const { connection, close } = connectWeb3(simnet);
     const [sender, receiver] = [Keypair.generate(), Keypair.generate()];
     const airdrop = await connection.requestAirdrop(sender.publicKey, 2_000_000_000);
     const latest = await connection.getLatestBlockhash();
@@ -200,6 +206,7 @@ describe('web3.js on the simulated chain', () => {
     expect(shown?.meta).toMatchObject({ err: null, fee: 5_000 });
     const poor = SystemProgram.transfer({ fromPubkey: sender.publicKey, toPubkey: receiver.publicKey, lamports: 5_000_000_000 });
     await expect(sendAndConfirmTransaction(connection, new Transaction().add(poor), [sender])).rejects.toThrow(/simulation failed/i);
+    close();
     await simnet.close();
   });
 });

@@ -18,27 +18,27 @@ const args = [
 ];
 
 export interface Chromium {
-  readonly context: BrowserContext;
+  /** A new window of its own: no cookies, no storage. */
+  newContext(): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
-/** A real Chromium with its own profile, which is deleted afterwards. */
-export async function startChromium(viewport = { width: 1200, height: 900 }): Promise<Chromium> {
+/** A real Chromium. Its files are deleted afterwards. */
+export async function startChromium(): Promise<Chromium> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-chromium-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   try {
-    const context = await chromium.launchPersistentContext(join(folder, 'profile'), {
+    const browser = await chromium.launch({
       executablePath: findProgram(),
       args,
-      viewport,
-      // Its files outside the profile go there too.
-      env: { PATH: process.env['PATH'] ?? '', HOME: folder, LANG: 'C.UTF-8' },
+      // Its files go there.
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder, LANG: 'C.UTF-8' },
     });
     const close = async (): Promise<void> => {
-      await context.close();
+      await browser.close();
       remove();
     };
-    return { context, close };
+    return { newContext: () => browser.newContext({ viewport: { width: 1200, height: 900 } }), close };
   } catch (error) {
     remove();
     throw error;
