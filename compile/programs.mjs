@@ -16,8 +16,11 @@ export const programs = {
 /** The signing process is a single file. */
 export const signer = { signer: 'gateway/src/signer/main.ts' };
 
-/** The page of the dashboard, which the gateway serves. */
-export const web = { entry: 'gateway/web/src/main.tsx', html: 'gateway/web/src/page.html' };
+/** The page of the dashboard, and the script and style of the documentation, which the gateway serves. */
+export const web = {
+  entries: { web: 'gateway/web/src/main.tsx', 'web-docs': 'gateway/web/src/docs/main.tsx' },
+  html: 'gateway/web/src/page.html',
+};
 
 /** The recording that `sluice replay` plays by default. It is copied unchanged. */
 export const exampleRecording = 'cli/replay/example.jsonl.br';

@@ -6,14 +6,14 @@ import { packages } from './inside-project.mjs';
 import { web } from './programs.mjs';
 
 /**
- * Compiles the page of the dashboard into `outdir`: `web.html` and the files that it loads, each also compressed. Names of these files contain
- * a hash of their content. It returns what esbuild reports about the origin of the code.
+ * Compiles the page of the dashboard into `outdir`: `web.html`, the files that it loads, and those that the documentation loads
+ * (`web-docs-…`), each also compressed. Names of these files contain a hash of their content. It returns what esbuild reports about the origin of the code.
  * @param {typeof import('esbuild').build} build @param {string} outdir
  */
 export async function compileWeb(build, outdir) {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { web: web.entry },
+    entryPoints: web.entries,
     outdir,
     bundle: true,
     splitting: true,

@@ -26,7 +26,7 @@ import { RecordSeal } from './auth/record-seal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { joinFleet } from './fleet.ts';
-import { dashboardPages } from './dashboard/page.ts';
+import { dashboardPages, docsAssets } from './dashboard/page.ts';
 import { documentEndpoints } from './docs/documents.ts';
 import { errorAnswer } from './http/answers.ts';
 import { clientAddressOf } from './http/client-address.ts';
@@ -145,7 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),
     ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
-    ...documentEndpoints({ config, addressOf }),
+    ...documentEndpoints({ config, addressOf, assets: docsAssets(options.page) }),
     ...(options.endpoints ?? []),
   ];
   const router = createRouter({

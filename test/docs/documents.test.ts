@@ -325,7 +325,7 @@ describe('the public documents', () => {
   it('are limited by the address of the client; an IPv6 network counts as one', () => {
     let nowUs = 0;
     let address = '';
-    const config = { plans: defaultPlans, publicUrl: null };
+    const config = { plans: defaultPlans, publicUrl: null, pumpPortalKeyless: false };
     const bound = documentEndpoints({ config, addressOf: () => address, clock: { nowUs: () => nowUs } });
     const asks = (from: string): unknown[] => {
       address = from;

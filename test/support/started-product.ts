@@ -4,6 +4,8 @@ import { startProgram } from './command-line.ts';
 export interface StartedProduct {
   readonly child: ChildProcess;
   readonly url: string;
+  /** Opens the dashboard signed in, once. */
+  readonly link: string;
   readonly apiKey: string;
   readonly wallet: string;
 }
@@ -23,10 +25,18 @@ export function startProduct(folder: string, speed: number): Promise<StartedProd
     const read = (text: string): void => {
       output += text;
       const find = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
-      const [url, apiKey, wallet] = [find(/(http:\/\/127\.0\.0\.1:\d+)/), find(/(sluice_\w+)\n/), find(/wallet +(\w{32,44})\n/)];
-      if (url === undefined || apiKey === undefined || wallet === undefined || !output.includes('sluice watch trades')) return;
+      const [link, apiKey, wallet] = [find(/(http:\S+#sign-in=\S+)/), find(/(sluice_\w+)\n/), find(/wallet +(\w{32,44})\n/)];
+      const url = find(/(http:\/\/127\.0\.0\.1:\d+)/);
+      if (
+        url === undefined ||
+        link === undefined ||
+        apiKey === undefined ||
+        wallet === undefined ||
+        !output.includes('sluice watch trades')
+      )
+        return;
       clearTimeout(timer);
-      resolve({ child, url, apiKey, wallet });
+      resolve({ child, url, link, apiKey, wallet });
     };
     for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', read);
     child.once('close', (code) => fail(`ended with ${code}`));

@@ -18,6 +18,7 @@ const htmlName = 'web.html';
 const assetForm = /^web-[\w-]+\.(js|css)$/;
 const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
 const assetsPath = '/dashboard/assets/';
+const docsForm = /^web-docs-[A-Z0-9]{8}\.(js|css)$/;
 
 /** Nothing may be loaded from elsewhere, and no script or style may be in the page itself. `blob:`: images that the page requests as a session. */
 const securityHeaders = {
@@ -37,11 +38,21 @@ const securityHeaders = {
   'x-frame-options': 'DENY',
 };
 
+/** The folder with the compiled pages: that of the compiled program. */
+const programFolder = fileURLToPath(new URL('.', import.meta.url));
+
+/** Addresses of the script and the style of the documentation; none if they are not compiled. */
+export function docsAssets(folder: string = programFolder): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => docsForm.test(name))
+    .map((name) => `${assetsPath}${name}`);
+}
+
 /**
- * The routes of the dashboard: its page at `/`, and the files that it loads. All are read now and served from memory. `folder`: where the
+ * The routes of the dashboard: its page at `/`, and the files that it and the documentation load. All are read now and served from memory. `folder`: where the
  * compiler put them; by default beside the compiled program.
  */
-export function dashboardPages(folder: string = fileURLToPath(new URL('.', import.meta.url))): Route[] {
+export function dashboardPages(folder: string = programFolder): Route[] {
   if (!existsSync(join(folder, htmlName))) return [fileRoute('/', notCompiled, htmlHeaders)];
   const assets = readdirSync(folder).filter((name) => assetForm.test(name));
   return [

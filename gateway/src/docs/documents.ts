@@ -10,7 +10,7 @@ import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/e
 import { addressLimit } from '../ratelimit/address-limit.ts';
 import { processClock, type LimitClock } from '../ratelimit/limit-clock.ts';
 import type { HttpRequest } from '../transport/transport.ts';
-import { docsSite } from './page.ts';
+import { docsHeaders, docsSite } from './page.ts';
 
 /** How long clients may cache the documents, seconds. */
 const maxAgeSeconds = 300;
@@ -22,24 +22,27 @@ const localUrl = 'http://127.0.0.1:8080';
 const documentQuota = { perMinute: 120, burst: 60 };
 
 export interface DocumentParts {
-  readonly config: Pick<Config, 'plans' | 'publicUrl'>;
+  readonly config: Pick<Config, 'plans' | 'publicUrl' | 'pumpPortalKeyless'>;
   /** The address of the client, also behind trusted proxies. */
   readonly addressOf: (request: HttpRequest) => string;
+  /** Addresses of the script and the style of the pages. */
+  readonly assets?: readonly string[];
   readonly clock?: Pick<LimitClock, 'nowUs'>;
 }
 
 /** The documents of the API: OpenAPI, AsyncAPI, and pages with both. They are created once at the start. */
-export function documentEndpoints({ config: { plans, publicUrl }, addressOf, clock = processClock }: DocumentParts): BoundEndpoint[] {
+export function documentEndpoints({ config, addressOf, assets = [], clock = processClock }: DocumentParts): BoundEndpoint[] {
+  const { plans, publicUrl, pumpPortalKeyless } = config;
   const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans) });
   const asyncApi = asyncApiDocument({ version: apiVersion });
-  const site = docsSite(openApi, asyncApi, (publicUrl ?? localUrl).replace(/\/$/, ''));
+  const site = docsSite(openApi, asyncApi, { url: (publicUrl ?? localUrl).replace(/\/$/, ''), assets, isKeyless: pumpPortalKeyless });
   const json = 'application/json; charset=utf-8';
   const openApiFile = fixedFile(json, JSON.stringify(openApi), {});
   const asyncApiFile = fixedFile(json, JSON.stringify(asyncApi), {});
   const llmsFile = fixedFile('text/plain; charset=utf-8', site.llms, {});
   const pages = new Map(
     site.pages.flatMap(({ name, html, markdown }) => [
-      [name, fixedFile('text/html; charset=utf-8', html, site.headers)] as const,
+      [name, fixedFile('text/html; charset=utf-8', html, { ...docsHeaders, 'Cache-Control': 'no-cache' })] as const,
       [`${name}.md`, fixedFile('text/markdown; charset=utf-8', markdown, {})] as const,
     ]),
   );
@@ -75,5 +78,5 @@ function refusalFor(retryAfterMs: number): ErrorAnswer {
 function fixedFile(contentType: string, text: string, headers: Readonly<Record<string, string>>): FileAnswer {
   const body = Buffer.from(text);
   const tag = createHash('sha256').update(body).digest('base64url').slice(0, 27);
-  return { file: { contentType, body, headers: { ...headers, ETag: `"${tag}"`, 'Cache-Control': `public, max-age=${maxAgeSeconds}` } } };
+  return { file: { contentType, body, headers: { ETag: `"${tag}"`, 'Cache-Control': `public, max-age=${maxAgeSeconds}`, ...headers } } };
 }

@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import { guidesFor } from './guides.ts';
+import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/rest/trade-examples.ts';
 import { html, nothing, prose, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
 import { markdownOf } from './markdown.ts';
 import { endpointsOf } from './shown-endpoint.ts';
-import { searchScript } from './search.ts';
-import { style } from './style.ts';
 import { topicsOf, type Topic } from './topics.ts';
 
 export interface DocsPage {
@@ -20,15 +18,38 @@ export interface DocsSite {
   readonly pages: readonly DocsPage[];
   /** `/llms.txt`: what there is to read, for language models (https://llmstxt.org). */
   readonly llms: string;
-  /** Of every HTML page. */
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A page that was written as Markdown has that; from the others it is made. */
 type Page = Topic & { readonly markdown?: string };
 
-/** Both documents as one page per topic, without external files. Its only style and script are inline, and allowed by their hashes. */
-export function docsSite(openApi: JsonObject, asyncApi: JsonObject, url: string): DocsSite {
+export interface SiteOptions {
+  /** Of the gateway, in examples. */
+  readonly url: string;
+  /** Addresses of the compiled script and style. */
+  readonly assets: readonly string[];
+  /** PumpPortal clients without a key are served. */
+  readonly isKeyless: boolean;
+}
+
+/** Headers of every HTML page. Only the compiled script and style apply, and the script may contact only this gateway. */
+export const docsHeaders = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+  'X-Frame-Options': 'DENY',
+};
+
+/** Both documents as one page per topic. Their script adds search, tabs, forms and a console; the pages can be read without it. */
+export function docsSite(openApi: JsonObject, asyncApi: JsonObject, { url, assets, isKeyless }: SiteOptions): DocsSite {
   const topics: readonly Page[] = [...guidesFor(url), ...topicsOf(openApi, asyncApi, endpointsOf(openApi), url)];
   const version = words(at(openApi, 'info', 'version'));
   const about = words(at(openApi, 'info', 'description'));
@@ -39,11 +60,11 @@ export function docsSite(openApi: JsonObject, asyncApi: JsonObject, url: string)
     content: indexPage(about, topics),
     entries: [],
   };
-  const navigation = navigationOf(topics);
+  const frame = { head: html`${assets.map(assetElement)}`, navigation: navigationOf(topics), attributes: bodyAttributes(url, isKeyless) };
   return {
     pages: [index, ...topics].map((topic) => ({
       name: topic.name,
-      html: layout(topic, version, navigation).html,
+      html: layout(topic, version, frame).html,
       markdown:
         topic.markdown ??
         markdownOf(
@@ -52,7 +73,6 @@ export function docsSite(openApi: JsonObject, asyncApi: JsonObject, url: string)
         ),
     })),
     llms: llmsText(about, topics, url),
-    headers: headers(),
   };
 }
 
@@ -82,37 +102,56 @@ ${topics.map(({ name, title, summary: line }) => `- [${title}](${url}/docs/${nam
 `;
 }
 
-/** Their content must be exactly the text that was hashed. */
-const styleElement: Html = { html: `<style>${style}</style>` };
-const scriptElement: Html = { html: `<script>${searchScript}</script>` };
+const assetElement = (address: string): Html =>
+  address.endsWith('.js') ? html`<script type="module" src="${address}"></script>` : html`<link rel="stylesheet" href="${address}" />`;
 
-function layout({ name, title, content }: Topic, version: string, navigation: Html): Html {
+/** The part of the dashboard that shows what a page describes. */
+const dashboardParts: Readonly<Record<string, readonly [string, string]>> = {
+  authentication: ['api-keys', 'API Keys'],
+  limits: ['api-keys', 'API Keys'],
+  'http-keys': ['api-keys', 'API Keys'],
+  'http-operations': ['status', 'Status'],
+  'http-token': ['live', 'Live'],
+  'http-portfolio': ['wallets', 'Wallets'],
+  'http-trading': ['orders', 'Orders'],
+  stream: ['live', 'Live'],
+};
+
+function dashboardLink(name: string): Html {
+  const part = dashboardParts[name];
+  return part === undefined ? nothing : html`<a href="/#/${part[0]}">${part[1]} in the dashboard</a> · `;
+}
+
+/** What the script replaces in examples by what exists. */
+function bodyAttributes(url: string, isKeyless: boolean): Html {
+  return html`data-origin="${url}" data-mint="${exampleMint}" data-wallet="${exampleWallet}" data-order="${exampleOrderId}"
+  data-keyless="${isKeyless ? 'on' : 'off'}"`;
+}
+
+function layout(
+  { name, title, content }: Topic,
+  version: string,
+  { head, navigation, attributes }: Record<'head' | 'navigation' | 'attributes', Html>,
+): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
         <title>${name === 'index' ? nothing : html`${title} · `}sluice ${version}</title>
-        ${styleElement}
+        <link rel="icon" href="data:," />
+        ${head}
       </head>
-      <body>
+      <body ${attributes}>
         ${navigation}
         <main>
-          <p class="faint"><a href="/docs/${name}.md">Markdown</a></p>
+          <p class="faint">${dashboardLink(name)}<a href="/docs/${name}.md">Markdown</a></p>
           <h1>${title}</h1>
           ${content}
         </main>
-        ${scriptElement}
       </body>
     </html> `;
-}
-
-function headers(): DocsSite['headers'] {
-  const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-  return {
-    'Content-Security-Policy': `default-src 'none'; script-src ${hash(searchScript)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    'X-Frame-Options': 'DENY',
-  };
 }
 
 function navigationOf(topics: readonly Topic[]): Html {

@@ -57,7 +57,7 @@ export async function readMe(): Promise<void> {
 }
 
 /** Signs the page's requests with the session. The gateway then treats them as requests of the key. */
-function asSession(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+export function asSession(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('X-CSRF-Token', me.value?.csrfToken ?? '');
   headers.set('X-Sluice-Key', pageKey.value ?? '');

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { ask, me, pageKey } from '../app/server.ts';
 import { ago, dateText, dateTime } from '../format/text.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
+import { DocsLink } from '../parts/links.tsx';
 import { Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { DeleteKey, NewKey, RotateKey, ShownKey } from './dialogs.tsx';
@@ -34,6 +35,7 @@ export function KeysPage() {
     <>
       <div class="page-head">
         <h1>API Keys</h1>
+        <DocsLink page="authentication" about="API keys" />
         <button type="button" class="primary" onClick={() => setOpen({ dialog: 'new' })}>
           Generate New Key
         </button>

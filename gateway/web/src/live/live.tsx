@@ -4,7 +4,7 @@ import { go, tokenHref } from '../app/router.ts';
 import { price, shortUsd, short, sol } from '../format/price.ts';
 import { age, clockTime } from '../format/text.ts';
 import { useNow } from '../parts/hooks.ts';
-import { TokenLink, WalletLink } from '../parts/links.tsx';
+import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { capOf, connection, feed, isPaused } from './feed.ts';
@@ -46,6 +46,7 @@ export function LivePage() {
       <div class="page-head">
         <h1>Live</h1>
         <ConnectionState />
+        <DocsLink page="stream" about="the stream" />
       </div>
       <Filters filters={filters} onChange={setFilters} />
       <div class="phone-only">

@@ -5,7 +5,7 @@ import { price, short, sol } from '../format/price.ts';
 import { ago, dateTime, shortAddress } from '../format/text.ts';
 import { nameOf, namesVersion, wantName } from '../live/names.ts';
 import { useNow } from '../parts/hooks.ts';
-import { OutLink, TokenLink, WalletLink } from '../parts/links.tsx';
+import { DocsLink, OutLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { explorerTx } from '../token/explorers.ts';
@@ -76,6 +76,7 @@ export function OrdersPage() {
     <>
       <div class="page-head">
         <h1>Orders</h1>
+        <DocsLink page="http-trading" about="orders" />
       </div>
       <Fault text={fault} />
       <section class="card" aria-label="Orders">

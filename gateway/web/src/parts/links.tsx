@@ -41,3 +41,12 @@ export function OutLink({ href, children }: { readonly href: string; readonly ch
     </a>
   );
 }
+
+/** The page of the documentation about a part of the dashboard. */
+export function DocsLink({ page, about }: { readonly page: string; readonly about: string }) {
+  return (
+    <a class="reference" href={`/docs/${page}`} title={`Documentation: ${about}`}>
+      Reference<span class="hidden">: {about}</span>
+    </a>
+  );
+}

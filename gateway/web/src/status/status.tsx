@@ -1,6 +1,7 @@
 import { age } from '../format/text.ts';
 import { short } from '../format/price.ts';
 import { useLoaded } from '../parts/hooks.ts';
+import { DocsLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
 
 interface Latencies {
@@ -66,6 +67,7 @@ export function StatusPage() {
             {Object.values(status.parts).every(({ ok }) => ok) ? 'all parts work' : 'a part does not work'}
           </span>
         )}
+        <DocsLink page="http-operations" about="status and metrics" />
       </div>
       <Fault text={fault} />
       {status === null && fault === null && <Empty>Loading …</Empty>}

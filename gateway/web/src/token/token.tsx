@@ -6,7 +6,7 @@ import { shortAddress } from '../format/text.ts';
 import { learnName } from '../live/names.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { Icon } from '../parts/icon.tsx';
-import { OutLink, WalletLink } from '../parts/links.tsx';
+import { DocsLink, OutLink, WalletLink } from '../parts/links.tsx';
 import { Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { CandleChart } from './chart.tsx';
@@ -84,7 +84,7 @@ function Head({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimu
           {symbol ?? shortAddress(mint)} <small>{name}</small>
         </h1>
         <p class="faint">
-          <code title={mint}>{shortAddress(mint)}</code> <Copy text={mint} name="Copy mint" />
+          <code title={mint}>{shortAddress(mint)}</code> <Copy text={mint} name="Copy mint" /> <DocsLink page="http-token" about="tokens" />
           {isSimulated && <span class="badge simulated">simulated</span>}
         </p>
       </div>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { dateText } from '../format/text.ts';
+import { DocsLink } from '../parts/links.tsx';
 import { Copy, Dialog, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { me, simulated } from '../app/server.ts';
@@ -21,6 +22,7 @@ export function WalletsPage() {
       <div class="page-head">
         <h1>Wallets</h1>
         <ModeBadge mode={mode} isSimulated={isSimulated} />
+        <DocsLink page="http-portfolio" about="portfolios" />
       </div>
       <Fault text={fault} />
       {wallets === null && fault === null && <Empty>Loading …</Empty>}

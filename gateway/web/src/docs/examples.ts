@@ -1,0 +1,97 @@
+import { useState } from 'preact/hooks';
+import { ask, pageKey, simulated } from '../app/server.ts';
+import type { OwnWallet } from '../wallets/own-wallets.ts';
+import { Store, useStore } from '../parts/store.ts';
+import { apiKey, caller, client, credentials, sendAs } from './credentials.tsx';
+import type { Field } from './schema.ts';
+
+/** What the examples of the server name, and what replaces it. */
+type Name = 'origin' | 'mint' | 'wallet' | 'order';
+type Examples = Partial<Readonly<Record<Name, string>>>;
+
+/** What exists on this gateway now. */
+const examples = new Store<Examples>({ origin: location.origin });
+
+/** A key is not complete while it is typed. */
+const settledMs = 400;
+const mintWithinMs = 10_000;
+
+/** The text with what exists here instead of the examples. */
+function fill(text: string): string {
+  const named = Object.entries(examples.value).map(([name, value]): readonly [string, string] => [
+    document.body.dataset[name] ?? '',
+    value,
+  ]);
+  return named.reduce((filled, [from, to]) => (from === '' ? filled : filled.replaceAll(from, to)), text);
+}
+
+/** Fills the code of the page, again whenever more is known. */
+export function fillSamples(): void {
+  const samples = [...document.querySelectorAll('main pre code')].map((element) => ({ element, text: element.textContent ?? '' }));
+  const refresh = (): void => {
+    for (const { element, text } of samples) element.textContent = fill(text);
+  };
+  examples.follow(refresh);
+  refresh();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  credentials.follow(() => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void findExamples(), settledMs);
+  });
+}
+
+/** On a simulated chain no token of the documents exists, so the page looks for one. What cannot be found remains the example. */
+async function findExamples(): Promise<void> {
+  if (caller() === null || (caller() === 'key' && !/^sluice_\w+_\w{20,}$/.test(apiKey()))) return;
+  const status = (await (await fetch('/status')).json()) as { readonly cluster: { readonly simulated: boolean | null } };
+  if (status.cluster.simulated !== true) return;
+  simulated.set(true);
+  const wallet = await show('wallet', ownWallet());
+  await show('order', newestOrder());
+  const held = wallet === undefined ? undefined : await show('mint', heldMint(wallet));
+  if (held === undefined) await show('mint', newestMint());
+}
+
+/** Fills in what is found. */
+async function show(name: Name, finding: Promise<string | undefined>): Promise<string | undefined> {
+  const [found] = await Promise.allSettled([finding]);
+  const value = found.status === 'fulfilled' ? found.value : undefined;
+  if (value !== undefined) examples.set({ ...examples.value, [name]: value });
+  return value;
+}
+
+/** A token that the wallet can sell. */
+async function heldMint(wallet: string): Promise<string | undefined> {
+  const portfolio = await client()?.portfolio(wallet);
+  return portfolio?.holdings.find(({ venue }) => venue?.startsWith('pump'))?.mint;
+}
+
+/** The mint of the newest trade on a bonding curve. */
+async function newestMint(): Promise<string | undefined> {
+  const ended = new AbortController();
+  setTimeout(() => ended.abort(), mintWithinMs);
+  const trades = client()?.subscribe('trades', { snapshot: true, filter: { pool: 'pump' }, signal: ended.signal });
+  if (trades === undefined) return undefined;
+  for await (const event of trades) if (event.type === 'trade') return event.mint;
+  return undefined;
+}
+
+/** The oldest wallet of the account: its default. Only a session can list them. */
+async function ownWallet(): Promise<string | undefined> {
+  if (pageKey.value === null) return undefined;
+  return (await ask<{ readonly wallets: readonly OwnWallet[] }>('wallets')).wallets.at(-1)?.publicKey;
+}
+
+async function newestOrder(): Promise<string | undefined> {
+  const answer = await sendAs('/api/trade/orders?limit=1');
+  const { orders = [] } = (await answer.json()) as { readonly orders?: readonly { readonly orderId: string }[] };
+  return orders[0]?.orderId;
+}
+
+/** What is typed, with what exists here until then. */
+export function useFilledTexts(fields: readonly Field[]): [Readonly<Record<string, string>>, (name: string, text: string) => void] {
+  useStore(examples);
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const filled = Object.fromEntries(fields.map(({ name, text }) => [name, fill(text)]));
+  return [{ ...filled, ...typed }, (name, text) => setTyped((last) => ({ ...last, [name]: text }))];
+}
