@@ -142,9 +142,13 @@ describe('the pages', () => {
         '<link rel="stylesheet" href="/dashboard/assets/web-docs-B.css" />',
       ]);
       // What code blocks contain is text, because it has no `<`.
-      expect(body!.replaceAll(/<code(?: class="language-\w+")?>[^<]*<\/code>/g, '')).not.toMatch(/<(script|style|link|img|iframe|object|embed|base|form|svg)\b|\son\w+=|\sstyle=|javascript:|url\(|@import/i);
+      expect(body!.replaceAll(/<code(?: class="language-\w+")?>[^<]*<\/code>/g, '')).not.toMatch(
+        /<(script|style|link|img|iframe|object|embed|base|form|svg)\b|\son\w+=|\sstyle=|javascript:|url\(|@import/i,
+      );
       for (const [, address] of body!.matchAll(/(?:href|src)="([^"]*)"/g))
-        expect(address).toMatch(/^(https?:\/\/[\w.:/-]+|#[\w-]+|\/(#\/[\w-]+)?|\/docs(\/[\w-]+(\.md|#[\w-]+)?)?|\/llms\.txt|\/api\/(openapi|asyncapi)\.json)$/);
+        expect(address).toMatch(
+          /^(https?:\/\/[\w.:/-]+|#[\w-]+|\/(#\/[\w-]+)?|\/docs(\/[\w-]+(\.md|#[\w-]+)?)?|\/llms\.txt|\/api\/(openapi|asyncapi)\.json)$/,
+        );
     }
   });
 
