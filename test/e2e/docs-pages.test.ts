@@ -38,8 +38,9 @@ describe.runIf(isFullFuzz)('every page of the documentation', { timeout: testTim
     folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
     product = await startProduct(folder, 1);
     chromium = await startChromium();
-    chromium.context.setDefaultTimeout(30_000);
-    page = await chromium.context.newPage();
+    const context = await chromium.newContext();
+    context.setDefaultTimeout(30_000);
+    page = await context.newPage();
     watched = watchPage(page, product.url);
   }, testTimeoutMs);
 
