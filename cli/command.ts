@@ -42,19 +42,19 @@ export function actionOf<T>(command: string, argv: readonly string[], actions: R
   const name = argv[index];
   if (name === undefined || name.startsWith('-')) throw new UsageError(`missing action: ${[...actions.keys()].join(', ')}`);
   const action = actions.get(name);
-  if (action === undefined) throw new UsageError(`${command} has no action ${shown(name)}. Actions: ${[...actions.keys()].join(', ')}`);
+  if (action === undefined) throw new UsageError(`${command} has no action ${inQuotes(name)}. Actions: ${[...actions.keys()].join(', ')}`);
   return [action, argv.toSpliced(index, 1)];
 }
 
 /** The positional arguments, exactly one for each name. Throws `UsageError` if there are fewer or more. */
 export function positionalsOf(positionals: readonly string[], ...names: readonly string[]): string[] {
   if (positionals.length < names.length) throw new UsageError(`missing: ${names.slice(positionals.length).join(' ')}`);
-  if (positionals.length > names.length) throw new UsageError(`unexpected argument: ${shown(positionals[names.length] ?? '')}`);
+  if (positionals.length > names.length) throw new UsageError(`unexpected argument: ${inQuotes(positionals[names.length] ?? '')}`);
   return [...positionals];
 }
 
 /** An argument in a form that is safe in a message: without control characters, and without an API key that was given by mistake. */
-export function shown(argument: string): string {
+export function inQuotes(argument: string): string {
   return argument.startsWith('sluice_') ? 'an API key' : JSON.stringify(argument.slice(0, 64));
 }
 

@@ -1,5 +1,5 @@
 import { startFault } from '@sluice/shared/config/start-fault.ts';
-import { type Command, CommandError, shown, UsageError } from './command.ts';
+import { type Command, CommandError, inQuotes, UsageError } from './command.ts';
 
 interface Entry {
   readonly name: string;
@@ -69,7 +69,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   }
   const entry = commands.find((candidate) => candidate.name === name);
   if (entry === undefined) {
-    console.error(`There is no command ${shown(name)}.\n\n${overview()}`);
+    console.error(`There is no command ${inQuotes(name)}.\n\n${overview()}`);
     return 2;
   }
   const command = await entry.load();

@@ -39,7 +39,7 @@ const linkLifeMs = 24 * 60 * 60_000;
 const chainBounds = { history: { transactions: 1_000, blocks: 2_000 }, coins: { onCurve: 150, onPool: 50, retired: 200 } } as const;
 
 /**
- * Beside a simulated chain, the engine collects the heap whenever it has grown by 15 % since the last collection, and merges sparse pages. Its
+ * With a simulated chain, the engine collects the heap whenever it has grown by 15 % since the last collection, and merges sparse pages. Its
  * own choice lets the heap grow to several times of what is in use, most of which is then lost between objects that live: 800 MB after a day.
  * (To merge all pages at each collection would save more, but takes 120 MB more while it lasts.)
  */
@@ -114,8 +114,8 @@ async function startProduct(
   const metadata = new TokenMetadataBook(fetcher);
   const ingest = await startIngest({ config, bus, market, pools, metadata, log, signal });
   closers.add('ingest', () => ingest.close());
-  const beside = { metrics: () => ingest.metrics(), parts: () => ({}) };
-  const gateway = await startGateway({ config, custody, bus, market, directory: pools, metadata, log, signal, store, beside });
+  const embeddedIngest = { metrics: () => ingest.metrics(), parts: () => ({}) };
+  const gateway = await startGateway({ config, custody, bus, market, directory: pools, metadata, log, signal, store, embeddedIngest });
   closers.add('gateway', () => gateway.close());
   return gatewayUrl({ ...config, port: gateway.port });
 }

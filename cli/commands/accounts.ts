@@ -15,7 +15,7 @@ import {
   positionalsOf,
   printJson,
   printTable,
-  shown,
+  inQuotes,
   storeNote,
   type Command,
 } from '../command.ts';
@@ -189,5 +189,5 @@ function dashboardAddress({ publicUrl }: Config): string {
 }
 
 function noSuchAccount(id: string): CommandError {
-  return new CommandError(`There is no account ${shown(id)} that this command can change. List the accounts: sluice accounts list`);
+  return new CommandError(`There is no account ${inQuotes(id)} that this command can change. List the accounts: sluice accounts list`);
 }

@@ -15,7 +15,7 @@ import {
   positionalsOf,
   printJson,
   printTable,
-  shown,
+  inQuotes,
   storeNote,
   type Command,
 } from '../command.ts';
@@ -128,7 +128,7 @@ function show(key: ShownKey, json: boolean, note: string): void {
 
 function whyNot(reason: Exclude<KeyInsertOutcome, 'stored'>, accountId: string | null): string {
   if (reason === 'no-account')
-    return `There is no account ${shown(accountId ?? '')}, or it is disabled. List the accounts: sluice accounts list`;
+    return `There is no account ${inQuotes(accountId ?? '')}, or it is disabled. List the accounts: sluice accounts list`;
   if (reason === 'account-full') return `The account already has ${maxKeysPerAccount} keys, or has created and deleted too many.`;
   return `The store already has ${maxKeys} keys, the most that it can have.`;
 }
@@ -198,7 +198,7 @@ async function resetKeys(argv: readonly string[]): Promise<number> {
 
 function noSuchKey(id: string, ended: string): CommandError {
   if (id.startsWith('sluice_')) return new CommandError(wholeKey);
-  return new CommandError(`There is no key ${shown(id)}, or it is ${ended} already.`);
+  return new CommandError(`There is no key ${inQuotes(id)}, or it is ${ended} already.`);
 }
 
 /** The part of a key that is no secret. Its owner can recognise the key by it. */

@@ -10,7 +10,7 @@ import { makeFolder } from '@sluice/gateway/store/make-folder.ts';
 import { readSol } from '@sluice/shared/config/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
-import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, shown } from '../command.ts';
+import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, inQuotes } from '../command.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withStore } from '../with-store.ts';
 
@@ -77,7 +77,9 @@ async function keygen(argv: readonly string[]): Promise<number> {
   try {
     writeFileSync(file, `${JSON.stringify([...seed, ...publicKeyBytes])}\n`, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
-    throw new CommandError(`${shown(file)} exists already or cannot be written. An existing file is never overwritten.`, { cause: error });
+    throw new CommandError(`${inQuotes(file)} exists already or cannot be written. An existing file is never overwritten.`, {
+      cause: error,
+    });
   }
   if (values.json === true) printJson({ publicKey });
   else console.log(`${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}`);
@@ -120,7 +122,7 @@ async function sign(argv: readonly string[]): Promise<number> {
   positionalsOf(positionals);
   if (values.key === undefined) throw new UsageError('missing: --key FILE, the file that `sluice wallets policy keygen` wrote');
   const secret = readSecretKey(readFile(values.key));
-  if (!secret.ok) throw new CommandError(`${shown(values.key)} is not a secret key: ${secret.reason}.`);
+  if (!secret.ok) throw new CommandError(`${inQuotes(values.key)} is not a secret key: ${secret.reason}.`);
   const version = Number(values.version);
   if (!Number.isSafeInteger(version) || version < 1)
     throw new UsageError('--version takes a whole number, higher than the version of the previous policy');
@@ -213,7 +215,7 @@ function listOf(option: string, text: string | undefined, read: (name: string) =
   if (text === undefined) return null;
   const names = text.split(',').map((name) => name.trim());
   if (names.length > maxListed) throw new UsageError(`${option} takes at most ${maxListed} names`);
-  return names.map((name) => read(name) ?? fail(`${option}: ${shown(name)} is unknown`));
+  return names.map((name) => read(name) ?? fail(`${option}: ${inQuotes(name)} is unknown`));
 }
 
 function fail(what: string): never {
@@ -225,7 +227,7 @@ function readFile(file: string): string {
     const content = readFileSync(file, 'utf8');
     if (content.length <= maxFileBytes) return content;
   } catch (error) {
-    throw new CommandError(`The file ${shown(file)} does not exist or cannot be read.`, { cause: error });
+    throw new CommandError(`The file ${inQuotes(file)} does not exist or cannot be read.`, { cause: error });
   }
-  throw new CommandError(`${shown(file)} is too large for a policy or a key.`);
+  throw new CommandError(`${inQuotes(file)} is too large for a policy or a key.`);
 }

@@ -19,7 +19,7 @@ import {
   positionalsOf,
   printJson,
   printTable,
-  shown,
+  inQuotes,
   storeNote,
   type Command,
 } from '../command.ts';
@@ -177,12 +177,12 @@ async function liveKey(store: Store, id: string): Promise<StoredKey> {
   if (id.startsWith('sluice_')) throw new CommandError(wholeKey);
   const key = await store.keys.byId(id);
   if (key !== null && key.revokedAtMs === null) return key;
-  throw new CommandError(`There is no key ${shown(id)}, or it is revoked. List the keys: sluice keys list`);
+  throw new CommandError(`There is no key ${inQuotes(id)}, or it is revoked. List the keys: sluice keys list`);
 }
 
 async function setDefault(store: Store, keystore: string, key: StoredKey, publicKey: string): Promise<void> {
   const wallet = await store.wallets.byPublicKey(keystore, publicKey);
-  if (wallet === null) throw new CommandError(`There is no wallet ${shown(publicKey)}. List the wallets: sluice wallets list`);
+  if (wallet === null) throw new CommandError(`There is no wallet ${inQuotes(publicKey)}. List the wallets: sluice wallets list`);
   if (!mayUseWallet(key, wallet)) {
     const [ofWallet, ofKey] = [wallet.accountId ?? operatorAccountId, key.accountId ?? operatorAccountId];
     throw new CommandError(
@@ -207,7 +207,7 @@ async function audit(argv: readonly string[]): Promise<number> {
     const key = await unlockKeystore(name, stored, passphrase);
     if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
     if (forget !== undefined && (logIdsIn(signerFolder(config)).has(forget) || !(await store.auditHeads.forget(forget)))) {
-      throw new CommandError(`There is no lost log ${shown(forget)}. List the logs: sluice wallets audit`);
+      throw new CommandError(`There is no lost log ${inQuotes(forget)}. List the logs: sluice wallets audit`);
     }
     const places = { folder: signerFolder(config), keystore: name, keystoreKey: key };
     return withProgress('checking the audit logs', () => checkAuditLogs(store, places));
@@ -252,7 +252,7 @@ async function accountOf(store: Store, accountId: string | undefined): Promise<s
   if (accountId === undefined || accountId === operatorAccountId) return null;
   const account = await store.accounts.byId(accountId);
   if (account !== null && account.disabledAtMs === null) return account.id;
-  throw new CommandError(`There is no account ${shown(accountId)}, or it is disabled. List the accounts: sluice accounts list`);
+  throw new CommandError(`There is no account ${inQuotes(accountId)}, or it is disabled. List the accounts: sluice accounts list`);
 }
 
 function withKeystore<T>(account: string | undefined, work: (keystore: Keystore, accountId: string | null) => Promise<T>): Promise<T> {

@@ -5,7 +5,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
 import { channelNames, channels } from '@sluice/shared/wire/topics.ts';
-import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, shown, type Command } from '../command.ts';
+import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, inQuotes, type Command } from '../command.ts';
 import { gatewayUrl, httpUrl } from '../gateway-url.ts';
 import { keyForSluice } from '../key-for-sluice.ts';
 import { follow, refusedKey, type WatchedKeys } from '../watch/follow.ts';
@@ -97,7 +97,7 @@ function otherStore({ dataDir }: Config): string {
 function readSubscription([name, ...keys]: readonly string[], interval: string | undefined): WatchedKeys {
   if (name === undefined) throw new UsageError('missing: <channel>');
   const channel = channelNames.find((candidate) => candidate === name);
-  if (channel === undefined) throw new UsageError(`There is no channel ${shown(name)}.`);
+  if (channel === undefined) throw new UsageError(`There is no channel ${inQuotes(name)}.`);
   const accounts = keys.filter((key) => key.startsWith('@')).map((key) => key.slice(1));
   const mints = keys.filter((key) => !key.startsWith('@'));
   const takes: { readonly keys: readonly string[]; readonly all?: boolean } = channels[channel];

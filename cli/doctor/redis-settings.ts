@@ -23,10 +23,10 @@ const maxNodeTimeoutMs = 15_000;
 const name = 'redis settings';
 
 /** Checks each server, and then all of them together. */
-export function judgeRedis({ kind, servers, away }: InspectedRedis): readonly Finding[] {
+export function judgeRedis({ kind, servers, unreachable }: InspectedRedis): readonly Finding[] {
   const primaries = servers.filter(isPrimary);
   const faults = [
-    ...away.map((server) => warn(name, `${server} does not answer; if another server fails now, nothing replaces it`)),
+    ...unreachable.map((server) => warn(name, `${server} does not answer; if another server fails now, nothing replaces it`)),
     ...(kind === 'replicated' && primaries.length > 1 ? [twoPrimaries(primaries)] : []),
     ...servers.flatMap((server) => judgeServer(server, kind)),
   ];

@@ -43,7 +43,7 @@ export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchH
       for (const { key, code } of rejected) handlers.onNotice(`${key} is refused: ${code}`);
     },
     onStatus: (status: Status) => {
-      // A gateway that stays away is not reported at each attempt.
+      // A gateway that stays unreachable is not reported at each attempt.
       const reason = status.state === 'live' ? null : status.reason;
       const nowMs = performance.now();
       if (reason !== null && reason === last.reason && nowMs - last.atMs < repeatAfterMs) return;

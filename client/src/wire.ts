@@ -720,7 +720,7 @@ export interface BuyBody {
   readonly dryRun?: boolean;
   /** Checks balance, quote and accounts against the known state instead of a simulation. */
   readonly skipSimulation?: boolean;
-  /** Quote coins to spend, with all fees of the venue, 0.001–100. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; floating-point errors beyond them (0.1 + 0.2) are rounded away. */
+  /** Quote coins to spend, with all fees of the venue, 0.001–100. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded. */
   readonly amount: number;
 }
 
@@ -1549,7 +1549,7 @@ export interface ErrorBody {
     /** Further data; the table of errors shows the fields of each code. */
     readonly details: Readonly<Record<string, unknown>>;
   };
-  /** Only at the endpoints for clients of PumpPortal: the same error as texts, first code and message, then each wrong field. */
+  /** Only at the endpoints for clients of PumpPortal: the same error as strings: first the code and message, then each wrong field. */
   readonly errors?: readonly string[];
   /** The value of `X-Request-Id`, which identifies the request in the log. */
   readonly requestId: string;

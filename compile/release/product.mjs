@@ -4,7 +4,7 @@ import { currentBuild, root } from '../build-folder.mjs';
 import { notices } from './notices.mjs';
 import { manifestOf, write } from './pack.mjs';
 
-/** Beside the build: what starts it, and what an operator needs. */
+/** Files of a release in addition to the build: what starts it, and what an operator needs. */
 const files = [
   '.env.example',
   'CHANGELOG.md',

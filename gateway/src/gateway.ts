@@ -61,7 +61,7 @@ export interface GatewayOptions {
   readonly market?: MarketReader;
   /** Off-chain metadata of tokens. If omitted, it is fetched from the public internet. */
   readonly metadata?: TokenMetadataBook;
-  /** Directory of pools. If omitted, an empty one: then only pools whose addresses follow from the mint are found. */
+  /** Directory of pools. If omitted, an empty one: then only pools whose addresses can be computed from the mint are found. */
   readonly directory?: PoolLookup;
   readonly log: Logger;
   /** If it is aborted during the start, everything started so far is closed, and the start rejects. */
@@ -85,7 +85,7 @@ export interface GatewayOptions {
   /** Clock of the stream; tests replace it. */
   readonly clock?: Clock;
   /** Metrics and readiness of what else runs in this process, for `/metrics` and `/readyz`. */
-  readonly beside?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
+  readonly embeddedIngest?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
 }
 
 export interface Gateway {
@@ -138,7 +138,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
   const parts = { config, fleet, hub, ...reading, store, trading, requests, transport: () => transport, isDraining, log };
-  const operations = createOperations({ ...parts, beside: options.beside ?? nothingBeside });
+  const operations = createOperations({ ...parts, embeddedIngest: options.embeddedIngest ?? noIngest });
   const endpoints: readonly BoundEndpoint[] = [
     ...operations.endpoints,
     ...reading.endpoints,
@@ -197,7 +197,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 const sealKeyBytes = 32;
-const nothingBeside: NonNullable<GatewayOptions['beside']> = { metrics: () => [], parts: () => ({}) };
+const noIngest: NonNullable<GatewayOptions['embeddedIngest']> = { metrics: () => [], parts: () => ({}) };
 
 interface RunningParts {
   readonly transport: Transport;

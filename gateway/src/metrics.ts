@@ -103,9 +103,9 @@ function streamMetrics({ stats, connections, bufferedBytes, catchUps, fanout, di
   ];
 }
 
-function limitMetrics({ away, counters: { taken, refused, local, outages, overruled } }: CountingLimiter): Metric[] {
+function limitMetrics({ unavailable, counters: { taken, refused, local, outages, overruled } }: CountingLimiter): Metric[] {
   return [
-    gauge('limits_local', 'Limits are counted by this gateway alone: Redis does not answer.', away ? 1 : 0),
+    gauge('limits_local', 'Limits are counted by this gateway alone: Redis does not answer.', unavailable ? 1 : 0),
     counter('limit_admitted_total', 'Requests of keys admitted by their limits.', taken),
     counter('limit_refused_total', 'Requests of keys refused by their limits.', refused),
     counter('limit_local_total', 'Checks of limits that were counted locally.', local),

@@ -34,7 +34,7 @@ export interface OperationsParts {
   readonly transport: () => Transport | null;
   readonly isDraining: () => boolean;
   /** Metrics and readiness of what else runs in this process. */
-  readonly beside: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
+  readonly embeddedIngest: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
   readonly log: Logger;
 }
 
@@ -47,14 +47,14 @@ export interface Operations {
 }
 
 export function createOperations(of: OperationsParts): Operations {
-  const { config, fleet, hub, health, counters, store, trading, requests, transport, isDraining, beside, log } = of;
+  const { config, fleet, hub, health, counters, store, trading, requests, transport, isDraining, embeddedIngest, log } = of;
   const { limiter } = fleet;
   const startedAtMs = Date.now();
   const meter = new ProcessMeter();
   const storeHealth = store?.health ?? null;
   const parts = (): Parts => ({
     ...gatewayParts({ hub, health, store: storeHealth, limiter, rpc: counters.rpc(), trading: trading.fault() }),
-    ...beside.parts(),
+    ...embeddedIngest.parts(),
   });
   const lag = (): Lag => lagOf(health, trading.slot(), Date.now());
   const metrics = async (): Promise<readonly Metric[]> => [
@@ -71,7 +71,7 @@ export function createOperations(of: OperationsParts): Operations {
       gateways: fleet.size(),
       requests: requests.open,
     }),
-    ...beside.metrics(),
+    ...embeddedIngest.metrics(),
     ...(await meter.metrics()),
   ];
   const status = async (): Promise<AnswerOf<typeof statusEndpoint>> =>

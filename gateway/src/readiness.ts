@@ -13,7 +13,7 @@ export interface ReadinessParts {
   readonly health: Pick<MarketHealth, 'fault' | 'slotAgeMs'>;
   /** Null if the keys do not come from a store. */
   readonly store: StoreHealth | null;
-  readonly limiter: Pick<CountingLimiter, 'away'>;
+  readonly limiter: Pick<CountingLimiter, 'unavailable'>;
   readonly rpc: readonly EndpointHealth[];
   /** Why no order would be accepted; null if orders would be. */
   readonly trading: PartFault;
@@ -25,7 +25,9 @@ export function gatewayParts({ hub, health, store, limiter, rpc, trading }: Read
     bus: hub.ready ? null : hub.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',
     ingest: ingestFault(health, Date.now()),
     store: store === null ? null : store.fault(),
-    limits: limiter.away ? 'Redis does not count requests. Each gateway counts its share, and refuses requests that can spend.' : null,
+    limits: limiter.unavailable
+      ? 'Redis does not count requests. Each gateway counts its share, and refuses requests that can spend.'
+      : null,
     chain: rpc.length > 0 && rpc.every(({ avoided }) => avoided) ? 'No RPC endpoint gives a usable answer.' : null,
     trading,
   };

@@ -117,7 +117,7 @@ describe('signing in with a wallet', () => {
     ['for another domain', { domain: 'evil.example' }],
     ['for another domain with our address', { domain: 'evil.example', uri: 'https://evil.example' }],
     ['for another page of this host', { uri: 'http://127.0.0.1:1' }],
-    ['with another statement', { statement: 'Give everything away.' }],
+    ['with another statement', { statement: 'Send all coins to me.' }],
     ['without a statement', { statement: undefined }],
     ['with an invented nonce', { nonce: randomBytes(32).toString('hex') }],
     ['without a nonce', { nonce: undefined }],

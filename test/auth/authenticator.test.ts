@@ -223,7 +223,7 @@ describe('the authenticator', () => {
     const { id, key } = await knownKey({ expiresAtMs: Date.now() + 400 });
     const revoked = vi.fn();
     authenticator.onRevoked(revoked);
-    vi.spyOn(store.keys, 'version').mockRejectedValue(new Error('away'));
+    vi.spyOn(store.keys, 'version').mockRejectedValue(new Error('unavailable'));
     expect(authenticator.authenticate(key)).not.toBeNull();
     await soon(() => expect(authenticator.authenticate(key)).toBeNull());
     await soon(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'expired'));
@@ -249,12 +249,12 @@ describe('the authenticator', () => {
 
   it('accepts known keys for half a minute while the store is unavailable, then none, and all again afterwards', async () => {
     const { key } = await knownKey();
-    const away = vi.spyOn(store.keys, 'version').mockRejectedValue(new Error('away'));
+    const unavailable = vi.spyOn(store.keys, 'version').mockRejectedValue(new Error('unavailable'));
     await authenticator.refresh();
     expect(authenticator.authenticate(key)).not.toBeNull();
     const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 31_000);
     expect(authenticator.authenticate(key)).toBeNull();
-    away.mockRestore();
+    unavailable.mockRestore();
     await authenticator.refresh();
     expect(authenticator.authenticate(key)).not.toBeNull();
     now.mockRestore();

@@ -25,7 +25,7 @@ async function besideStalled({ startGateway }: Stage, stalled: boolean): Promise
   const { server, path, publish, stop: stopServer } = await startGateway();
   const order = { port: server.port, path, keys: [addressOf(1)], sampleEvery: 16 };
   const load = await startLoad({ ...order, sockets: readers, command: '{"id":1,"op":"subscribe","channel":"trades"}' });
-  const beside = await startLoad({
+  const other = await startLoad({
     ...order,
     sockets: others,
     command: '{"id":1,"op":"subscribe","channel":"prices","mints":["#"]}',
@@ -55,7 +55,7 @@ async function besideStalled({ startGateway }: Stage, stalled: boolean): Promise
     return { p99: percentile(latencyMs, 0.99), closedMs: fullAtMs === 0 ? 0 : closedAtMs - fullAtMs };
   } finally {
     await stop(load.process);
-    await stop(beside.process);
+    await stop(other.process);
     await stopServer();
   }
 }
@@ -107,7 +107,7 @@ async function resumeRow(stage: Stage): Promise<BenchRow> {
     });
   });
   const trades = tradesOf(256);
-  const awayMs: number[] = [];
+  const disconnectedMs: number[] = [];
   const over = new AbortController();
   const market = (async () => {
     while (!over.signal.aborted) await play(1_000, 500, slotMs, servers[0]!.publish, trades);
@@ -127,7 +127,7 @@ async function resumeRow(stage: Stage): Promise<BenchRow> {
           for (const client of waiting) {
             if (client.host !== hosts[1 - victim] || !client.isFollowing) continue;
             waiting.delete(client);
-            awayMs.push(performance.now() - killedAtMs);
+            disconnectedMs.push(performance.now() - killedAtMs);
           }
           return waiting.size === 0;
         },
@@ -142,13 +142,13 @@ async function resumeRow(stage: Stage): Promise<BenchRow> {
     for (const client of clients) client.close();
     for (const server of servers) await server.stop();
   }
-  const p99 = percentile(awayMs, 0.99);
+  const p99 = percentile(disconnectedMs, 0.99);
   return {
     name: 'gateway killed: clients resumed on another',
     figure: `p99 ${ms(p99)}, ${faults.length} gaps or faults`,
     target: 'p99 ≤ 3 s, none',
     pass: p99 <= 3_000 && faults.length === 0,
-    note: `${awayMs.length} clients in ${kills} kills of one of two gateways under 500 events/s, from SIGKILL to the reply with \`recovered\``,
+    note: `${disconnectedMs.length} clients in ${kills} kills of one of two gateways under 500 events/s, from SIGKILL to the reply with \`recovered\``,
   };
 }
 

@@ -28,7 +28,7 @@ export interface ChaosReport {
   readonly gapsReported: Readonly<Record<string, number>>;
   readonly resumes: number;
   readonly closes: Readonly<Record<string, number>>;
-  readonly awayMs: { readonly p50: number; readonly p99: number; readonly max: number };
+  readonly disconnectedMs: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
 export interface ChaosOptions {
@@ -54,12 +54,12 @@ export interface Plagues {
   /** In the second phase: each fault reports when something may be lost. */
   readonly later: typeof memoryFaults;
   /** In both phases. */
-  readonly beside: typeof linkFaults;
+  readonly throughout: typeof linkFaults;
   /** See `JudgeOptions`. */
   readonly declaredBeforeMs?: number;
 }
 
-const chaosPlagues: Plagues = { first: processFaults, later: memoryFaults, beside: linkFaults };
+const chaosPlagues: Plagues = { first: processFaults, later: memoryFaults, throughout: linkFaults };
 
 const minSol = 0.5;
 const settleWithinMs = 60_000;
@@ -255,7 +255,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
       const forget = (): void => audience.forgot();
       await plague(world, plagues.later(forget), way('memory', forgetsAtMs + forgetfulMs, maxMemoryPauseMs));
     };
-    await Promise.all([inProcesses(), plague(world, plagues.beside, { ...way('links', forgetsAtMs + forgetfulMs), first: 'fork' })]);
+    await Promise.all([inProcesses(), plague(world, plagues.throughout, { ...way('links', forgetsAtMs + forgetfulMs), first: 'fork' })]);
     await world.sighted();
     await delay(1_000);
     world.rest();
@@ -281,8 +281,9 @@ async function report(
   const silent = answers.length === others.length ? [] : [`${answers.length - others.length} processes of readers gave no answer`];
   const sum = (own: number, of: (report: ReadersReport) => number): number => others.reduce((total, answer) => total + of(answer), own);
   const count = (kind: FaultKind): number => sum(judge.counts[kind], ({ counts }) => counts[kind]);
-  const away = [...clients, ...others].flatMap(({ awayMs }) => awayMs).toSorted((a, b) => a - b);
-  const at = (share: number): number => Math.round(away[Math.min(away.length - 1, Math.floor(away.length * share))] ?? 0);
+  const disconnected = [...clients, ...others].flatMap(({ disconnectedMs }) => disconnectedMs).toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    Math.round(disconnected[Math.min(disconnected.length - 1, Math.floor(disconnected.length * share))] ?? 0);
   const all = [...faults, ...others.flatMap((answer) => answer.faults), ...deaths, ...silent];
   const clientLines = [...clients.flatMap(historyOf), ...others.flatMap((answer) => answer.evidence)];
   return {
@@ -301,7 +302,7 @@ async function report(
       ({ resumes }) => resumes,
     ),
     closes: tally([...clients.map(({ closes }) => Object.fromEntries(closes)), ...others.map(({ closes }) => closes)]),
-    awayMs: { p50: at(0.5), p99: at(0.99), max: at(1) },
+    disconnectedMs: { p50: at(0.5), p99: at(0.99), max: at(1) },
   };
 }
 

@@ -6,7 +6,7 @@ import type { Chain } from '../simnet/chain.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { until } from '../support/gateway.ts';
-import { happenedIn } from '../support/happened.ts';
+import { happenedIn } from '../support/chain-events.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -80,7 +80,7 @@ interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Runs one program. If it ends before it works (for example because Redis is away), it is started again. */
+/** Runs one program. If it ends before it works (for example because Redis is unavailable), it is started again. */
 class Process {
   readonly #folder: string;
   readonly #program: Program;

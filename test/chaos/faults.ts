@@ -210,26 +210,26 @@ export const linkFaults: Readonly<Record<string, Make>> = {
 /** Faults that make Redis lose what it has acknowledged; clients receive a gap for it. `forget` is called when the loss may have begun. */
 export const memoryFaults = (forget: () => void): Readonly<Record<string, Make>> => ({
   'Redis flushed': (world, random) => {
-    const beside = somebodyKilled(world, random);
+    const kill = somebodyKilled(world, random);
     return {
-      name: beside.name,
+      name: kill.name,
       run: async () => {
         forget();
-        await Promise.all([world.redis.command('FLUSHALL'), beside.run()]);
+        await Promise.all([world.redis.command('FLUSHALL'), kill.run()]);
       },
     };
   },
   'Redis back in time': (world, random) => {
-    const beside = somebodyKilled(world, random);
+    const kill = somebodyKilled(world, random);
     const bytes = between(random, 2_000, 200_000);
     return {
-      name: `without the last ${bytes} bytes of its file, ${beside.name}`,
+      name: `without the last ${bytes} bytes of its file, ${kill.name}`,
       run: async () => {
         const { redis } = world;
         forget();
         await redis.kill();
         redis.cutFile(bytes);
-        await Promise.all([redis.restart(), beside.run()]);
+        await Promise.all([redis.restart(), kill.run()]);
       },
     };
   },

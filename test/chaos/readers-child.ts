@@ -36,7 +36,7 @@ function report(isFinal = false): ReadersReport {
     resumes: clients.reduce((sum, { counts }) => sum + counts.resumes, 0),
     gaps: Object.fromEntries(judge.gaps),
     closes,
-    awayMs: clients.flatMap(({ awayMs }) => awayMs),
+    disconnectedMs: clients.flatMap(({ disconnectedMs }) => disconnectedMs),
     counts: judge.counts,
     faults: judge.faults,
     evidence: isFinal && judge.faults.length > 0 ? [...judge.evidence, ...clients.flatMap(historyOf)] : [],

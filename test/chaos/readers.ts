@@ -28,7 +28,7 @@ export interface ReadersReport {
   readonly resumes: number;
   readonly gaps: Readonly<Record<string, number>>;
   readonly closes: Readonly<Record<string, number>>;
-  readonly awayMs: readonly number[];
+  readonly disconnectedMs: readonly number[];
   /** So far, without what a judgement adds. */
   readonly counts: Readonly<Record<FaultKind, number>>;
   readonly faults: readonly string[];

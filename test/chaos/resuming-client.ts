@@ -94,7 +94,7 @@ export class ResumingClient {
   /** Close codes of its links, and how often each occurred. */
   readonly closes = new Map<number, number>();
   /** Milliseconds from the last message of a link to the replies of the next link, each time. */
-  readonly awayMs: number[] = [];
+  readonly disconnectedMs: number[] = [];
   /** What happened to it other than frames, the newest last. */
   readonly history: string[] = [];
   readonly #options: ResumingClientOptions;
@@ -266,7 +266,7 @@ export class ResumingClient {
     this.#attempts = 0;
     if (this.#lostAtMs === null) return;
     this.counts.resumes++;
-    this.awayMs.push(performance.now() - this.#lostAtMs);
+    this.disconnectedMs.push(performance.now() - this.#lostAtMs);
     this.#lostAtMs = null;
   }
 

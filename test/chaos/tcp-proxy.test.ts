@@ -116,12 +116,12 @@ describe('the proxy', () => {
     expect(proxy.links).toBe(0);
   });
 
-  it('resets a link whose target is away, and accepts another target', async () => {
+  it('resets a link whose target is unreachable, and accepts another target', async () => {
     const { proxy, another } = await open();
-    const away = createServer();
-    await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve));
-    const { port } = away.address() as AddressInfo;
-    await new Promise((resolve) => away.close(resolve));
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
     proxy.target(port);
     const end = await another();
     await until('the reset', () => end.closed);

@@ -23,7 +23,7 @@ export interface Weather {
   readonly refuses?: boolean;
 }
 
-/** A TCP proxy between two parts. Its own port stays the same even if the target goes away. */
+/** A TCP proxy between two parts. Its own port stays the same even if the target is gone. */
 export interface TcpProxy {
   readonly port: number;
   /** Open links. */

@@ -9,7 +9,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { run, seqs, StreamClient } from '../support/stream-client.ts';
 import { addressOf, tradeEvent } from '../support/stream-events.ts';
 
-/** Events that the publisher queues, and further events after that. */
+/** Events that the queue of the publisher holds, and events that do not fit into it any more. */
 const [queued, more] = [50_000, 40];
 
 describe('events that ingest drops while Redis does not accept any', () => {
@@ -23,7 +23,7 @@ describe('events that ingest drops while Redis does not accept any', () => {
     server = await startTestGateway({ bus: buses[0]!, config: { redisUrls: [redis.url] } });
     publisher = new Publisher(buses[1]!, silentLog);
     publisher.requestLead();
-    await until('it to lead', () => publisher.leads);
+    await until('the publisher to lead', () => publisher.leads);
   });
   afterAll(async () => {
     redis.resume();
@@ -43,32 +43,32 @@ describe('events that ingest drops while Redis does not accept any', () => {
     publisher.push(tradeEvent(mint, { slot: 500 }));
     expect(seqs(await client.framesTo(topic, 1))).toEqual([1]);
 
-    const fitting = Array.from({ length: queued }, (_, at) =>
+    const queuedEvents = Array.from({ length: queued }, (_, at) =>
       at < more ? tradeEvent(mint, { slot: 600 }) : tradeEvent(other, { slot: 601 }),
     );
-    const beyond = Array.from({ length: more }, () => tradeEvent(mint, { slot: 602 }));
+    const furtherEvents = Array.from({ length: more }, () => tradeEvent(mint, { slot: 602 }));
     redis.pause();
-    for (const event of fitting) publisher.push(event);
+    for (const event of queuedEvents) publisher.push(event);
     expect(publisher.counts.dropped).toBe(0);
-    for (const event of beyond) publisher.push(event);
+    for (const event of furtherEvents) publisher.push(event);
     expect(publisher.counts.dropped).toBe(more);
     redis.resume();
 
     const gap = await client.next('the gap', ({ op, topic: of }) => op === 'gap' && of === topic, 30_000);
-    const signatures = fitting.slice(0, 16).map(({ signature }) => signature);
+    const signatures = queuedEvents.slice(0, 16).map(({ signature }) => signature);
     expect(gap).toMatchObject({ from: 2, to: null, reason: 'unseen', slots: { from: 600, to: 600 }, signatures });
     const frames = await client.framesTo(topic, 1 + more, 30_000);
     expect(seqs(frames)).toEqual(run(1, 1 + more));
-    expect(frames.slice(1).map(({ data }) => data!['slot'])).toEqual(beyond.map(({ slot }) => slot));
+    expect(frames.slice(1).map(({ data }) => data!['slot'])).toEqual(furtherEvents.map(({ slot }) => slot));
     expect(client.messages.indexOf(gap)).toBeLessThan(client.messages.indexOf(frames[1]!));
     expect(client.messages.some(({ op, topic: of }) => op === 'gap' && of === tradesTopic(quiet))).toBe(true);
 
     // A client that resumes from before the loss gets the report too.
-    const back = await connect();
-    const reply = await back.ask({ ...follow, mints: [mint], since: { epoch: positions![topic]!.epoch, seq: 1 } });
+    const resumed = await connect();
+    const reply = await resumed.ask({ ...follow, mints: [mint], since: { epoch: positions![topic]!.epoch, seq: 1 } });
     expect(reply.positions![topic]).toMatchObject({ seq: 1, recovered: false });
-    expect(await back.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 2, reason: 'unseen' });
+    expect(await resumed.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 2, reason: 'unseen' });
     client.close();
-    back.close();
+    resumed.close();
   });
 });

@@ -89,7 +89,7 @@ const withheld = 'sluice_withheld';
 /** The next decision that a test requests. */
 class ScriptedLimiter implements CountingLimiter {
   readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
-  readonly away = false;
+  readonly unavailable = false;
   next: Partial<LimitDecision> = {};
   late = false;
   readonly taken: { readonly key: string; readonly cost: number }[] = [];

@@ -17,7 +17,7 @@ const checkUsage = validator(Usage);
 /** Admits everything, and answers several requests at once. */
 class LimiterInTurns implements CountingLimiter {
   readonly counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
-  readonly away = false;
+  readonly unavailable = false;
   #waiting: (() => void)[] = [];
 
   get waiting(): number {

@@ -13,21 +13,23 @@ import { run, seqs, StreamClient, type Message } from '../support/stream-client.
 import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 import { transports } from '../support/transports.ts';
 
-const ofReply = Object.fromEntries(Object.entries({ ...replySchemas, ...noticeSchemas }).map(([op, schema]) => [op, validator(schema)]));
-const ofFrame = validator(EventFrame);
-const ofEvent = Object.fromEntries(Object.entries(eventSchemas).map(([type, schema]) => [type, validator(schema)]));
+const replyValidators = Object.fromEntries(
+  Object.entries({ ...replySchemas, ...noticeSchemas }).map(([op, schema]) => [op, validator(schema)]),
+);
+const validateFrame = validator(EventFrame);
+const eventValidators = Object.fromEntries(Object.entries(eventSchemas).map(([type, schema]) => [type, validator(schema)]));
 
 /** Checks that every message a client received is valid by its schema. */
 function expectDocumented(client: StreamClient): void {
   for (const message of client.messages) {
-    const outcome = message.op === undefined ? ofFrame(message) : ofReply[message.op]!(message);
+    const outcome = message.op === undefined ? validateFrame(message) : replyValidators[message.op]!(message);
     expect(outcome, JSON.stringify(message)).toMatchObject({ ok: true });
-    if (message.data !== undefined) expect(ofEvent[message.data.type]!(message.data)).toMatchObject({ ok: true });
+    if (message.data !== undefined) expect(eventValidators[message.data.type]!(message.data)).toMatchObject({ ok: true });
   }
 }
 
-/** How many times faster the bounds of the stream pass on the gateway `hurried`. */
-const hurry = 10;
+/** The clock of `fastGateway` is this many times faster, so that its time limits pass sooner. */
+const speedup = 10;
 
 let nextAddress = 1_000_000;
 /** An address that no other test uses. */
@@ -35,16 +37,16 @@ const fresh = (): string => addressOf(nextAddress++);
 
 describe.each(transports)('the stream over %s', (transport) => {
   let server: TestGateway;
-  let hurried: TestGateway;
+  let fastGateway: TestGateway;
   const clients: StreamClient[] = [];
   beforeAll(async () => {
     server = await startTestGateway({ transport });
-    hurried = await startTestGateway({ transport, clock: fastClock(hurry) });
+    fastGateway = await startTestGateway({ transport, clock: fastClock(speedup) });
   });
   afterAll(async () => {
     for (const client of clients) client.close();
     await server.close();
-    await hurried.close();
+    await fastGateway.close();
   });
 
   function connect(query = `?api-key=${goodKey}`, headers: Record<string, string> = {}, { host } = server): StreamClient {
@@ -53,7 +55,7 @@ describe.each(transports)('the stream over %s', (transport) => {
     return client;
   }
   const opened = (query?: string, gateway = server): Promise<StreamClient> => connect(query, {}, gateway).open();
-  const openedHurried = (): Promise<StreamClient> => opened(undefined, hurried);
+  const openedFast = (): Promise<StreamClient> => opened(undefined, fastGateway);
   const trades = (mint: string, count: number) => Array.from({ length: count }, () => entryOf(tradeEvent(mint)));
 
   it('runs on the transport under test', () => {
@@ -80,7 +82,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       ['an empty key', '?api-key=', {}, 401, 'UNAUTHENTICATED'],
       ['a key without the scope', `?api-key=${scopelessKey}`, {}, 403, 'FORBIDDEN'],
       ['a ticket', `?ticket=abc`, {}, 401, 'UNAUTHENTICATED'],
-      ['a ticket beside a key', `?api-key=${goodKey}&ticket=abc`, {}, 401, 'UNAUTHENTICATED'],
+      ['a ticket and a key', `?api-key=${goodKey}&ticket=abc`, {}, 401, 'UNAUTHENTICATED'],
       ['a misspelt api-key', `?apiKey=${goodKey}`, {}, 401, 'UNAUTHENTICATED'],
       ['a URL too long', `?api-key=${goodKey}&x=${'y'.repeat(8_200)}`, {}, 400, 'INVALID_REQUEST'],
       ['an unknown format', `?api-key=${goodKey}&format=xml`, {}, 400, 'INVALID_REQUEST'],
@@ -136,9 +138,9 @@ describe.each(transports)('the stream over %s', (transport) => {
 
     it('closes a client that does not authenticate within 5 s with 4501', async () => {
       const startedMs = performance.now();
-      const client = await opened('', hurried);
+      const client = await opened('', fastGateway);
       expect((await client.end()).code).toBe(4501);
-      expect(performance.now() - startedMs).toBeGreaterThan(4_900 / hurry);
+      expect(performance.now() - startedMs).toBeGreaterThan(4_900 / speedup);
     });
 
     it('closes the sockets of a revoked key, and no others', async () => {
@@ -305,7 +307,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       ],
       ['an id that cannot be repeated', { id: { a: 1 }, op: 'ping' }, null, 'id'],
       [
-        'a snapshot of too much',
+        'a snapshot of too many topics',
         { id: 14, op: 'subscribe', channel: 'trades', mints: Array.from({ length: 1_001 }, (_, i) => addressOf(i)), snapshot: true },
         14,
         'snapshot',
@@ -350,7 +352,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       expect(replies.map(({ id }) => id)).toEqual(run(0, 399));
       expect(replies.filter(({ op }) => op === 'pong').length).toBeGreaterThanOrEqual(200);
       expect(replies.find(({ op }) => op === 'error')).toMatchObject({ error: { code: 'RATE_LIMIT', retryable: true } });
-      await until('the allowance', async () => (await client.ask({ op: 'ping' })).op === 'pong');
+      await until('a command to be accepted', async () => (await client.ask({ op: 'ping' })).op === 'pong');
     });
 
     it('refuses commands when the work budget of a client is spent, replies to each once, and serves other clients meanwhile', async () => {
@@ -360,7 +362,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       for (let turn = 0; turn < 5; turn++) {
         for (let i = 0; i < 100; i++) client.send({ id: turn * 100 + i, op: 'list' });
         await client.reply(turn * 100 + 99);
-        await until('the allowance of commands', async () => (await other.ask({ op: 'ping' })).op === 'pong');
+        await until('a command to be accepted', async () => (await other.ask({ op: 'ping' })).op === 'pong');
         await delay(500);
       }
       const replies = client.messages.filter(({ id }) => typeof id === 'number');
@@ -397,7 +399,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       }
       await until('a thousand errors', () => client.messages.filter(({ op }) => op === 'error').length === 1_000);
       expect(client.messages.every(({ op, id }) => op !== 'error' || id === null)).toBe(true);
-      await until('the allowance', async () => (await client.ask({ op: 'ping' })).op === 'pong');
+      await until('a command to be accepted', async () => (await client.ask({ op: 'ping' })).op === 'pong');
     });
   });
 
@@ -447,7 +449,10 @@ describe.each(transports)('the stream over %s', (transport) => {
       await last.next('the notice', (message) => String(message['message']).startsWith('At most 100000 subscriptions of one key'));
       expect(await (await opened()).ask({ op: 'subscribe', channel: 'newTokens' })).toMatchObject({ op: 'subscribed' });
       sockets[0]!.close();
-      await until('the room', async () => (await last.ask({ op: 'subscribe', channel: 'newTokens' })).op === 'subscribed');
+      await until(
+        'a subscription to be accepted',
+        async () => (await last.ask({ op: 'subscribe', channel: 'newTokens' })).op === 'subscribed',
+      );
       for (const socket of sockets) socket.close();
     }, 60_000);
   });
@@ -728,7 +733,7 @@ describe.each(transports)('the stream over %s', (transport) => {
         since: { [topic]: positions![topic]! },
       });
       await client.framesTo(topic, 2);
-      await until('the live end', async () => (await client.ask({ op: 'ping' })).op === 'pong');
+      await until('the replay to end', async () => (await client.ask({ op: 'ping' })).op === 'pong');
       await server.publish([9].map((solAmount) => entryOf(tradeEvent(mint, { solAmount }))));
       const frames = await client.framesTo(topic, 3);
       expect(frames.map(({ seq, prev }) => [seq, prev])).toEqual([
@@ -776,14 +781,14 @@ describe.each(transports)('the stream over %s', (transport) => {
     it('reports no future frame as lost if the gateway does not reach a position in time', async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
-      await hurried.publish(trades(mint, 3));
-      const probe = await openedHurried();
+      await fastGateway.publish(trades(mint, 3));
+      const probe = await openedFast();
       const { epoch } = (await probe.ask({ op: 'subscribe', channel: 'trades', mints: [mint] })).positions![topic]!;
-      const client = await openedHurried();
+      const client = await openedFast();
       await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], since: { epoch, seq: 103 } });
       const gap = await client.next('the gap', ({ op }) => op === 'gap');
       expect(gap).toMatchObject({ topic, from: 4, to: null, reason: 'ahead' });
-      await hurried.publish(trades(mint, 2));
+      await fastGateway.publish(trades(mint, 2));
       expect(seqs(await client.framesTo(topic, 2))).toEqual([4, 5]);
     });
 
@@ -823,28 +828,28 @@ describe.each(transports)('the stream over %s', (transport) => {
 
     it('sends a heartbeat each second with the newest positions', async () => {
       const [a, b] = [fresh(), fresh()];
-      const single = await openedHurried();
-      const double = await openedHurried();
+      const single = await openedFast();
+      const double = await openedFast();
       await single.ask({ op: 'subscribe', channel: 'trades', mints: [a] });
       await double.ask({ op: 'subscribe', channel: 'trades', mints: [a, b] });
-      await hurried.publish(trades(a, 2));
+      await fastGateway.publish(trades(a, 2));
       await single.framesTo(tradesTopic(a), 2);
       const at = (client: StreamClient): Message[] => client.messages.filter(({ op }) => op === 'heartbeat');
       await until('three heartbeats', () => at(single).length >= 3 && at(double).length >= 3);
       expect(at(single).at(-1)!.positions).toEqual({ [tradesTopic(a)]: { epoch: expect.any(String), seq: 2 } });
       expect(at(double).at(-1)!.positions).toMatchObject({ [tradesTopic(a)]: { seq: 2 }, [tradesTopic(b)]: { seq: 0 } });
       const [first, , third] = at(single).map(({ ts }) => Number(ts) / 1e3);
-      expect(third! - first!).toBeGreaterThan(1_700 / hurry);
-      expect(third! - first!).toBeLessThan(2_600 / hurry + 300);
+      expect(third! - first!).toBeGreaterThan(1_700 / speedup);
+      expect(third! - first!).toBeLessThan(2_600 / speedup + 300);
       expect(Math.abs(third! - Date.now())).toBeLessThan(2_000);
       expectDocumented(double);
     });
 
     it('sends heartbeats to each of many followers of one topic, also after most of them have left', async () => {
       const mint = fresh();
-      const followers = await Promise.all(Array.from({ length: 230 }, openedHurried));
+      const followers = await Promise.all(Array.from({ length: 230 }, openedFast));
       await Promise.all(followers.map((client) => client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] })));
-      await hurried.publish(trades(mint, 1));
+      await fastGateway.publish(trades(mint, 1));
       const beats = (client: StreamClient): number =>
         client.messages.filter(({ op, positions }) => op === 'heartbeat' && positions![tradesTopic(mint)]?.seq === 1).length;
       await until('a heartbeat for all', () => followers.every((client) => beats(client) > 0));
@@ -855,12 +860,12 @@ describe.each(transports)('the stream over %s', (transport) => {
     });
 
     it('names only topics that moved in a heartbeat of more than a hundred topics', async () => {
-      const client = await openedHurried();
+      const client = await openedFast();
       const mints = Array.from({ length: 150 }, fresh);
       await client.ask({ op: 'subscribe', channel: 'trades', mints });
       const beats = (): Message[] => client.messages.filter(({ op }) => op === 'heartbeat');
       await until('a heartbeat', () => beats().length >= 2);
-      await hurried.publish(trades(mints[0]!, 1));
+      await fastGateway.publish(trades(mints[0]!, 1));
       await client.framesTo(tradesTopic(mints[0]!), 1);
       const reported = await until('its position', () => beats().find(({ positions }) => positions![tradesTopic(mints[0]!)]?.seq === 1));
       expect(Object.keys(reported.positions!)).toEqual([tradesTopic(mints[0]!)]);

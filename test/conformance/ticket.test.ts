@@ -72,7 +72,7 @@ describe.each(transports)('tickets over %s', (transport) => {
     expect(await refusalOf(connect(server, ticket))).toEqual(unauthenticated);
   });
 
-  it('are refused beside a key or another ticket', async () => {
+  it('are refused together with a key or another ticket', async () => {
     const ticket = await ticketOf(server);
     expect(await refusalOf(connect(server, ticket, `&api-key=${key}`))).toEqual(unauthenticated);
     expect(await refusalOf(connect(server, ticket, '', { Authorization: `Bearer ${key}` }))).toEqual(unauthenticated);

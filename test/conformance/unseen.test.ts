@@ -47,7 +47,7 @@ describe('the loss of slots', () => {
     }
   });
 
-  it('is reported to a resuming client if it was announced while the client was away', async () => {
+  it('is reported to a resuming client if it was announced while the client was disconnected', async () => {
     const mint = addressOf(81_010);
     const topic = tradesTopic(mint);
     const first = await connect();

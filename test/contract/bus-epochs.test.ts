@@ -185,7 +185,7 @@ describe('a Redis that starts again', () => {
   });
 
   it(
-    'reports the loss of what a process had stored, although it has stored nothing since and has another holding now',
+    'reports the loss of what a process had stored, although it has stored nothing since and has another term now',
     { timeout: 30_000 },
     async () => {
       const redis = await open();
@@ -206,7 +206,7 @@ describe('a Redis that starts again', () => {
       file.cutTo(size);
       await redis.restart();
       await bound.close();
-      await until('a publisher in the holding', async () => {
+      await until('a publisher in the term', async () => {
         const stored = bus.publisher({ lease }).then((publisher) => publisher.publish(entries(5, 'y')));
         return stored.then(
           () => true,
@@ -282,7 +282,7 @@ describe('a Redis that starts again', () => {
     expect(recorder.lost.length).toBeLessThanOrEqual(2);
   });
 
-  it('ends the lease holding of the previous publisher, which must read the remaining log first', async () => {
+  it('ends the lease term of the previous publisher, which must read the remaining log first', async () => {
     const redis = await open();
     const bus = await connect(redis.url);
     const lease = bus.lease('one');
@@ -295,7 +295,7 @@ describe('a Redis that starts again', () => {
     await free.publish(entries(1, 'b'));
     await expect(bound.publish(entries(1, 'c'))).rejects.toMatchObject({ code: 'FENCED' });
     const { fence } = lease;
-    await until('a new holding', () => lease.held && lease.fence > fence);
+    await until('a new term', () => lease.held && lease.fence > fence);
     await (await bus.publisher({ lease })).publish(entries(1, 'd'));
     const recorder = await record(await bus.subscriber());
     expect(recorder.texts.slice(4)).toEqual(['a4', 'b0', 'd0']);
@@ -308,13 +308,13 @@ describe('a log with entries of many epochs', () => {
     const small = await connect(redis.url, { maxEntries: 64 });
     const recorder = await record(await small.subscriber());
     const publisher = await small.publisher();
-    const memories = 100;
-    for (let memory = 0; memory < memories; memory += 1) {
+    const epochs = 100;
+    for (let epoch = 0; epoch < epochs; epoch += 1) {
       await redis.command('DEBUG', 'CHANGE-REPL-ID');
-      await publisher.publish(Array.from({ length: 64 }, () => entry(`m${memory}`)));
+      await publisher.publish(Array.from({ length: 64 }, () => entry(`m${epoch}`)));
     }
-    await recorder.untilOffset(memories * 64);
-    expect([recorder.faults, recorder.texts.length]).toEqual([[], memories * 64]);
+    await recorder.untilOffset(epochs * 64);
+    expect([recorder.faults, recorder.texts.length]).toEqual([[], epochs * 64]);
     expect(recorder.lost).toEqual([]);
     expect((await redis.command('GET', '{sluice}:epochs')).length).toBeLessThan(1_100);
   });
@@ -325,10 +325,10 @@ describe('a log with entries of many epochs', () => {
     const recorder = await record(await bus.subscriber());
     const publisher = await bus.publisher();
     const hasRestarted = (): boolean => recorder.entries.slice(1).some(({ offset }) => offset === 1);
-    for (let memory = 0; !hasRestarted(); memory += 1) {
+    for (let epoch = 0; !hasRestarted(); epoch += 1) {
       await redis.command('DEBUG', 'CHANGE-REPL-ID');
-      await publisher.publish([entry(`m${memory}`)]);
-      await recorder.until(() => recorder.texts.at(-1) === `m${memory}`);
+      await publisher.publish([entry(`m${epoch}`)]);
+      await recorder.until(() => recorder.texts.at(-1) === `m${epoch}`);
     }
     expect(recorder.faults).toEqual([]);
     expect(recorder.entries.length).toBeGreaterThan(30);

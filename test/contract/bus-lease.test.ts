@@ -77,7 +77,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     }
   });
 
-  it('let a publisher store only during the holding in which it was opened', async () => {
+  it('let a publisher store only during the term in which it was opened', async () => {
     const [bus, other] = await open();
     const lease = bus.lease('one');
     await untilHeld(lease);
@@ -91,7 +91,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     await untilHeld(waiting);
     await expect(bound.publish([entry('late')])).rejects.toMatchObject(fenced);
     await waiting.close();
-    // Granted again to the same process: another holding.
+    // Granted again to the same process: another term.
     const again = bus.lease('one');
     await untilHeld(again);
     await expect(bound.publish(entries(300, 'later'))).rejects.toMatchObject(fenced);
@@ -100,7 +100,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     expect((await bus.tail(10)).map(textOf)).toEqual(['bound', 'free', 'again']);
   });
 
-  it('let a publisher set a status only during the holding in which it was opened', async () => {
+  it('let a publisher set a status only during the term in which it was opened', async () => {
     const [bus, other] = await open();
     const slotOf = async (): Promise<unknown> => (await bus.statuses()).find(({ name }) => name === 'mark')?.value['slot'];
     const lease = bus.lease('one');
@@ -116,7 +116,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     await (await other.publisher({ lease: next })).setStatus('mark', { slot: 3 }, 60_000);
     await expect(bound.setStatus('mark', { slot: 4 }, 60_000)).rejects.toMatchObject(fenced);
     await next.close();
-    // Granted again to the same process: another holding.
+    // Granted again to the same process: another term.
     const again = bus.lease('one');
     await untilHeld(again);
     await expect(bound.setStatus('mark', { slot: 5 }, 60_000)).rejects.toMatchObject(fenced);
@@ -127,7 +127,7 @@ describe.each(implementations)('leases of the $name bus', ({ start }) => {
     await expect(bound.setStatus('mark', { slot: 7 }, 60_000)).rejects.toMatchObject({ code: 'CLOSED' });
   });
 
-  it('start a new holding with each new epoch, because the publisher has not seen that log', async () => {
+  it('start a new term with each new epoch, because the publisher has not seen that log', async () => {
     harness = await start({ maxTopics: 10 });
     const bus = await harness.connect();
     const lease = bus.lease('one');

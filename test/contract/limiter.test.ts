@@ -158,7 +158,7 @@ describe('four gateways on one Redis', () => {
     await redis.command('HSET', `sluice:limit:${key}`, 'not', 'a number');
     expect(await limiter.take(key, { perMinute: 60, burst: 8 }, 1)).toMatchObject({ counted: 'local', remaining: 1 });
     expect(await limiter.take(fresh(), { perMinute: 60, burst: 8 }, 1)).toMatchObject({ counted: 'shared', remaining: 7 });
-    expect(limiter.away).toBe(false);
+    expect(limiter.unavailable).toBe(false);
   });
 });
 
@@ -210,7 +210,7 @@ describe('an outage of Redis', () => {
     await own.kill();
     const admitted: number[] = [];
     for (const limiter of gateways) admitted.push(await drain(limiter, key));
-    for (const limiter of gateways) expect(limiter.away).toBe(true);
+    for (const limiter of gateways) expect(limiter.unavailable).toBe(true);
     // A share is 10; what was used before the outage counts in it.
     for (const count of admitted) {
       expect(count).toBeGreaterThanOrEqual(8);
@@ -219,7 +219,7 @@ describe('an outage of Redis', () => {
     expect(await gateways[0]!.take(key, quota, 1)).toMatchObject({ admitted: false, counted: 'local' });
     await own.restart();
     for (const limiter of gateways) await sharedAgain(limiter);
-    for (const limiter of gateways) expect(limiter).toMatchObject({ away: false, counters: { outages: 1 } });
+    for (const limiter of gateways) expect(limiter).toMatchObject({ unavailable: false, counters: { outages: 1 } });
     const afterwards = fresh();
     let together = 0;
     for (const limiter of gateways) together += await drain(limiter, afterwards);

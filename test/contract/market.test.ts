@@ -281,18 +281,18 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(after).toMatchObject({ open: 0.75, high: 0.75, low: 0.75, close: 0.75, buys: 2, volumeBase: 8 });
   });
 
-  it('refuses a batch that does not follow the previous one, or comes from an earlier holding', async () => {
+  it('refuses a batch that does not follow the previous one, or comes from an earlier term', async () => {
     const { bus, market } = first;
     const lease = bus.lease('market');
     await until('the lease', () => lease.held);
-    const holding = { lease, fence: lease.fence };
+    const leaseTerm = { lease, fence: lease.fence };
     const at = (offset: number) => ({ epoch: 'e', offset });
-    expect(await market.apply({ from: null, to: at(3), changes: [] }, holding)).toBe('applied');
-    expect(await market.apply({ from: null, to: at(3), changes: [] }, holding)).toBe('applied');
-    expect(await market.apply({ from: null, to: at(4), changes: [] }, holding)).toBe('stale');
+    expect(await market.apply({ from: null, to: at(3), changes: [] }, leaseTerm)).toBe('applied');
+    expect(await market.apply({ from: null, to: at(3), changes: [] }, leaseTerm)).toBe('applied');
+    expect(await market.apply({ from: null, to: at(4), changes: [] }, leaseTerm)).toBe('stale');
     expect(await market.apply({ from: at(3), to: at(4), changes: [] }, { lease, fence: lease.fence - 1 })).toBe('fenced');
     await lease.close();
-    expect(await market.apply({ from: at(3), to: at(4), changes: [] }, holding)).toBe('fenced');
+    expect(await market.apply({ from: at(3), to: at(4), changes: [] }, leaseTerm)).toBe('fenced');
     expect(await market.checkpoint()).toEqual(at(3));
   });
 
@@ -316,17 +316,17 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     const { bus, market } = first;
     const lease = bus.lease('market');
     await until('the lease', () => lease.held);
-    const holding = { lease, fence: lease.fence };
+    const leaseTerm = { lease, fence: lease.fence };
     const topic = candlesTopic(freshMint(), '1m');
     expect(await market.reportDemand([topic])).toEqual([]);
     expect(await market.reportDemand([topic])).toEqual([]);
     expect(await market.turns()).toEqual({ begin: [topic], end: [] });
     expect(await market.note(new Map([[topic, 60]]), [], { lease, fence: lease.fence - 1 })).toBe('fenced');
-    expect(await market.note(new Map([[topic, 60]]), [], holding)).toBe('applied');
+    expect(await market.note(new Map([[topic, 60]]), [], leaseTerm)).toBe('applied');
     expect(await market.turns()).toEqual({ begin: [], end: [] });
     expect(await market.published()).toEqual(new Map([[topic, 60]]));
     // Requested again while it ends: it begins again.
-    expect(await market.note(new Map(), [topic], holding)).toBe('applied');
+    expect(await market.note(new Map(), [topic], leaseTerm)).toBe('applied');
     expect(await market.turns()).toEqual({ begin: [topic], end: [] });
     const many = Array.from({ length: marketLimits.candleTopics }, (_, i) => `candles:${i}:1m`);
     expect(await market.reportDemand(many)).toEqual(many.slice(-1));

@@ -49,9 +49,9 @@ const known = ({ venue, address, quoteMint, depthSol, slot }: PoolSighting): Kno
 describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (kind) => {
   it('lists the pools of a mint, deepest first, and none for other mints', async () => {
     const { directory, lease } = await open(kind);
-    const holding = { lease, fence: lease.fence };
+    const leaseTerm = { lease, fence: lease.fence };
     const [shallow, deep, twin] = [pool(1, 2), pool(2, 30, { venue: 'pump', quoteMint: usdcMint }), pool(3, 2)];
-    expect(await directory.note([shallow, deep, twin, pool(4, 9, { mint: addressOf(2) })], holding)).toBe('applied');
+    expect(await directory.note([shallow, deep, twin, pool(4, 9, { mint: addressOf(2) })], leaseTerm)).toBe('applied');
     const twins = [shallow, twin].toSorted((a, b) => (a.address < b.address ? -1 : 1));
     expect(await directory.poolsOf(mint)).toEqual([deep, ...twins].map(known));
     expect(await directory.poolsOf(addressOf(3))).toEqual([]);
@@ -59,32 +59,32 @@ describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (k
 
   it('updates a pool from a slot that is not older', async () => {
     const { directory, lease } = await open(kind);
-    const holding = { lease, fence: lease.fence };
-    await directory.note([pool(1, 5, { slot: 20 }), pool(1, 1, { slot: 19 })], holding);
+    const leaseTerm = { lease, fence: lease.fence };
+    await directory.note([pool(1, 5, { slot: 20 }), pool(1, 1, { slot: 19 })], leaseTerm);
     expect(await directory.poolsOf(mint)).toMatchObject([{ depthSol: 5, slot: 20 }]);
-    await directory.note([pool(1, 7, { slot: 20 })], holding);
+    await directory.note([pool(1, 7, { slot: 20 })], leaseTerm);
     expect(await directory.poolsOf(mint)).toMatchObject([{ depthSol: 7, slot: 20 }]);
   });
 
   it('drops the shallowest pool of a mint that has too many', async () => {
     const { directory, lease } = await open(kind, { poolsPerMint: 2, mints: 10 });
-    const holding = { lease, fence: lease.fence };
-    await directory.note([pool(1, 5), pool(2, 9), pool(3, 7)], holding);
+    const leaseTerm = { lease, fence: lease.fence };
+    await directory.note([pool(1, 5), pool(2, 9), pool(3, 7)], leaseTerm);
     expect((await directory.poolsOf(mint)).map(({ depthSol }) => depthSol)).toEqual([9, 7]);
-    await directory.note([pool(4, 1)], holding);
+    await directory.note([pool(4, 1)], leaseTerm);
     expect((await directory.poolsOf(mint)).map(({ depthSol }) => depthSol)).toEqual([9, 7]);
   });
 
   it('drops the mint whose last sighting is the oldest when there are too many', async () => {
     const { directory, lease } = await open(kind, { poolsPerMint: 4, mints: 2 });
-    const holding = { lease, fence: lease.fence };
+    const leaseTerm = { lease, fence: lease.fence };
     const of = (number: number): PoolSighting => pool(number, 1, { mint: addressOf(number) });
-    await directory.note([of(1), of(2), of(1), of(3)], holding);
+    await directory.note([of(1), of(2), of(1), of(3)], leaseTerm);
     const counts = await Promise.all([1, 2, 3].map(async (number) => (await directory.poolsOf(addressOf(number))).length));
     expect(counts).toEqual([1, 0, 1]);
   });
 
-  it('refuses writes of a holding that is over', async () => {
+  it('refuses writes of a term that is over', async () => {
     const { directory, lease } = await open(kind);
     const over = { lease, fence: lease.fence };
     lease.relinquish(lease.fence);
@@ -96,13 +96,13 @@ describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (k
 
   it('is complete once it was marked so, and accepts many sightings at once', async () => {
     const { directory, lease } = await open(kind);
-    const holding = { lease, fence: lease.fence };
+    const leaseTerm = { lease, fence: lease.fence };
     expect(await directory.isComplete()).toBe(false);
     const many = Array.from({ length: 450 }, (_, index) => pool(index, 1, { mint: addressOf(index + 1) }));
-    await directory.note(many, holding, true);
+    await directory.note(many, leaseTerm, true);
     expect(await directory.isComplete()).toBe(true);
     expect(await directory.poolsOf(addressOf(450))).toEqual([known(many[449]!)]);
-    await directory.note([], holding);
+    await directory.note([], leaseTerm);
     expect(await directory.isComplete()).toBe(true);
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createWalSync, type WalSync } from '@sluice/gateway/store/sql/wal-sync.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
-import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 describe('committed data', () => {
@@ -70,8 +70,8 @@ describe('committed data', () => {
     const outcomes = settled(first, second);
     turns[0]!.fail();
     expect(await outcomes).toEqual(['failed', 'failed']);
-    await expect(disk.wrote()).rejects.toBeInstanceOf(StoreAwayError);
-    await expect(disk.seen()).rejects.toBeInstanceOf(StoreAwayError);
+    await expect(disk.wrote()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(disk.seen()).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(turns).toHaveLength(1);
     await disk.close();
   });

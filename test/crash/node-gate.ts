@@ -76,7 +76,7 @@ export async function startNodeGate(rpcUrls: readonly string[]): Promise<NodeGat
     return await bodyOf(answer);
   }
 
-  /** False: the caller went away while the call was held. */
+  /** False: the caller disconnected while the call was held. */
   async function pass(at: Rule['at'], call: Call, wallet: string | null, response: ServerResponse): Promise<boolean> {
     const gone = new Promise<false>((resolve) => response.once('close', () => resolve(false)));
     for (const rule of rules) {

@@ -152,7 +152,7 @@ describe('the pages', () => {
     }
   });
 
-  it('shows texts as texts', () => {
+  it('shows text as text', () => {
     expect(page.body).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; <code>code</code>');
     expect(page.body).not.toMatch(/<(script>alert|img)/i);
     expect(page.body).toContain('&quot;&gt;&lt;img src=x onerror=alert(1)&gt;');

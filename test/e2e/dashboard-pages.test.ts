@@ -44,7 +44,7 @@ async function open(section: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: section }).waitFor();
 }
 
-describe('the pages of the dashboard beside a running market', { timeout: testTimeoutMs }, () => {
+describe('the pages of the dashboard with a running market', { timeout: testTimeoutMs }, () => {
   it('open live by the link of `start`, which works once', async () => {
     await page.goto(link);
     await page.locator('.trades tbody tr').first().waitFor();
@@ -84,7 +84,7 @@ describe('the pages of the dashboard beside a running market', { timeout: testTi
     await page.locator('.progress .state.finalized').waitFor({ timeout: 60_000 });
   });
 
-  it('orders, with the token beside their state', async () => {
+  it('orders, with their tokens and states', async () => {
     await open('Orders');
     await until('both orders', async () => (await page.locator('tbody .state.finalized').count()) === 2);
     await page

@@ -10,7 +10,7 @@ import { record, type Recorder } from '../contract/bus-recorder.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { goodKey, startTestGateway, until } from '../support/gateway.ts';
-import { happened, happenedKinds } from '../support/happened.ts';
+import { eventsOnChain, eventKinds } from '../support/chain-events.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
@@ -104,9 +104,9 @@ describe('two ingest processes on one Redis', () => {
   /** Stops the chain. Then the client must have every event that happened on it, once and without a gap. */
   async function expectWhole(): Promise<void> {
     simnet.chain.stop();
-    const all = happened(simnet);
+    const all = eventsOnChain(simnet);
     expect(all.length).toBeGreaterThan(2 * someTrades);
-    for (const kind of happenedKinds) {
+    for (const kind of eventKinds) {
       const expected = all.filter((event) => event.kind === kind).map(({ id }) => id);
       const events = (): readonly string[] => client.frames(topics[kind]).flatMap(({ data }) => (data?.type === kind ? [data.id] : []));
       await until(`all of ${kind}`, () => events().length >= expected.length);
@@ -175,9 +175,9 @@ describe('two ingest processes on one Redis', () => {
         throw error;
       });
     await until('the log is complete up to there', async () => ((await watermark()) ?? 0) >= upTo, startMs);
-    const events = happened(simnet);
+    const events = eventsOnChain(simnet);
     expect(events.length).toBeGreaterThan(someTrades);
-    for (const kind of happenedKinds) {
+    for (const kind of eventKinds) {
       const expected = events.filter((event) => event.kind === kind && event.slot <= upTo).map(({ id }) => id);
       for (const [reader, of] of [
         [client, 'processed'],

@@ -14,7 +14,7 @@ import { run, seqs, StreamClient } from '../support/stream-client.ts';
 
 const topic = 'trades';
 
-describe('a gateway that is away while Redis loses the end of its log, which then grows beyond it', () => {
+describe('a gateway that is disconnected while Redis loses the end of its log, which then grows beyond it', () => {
   let folder: string;
   let redis: TestRedis;
   let key: string;

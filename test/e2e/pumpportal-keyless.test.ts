@@ -13,7 +13,7 @@ import { addressOf, entryOf, migrationEvent, newTokenEvent, tradeEvent } from '.
 
 const acked = 'Successfully subscribed to keys.';
 /** How many times faster the bounds of the stream pass. */
-const hurry = 10;
+const speedup = 10;
 
 const bare = { bothForms: false, tag: 'Test', summary: 'A test.', method: 'GET', answer: Type.Object({}), errors: [] } as const;
 const withoutKey = defineEndpoint({ ...bare, id: 'testKeyless', path: '/test/keyless', access: 'read', keyless: true });
@@ -25,7 +25,7 @@ describe.each(['uws', 'node'] as const)('PumpPortal clients without a key, over 
   beforeAll(async () => {
     server = await startTestGateway({
       transport,
-      clock: fastClock(hurry),
+      clock: fastClock(speedup),
       config: { pumpPortalKeyless: true, trustedProxies: ['127.0.0.0/8'] },
       endpoints: [withoutKey, withKey].map((spec) =>
         bindEndpoint(spec, ({ principal }) => ({ json: { keyId: principal?.keyId ?? null } })),

@@ -9,7 +9,7 @@ import { goodKey, startTestGateway, until, type TestGateway } from '../support/g
 import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 
 /** How many times faster the bounds of the stream pass. */
-const hurry = 10;
+const speedup = 10;
 const standardKey = 'sluice_test_standard';
 
 /** A client as PumpPortal's users write it: it parses JSON and reads fields by name. */
@@ -56,7 +56,7 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
   let server: TestGateway;
   const bots: Bot[] = [];
   beforeAll(async () => {
-    server = await startTestGateway({ transport, clock: fastClock(hurry) });
+    server = await startTestGateway({ transport, clock: fastClock(speedup) });
     server.keys.add(standardKey, { plan: defaultPlans.standard });
   });
   afterAll(async () => {

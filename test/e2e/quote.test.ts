@@ -152,7 +152,7 @@ describe('a trade does exactly what was quoted', { timeout: timeoutMs }, () => {
     expectTraded(last, coin, 50n * 10n ** 9n);
   });
 
-  it('UI numbers appear beside the raw ones, and bounds follow the slippage', async () => {
+  it('UI numbers appear next to the raw ones, and bounds follow the slippage', async () => {
     const { mint } = launchCoin(chain);
     const { quote, slot, ageMs, feesSlot, feesAgeMs } = await fresh({ side: 'buy', mint, amount: 0.1, slippage: 2.5 });
     expect(quote.inUiAmount).toBe(0.1);

@@ -24,7 +24,7 @@ import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { address } from '../simnet/support/test-chain.ts';
 import { freezeChain } from '../support/frozen-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway } from '../support/gateway.ts';
-import { happened } from '../support/happened.ts';
+import { eventsOnChain } from '../support/chain-events.ts';
 import { startRedis } from '../support/redis.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
 
@@ -37,8 +37,9 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
   let bus: Bus;
   let market: Market;
   let ingest: Ingest;
+  /** Started before the chain moves. */
   let gateway: TestGateway;
-  /** A gateway that was there from the beginning, and one that started after everything had happened. */
+  /** Started after everything was published. */
   let late: TestGateway;
   let redisUrls: string[] | null = null;
   const events: StreamEvent[] = [];
@@ -51,7 +52,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       closers.push(() => redis.stop());
       redisUrls = [redis.url];
     }
-    // A minute of the chain's time passes, as fast as ingest follows; it ends about now.
+    // The chain advances by one minute of its own time, as fast as ingest can follow. Its clock ends near the current time.
     let chainMs = Date.now() - 2 * slots * slotMs;
     const nowMs = (): number => (chainMs += slotMs);
     const chain = createChain({ seed: 21, slotMs, nowMs, market: { completeEverySeconds: 15, boostedShare: 0.5 } });
@@ -78,7 +79,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
     for (let slot = 0; slot < slots; slot++) {
       simnet.chain.advance();
-      // The chain pauses no longer than this: ingest drops an endpoint that reports no slot for three seconds.
+      // Waits for one second at most, because ingest drops an endpoint that reports no slot for three seconds.
       const atMs = performance.now();
       await until('ingest to follow', () => simnet.chain.slot - ingest.stats().slot < 8 || performance.now() - atMs > 1_000);
       // Some tokens become warm while the market moves: from then on they are updated from the log only.
@@ -96,9 +97,9 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
     for (const close of closers.splice(0).toReversed()) await close();
   });
 
-  /** Waits until everything that happened was published, and the record of the market has it. */
+  /** Waits until every event of the chain was published, and the state of the market contains it. */
   async function allPublished(): Promise<void> {
-    const expectedIds = happened(simnet).map(({ id }) => id);
+    const expectedIds = eventsOnChain(simnet).map(({ id }) => id);
     await until('everything to be published and recorded', async () => {
       const ids = new Set(events.map((event) => event.id));
       const checkpoint = await market.checkpoint();
@@ -230,7 +231,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       expect(seen.priced).toBeGreaterThan(20);
     });
 
-    it('finds a pool whose address does not follow from the mint, and reads its price from the square root', async () => {
+    it('finds a pool whose address cannot be computed from the mint, and reads its price from the square root', async () => {
       // The first answer may come before the accounts of the pool were read.
       const result = await until('its price', async () => {
         const token = await infoWithWindows(wrappedSolMint, gateway);
@@ -273,7 +274,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       }
     });
 
-    it('answers under both forms of the path', async () => {
+    it('answers with and without the prefix /api', async () => {
       const mint = tradedMints()[0]!;
       const { status, body } = await get(`/api/token/info/${mint}`);
       expect(status).toBe(200);

@@ -119,11 +119,11 @@ function expectFill({ fill, side, signature, publicKey, mint, quoteMint, pool }:
   const sign = side === 'buy' ? 1n : -1n;
   const [base, paid] = [sign * BigInt(fill.baseAmount), sign * BigInt(fill.traderQuoteAmount)];
   const inSol = quoteMint === wrappedSolMint;
-  const beside = BigInt(fill.networkFee) + BigInt(fill.otherLamports);
+  const otherCosts = BigInt(fill.networkFee) + BigInt(fill.otherLamports);
   expect(effect).toEqual({
     tokens: base,
     quoteCoins: inSol ? 0n : -paid,
-    lamports: -beside - (inSol ? paid : 0n),
+    lamports: -otherCosts - (inSol ? paid : 0n),
     fee: BigInt(fill.networkFee),
     rent: BigInt(fill.otherLamports),
   });

@@ -80,7 +80,7 @@ const declaredBeforeMs = 3_000;
 export function failoverPlagues(fleet: RedisFleet): Plagues {
   const { 'gateway killed': gatewayKilled } = processFaults;
   const later = (forget: () => void): Plagues['first'] => ({ ...harmful(fleet, forget), 'gateway killed': gatewayKilled! });
-  return { first: harmless(fleet), later, beside: besides(fleet), declaredBeforeMs };
+  return { first: harmless(fleet), later, throughout: otherFaults(fleet), declaredBeforeMs };
 }
 
 function harmless(fleet: RedisFleet): Plagues['first'] {
@@ -192,12 +192,12 @@ function harmful(fleet: RedisFleet, forget: () => void): ReturnType<Plagues['lat
 }
 
 /** Faults of the other parts at the same time. */
-function besides(fleet: RedisFleet): Plagues['beside'] {
+function otherFaults(fleet: RedisFleet): Plagues['throughout'] {
   // If a gateway is killed while Redis changes, a new epoch begins although nothing is lost, because nobody knows what that gateway had
   // sent.
   const { 'ingest killed': ingestKilled, 'gateway stopped': gatewayStopped } = processFaults;
   const { fork, 'client to gateway': clientLink, 'node drops': nodeDrops, 'all nodes': allNodes } = linkFaults;
-  const cut = (of: (world: ChaosWorld) => readonly Part[]): Plagues['beside'][string] => {
+  const cut = (of: (world: ChaosWorld) => readonly Part[]): Plagues['throughout'][string] => {
     return (world, random) => {
       const part = random.pick(of(world));
       const ms = between(random, 300, 6_000);
@@ -226,8 +226,8 @@ function besides(fleet: RedisFleet): Plagues['beside'] {
   };
 }
 
-function everybodyBut(fleet: RedisFleet, { ingests, gateways }: ChaosWorld, nodes: readonly FleetNode[], beside?: Part): string[] {
+function everybodyBut(fleet: RedisFleet, { ingests, gateways }: ChaosWorld, nodes: readonly FleetNode[], except?: Part): string[] {
   const others = fleet.nodes.filter((node) => !nodes.includes(node)).map(({ name }) => name);
-  const parts = [...ingests, ...gateways].filter((part) => part !== beside);
+  const parts = [...ingests, ...gateways].filter((part) => part !== except);
   return [...others, ...parts.map(({ name }) => userOf(name))];
 }

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Recorded mainnet data beside the repository; suites that read it are skipped where it is absent. */
+/** Recorded mainnet data next to the repository; suites that read it are skipped where it is absent. */
 const folder = fileURLToPath(new URL('../../../shared/fixtures/', import.meta.url));
 export const fixturesPresent = existsSync(folder);
 /** For titles, so that a skipped suite says why. */
-export const fixturesNote = fixturesPresent ? 'recorded mainnet data' : 'SKIPPED: no ../shared/fixtures beside the repository';
+export const fixturesNote = fixturesPresent ? 'recorded mainnet data' : 'SKIPPED: no ../shared/fixtures next to the repository';
 
 export function fixtureNames(kind: 'transactions' | 'accounts'): string[] {
   return fixturesPresent ? readdirSync(`${folder}${kind}`).filter((name) => name.endsWith('.json')) : [];

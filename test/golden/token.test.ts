@@ -110,7 +110,7 @@ describe('mints that the real program created', () => {
     expect(splToken.getMetadataPointerState(known)!.metadataAddress!.toBase58()).toBe(hook);
   });
 
-  it('reads a new fee beside the one that still applies', () => {
+  it('reads a new fee and the one that still applies', () => {
     const account = makeMint('fee', {
       types: ['TransferFeeConfig'],
       settings: (mint) => [splToken.createInitializeTransferFeeConfigInstruction(mint, key(alice.publicKey), null, 100, 10n, program2022)],
@@ -255,7 +255,7 @@ describe('Metaplex metadata', () => {
   const creators = Buffer.concat([Buffer.of(1, 1, 0, 0, 0), Buffer.alloc(34)]);
   const texts = ['Käse 🧀', 'KAESE', 'https://example.com/k.json'] as const;
 
-  it('has texts without padding, and the authority that may change them', () => {
+  it('has strings without padding, and the authority that may change them', () => {
     const mutable = metadata(texts, Buffer.concat([Buffer.of(0, 0), creators, Buffer.of(1, 1)]));
     const expected = { updateAuthority: authority, mint: hook, name: texts[0], symbol: texts[1], uri: texts[2] };
     expect(decodeMetaplex(metadataProgram, mutable)).toEqual(expected);

@@ -136,7 +136,7 @@ function isPure(path: string): boolean {
   return pureFolders.some((folder) => path.startsWith(folder));
 }
 
-/** Folders beside the venues with code that several of them use. */
+/** Folders next to the venues with code that several of them use. */
 const venueLibraries: ReadonlySet<string> = new Set(['kit', 'pump-fees']);
 
 function venueOf(path: string): string | null {

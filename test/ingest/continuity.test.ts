@@ -10,7 +10,7 @@ import type { Chain } from '../simnet/chain.ts';
 import type { MarketOptions } from '../simnet/market/market.ts';
 import type { HistoryBounds } from '../simnet/ledger/history.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
-import { happened, happenedKinds } from '../support/happened.ts';
+import { eventsOnChain, eventKinds } from '../support/chain-events.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 import { fastClock } from '../support/clocks.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
@@ -132,8 +132,8 @@ const eventsOf = ({ events }: World, type: StreamEvent['type']): StreamEvent[] =
 async function expectWhole(world: World, ingest: Ingest): Promise<void> {
   // Events that are not confirmed may be missing.
   await pass(world, 4, ingest);
-  const all = happened(world.nodes[0]!);
-  for (const kind of happenedKinds) {
+  const all = eventsOnChain(world.nodes[0]!);
+  for (const kind of eventKinds) {
     const expected = all.filter((event) => event.kind === kind).map(({ id }) => id);
     await until(`all of ${kind}`, () => new Set(validIds(world, kind)).size >= new Set(expected).size).catch(() => undefined);
     const published = validIds(world, kind);
@@ -162,7 +162,7 @@ function validIds({ events }: World, type: StreamEvent['type']): string[] {
 
 /** Late events of each pool arrive in the order of the chain. */
 function expectLateInOrder(world: World): void {
-  const order = new Map(happened(world.nodes[0]!).map(({ id }, index) => [id, index]));
+  const order = new Map(eventsOnChain(world.nodes[0]!).map(({ id }, index) => [id, index]));
   const places = new Map<string, number[]>();
   for (const event of eventsOf(world, 'trade')) {
     if (event.type !== 'trade' || event.late !== true) continue;

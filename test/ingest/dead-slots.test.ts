@@ -78,7 +78,7 @@ describe('events that wait for a slot that dies', () => {
   });
 
   it.each([
-    ['beside others', [alive, alive]],
+    ['among others', [alive, alive]],
     ['alone', []],
   ])('are dropped if their pool was not known yet, %s', async (_, others) => {
     const { opened, open } = gate();

@@ -102,7 +102,7 @@ describe('Publisher', () => {
     const { bus, publisher, lines } = await start();
     let failures = 2;
     bus.answer = async () => {
-      if (failures-- > 0) throw new BusError('UNAVAILABLE', 'away');
+      if (failures-- > 0) throw new BusError('UNAVAILABLE', 'unavailable');
     };
     const events = someEvents(8);
     for (const event of events.slice(0, 4)) publisher.push(event);
@@ -165,7 +165,7 @@ describe('Publisher', () => {
 
     const stuck = await start();
     stuck.bus.answer = async () => {
-      throw new BusError('UNAVAILABLE', 'away');
+      throw new BusError('UNAVAILABLE', 'unavailable');
     };
     for (const event of events) stuck.publisher.push(event);
     await stuck.publisher.close(30);
@@ -174,7 +174,7 @@ describe('Publisher', () => {
 });
 
 describe('a fenced publisher', () => {
-  it('ends its holding, retains what was refused, and sends it when it leads again', async () => {
+  it('ends its term, retains what was refused, and sends it when it leads again', async () => {
     const { bus, publisher, lines } = await start();
     const events = someEvents(6);
     const { fence } = publisher;

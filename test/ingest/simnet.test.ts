@@ -5,7 +5,7 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
-import { happened, happenedKinds, unknowable } from '../support/happened.ts';
+import { eventsOnChain, eventKinds, unknowable } from '../support/chain-events.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
 import { eventsOfEntry } from '../support/entry-events.ts';
@@ -76,9 +76,9 @@ async function expectWhole({ simnet, ingest, events }: Running, ordered = true):
     simnet.chain.advance();
     await until('the reader follows', () => simnet.chain.slot - ingest.stats().slot < 8);
   }
-  const all = happened(simnet);
+  const all = eventsOnChain(simnet);
   expect(all.filter(({ kind }) => kind === 'trade').length).toBeGreaterThan(300);
-  for (const type of happenedKinds) {
+  for (const type of eventKinds) {
     const expected = all.filter(({ kind }) => kind === type);
     const publishedIds = (): string[] => events.filter((event) => event.type === type).map((event) => event.id);
     expect(expected.length).toBeGreaterThan(0);

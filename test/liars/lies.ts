@@ -163,13 +163,13 @@ function repeating(): HttpLie {
 }
 
 /** Claims that it sent a message, and does not send it. */
-const thrownAway: HttpLie = async ({ id, method, params }) =>
+const dropped: HttpLie = async ({ id, method, params }) =>
   method === 'sendTransaction' ? inJson({ jsonrpc: '2.0', id, result: signatureIn(String(params[0])) }) : null;
 
 /** False values in the correct form. */
 export const falseAnswers: Readonly<Record<string, HttpLie>> = {
   'every order is too old and unseen': async (call, truth, random) =>
-    (await thrownAway(call, truth, random)) ?? about({ ...ahead, ...unseen })(call, truth, random),
+    (await dropped(call, truth, random)) ?? about({ ...ahead, ...unseen })(call, truth, random),
   'heights far ahead': about(ahead),
   'a blockhash that never was, and old heights': about({
     getLatestBlockhash: (result) => {
@@ -226,7 +226,7 @@ export const falseAnswers: Readonly<Record<string, HttpLie>> = {
       return result;
     },
   }),
-  'messages are accepted and dropped': thrownAway,
+  'messages are accepted and dropped': dropped,
   'old answers': repeating(),
 };
 

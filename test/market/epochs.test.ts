@@ -124,7 +124,7 @@ describe('a log that lost its end', () => {
     await redis.command('DEBUG', 'CHANGE-REPL-ID');
     publisher.push(events[1]!);
     await until('fenced', () => !publisher.leads);
-    // It is replaced by a replica that does not know that the holding ended.
+    // It is replaced by a replica that does not know that the term ended.
     const key = '{sluice}:lease:ingest';
     const wasGone = (await redis.command('GET', key)).includes('$-1');
     await redis.command('SET', key, String(fence), 'PX', '1500');

@@ -5,7 +5,7 @@ import type { MintHead } from '@sluice/shared/market/head.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { currentHead, nothingUndecided } from '@sluice/shared/market/undecided.ts';
 
-const holding = { lease: { name: 'market', held: true, fence: 1 }, fence: 1 };
+const leaseTerm = { lease: { name: 'market', held: true, fence: 1 }, fence: 1 };
 
 /** The state of the market as successive keepers compute it from a log, without a log. */
 export class StoredMarket {
@@ -22,7 +22,7 @@ export class StoredMarket {
     this.#ledger.learn(unknown, await this.market.heads(unknown));
     const from = await this.market.checkpoint();
     const to = { epoch: 'e', offset: (this.#offset += entries.length) };
-    const outcome = await this.market.apply({ from, to, changes: this.#ledger.take(events) }, holding);
+    const outcome = await this.market.apply({ from, to, changes: this.#ledger.take(events) }, leaseTerm);
     if (outcome !== 'applied') throw new Error(outcome);
   }
 

@@ -30,7 +30,7 @@ describe('GET /token/image/{mint}', () => {
       '/a.png': file(png, 'text/html'),
       '/svg': file('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
       '/slow.png': (response, url) => void held.push(() => file(png)(response, url)),
-      '/away.png': (response) => void response.writeHead(502).end(),
+      '/unavailable.png': (response) => void response.writeHead(502).end(),
       '/good': (response, url) => json({ image: web.url('/a.png') })(response, url),
     });
     simnet.chain.airdrop(alice.publicKey, 100_000_000_000n);
@@ -40,7 +40,7 @@ describe('GET /token/image/{mint}', () => {
     mints['good'] = coin(web.url('/good'));
     mints['svg'] = coin(naming(web.url('/svg')));
     mints['slow'] = coin(naming(web.url('/slow.png')));
-    mints['away'] = coin(naming(web.url('/away.png')));
+    mints['unavailable'] = coin(naming(web.url('/unavailable.png')));
     mints['private'] = coin(naming('http://10.0.0.1/a.png'));
     mints['no image'] = coin('data:,{}');
     mints['no document'] = coin('https://simnet.invalid/coin/1');
@@ -91,7 +91,7 @@ describe('GET /token/image/{mint}', () => {
     ['no image', 404, 'NOT_FOUND'],
     ['no document', 404, 'NOT_FOUND'],
     ['no uri', 404, 'NOT_FOUND'],
-    ['away', 503, 'UPSTREAM_UNAVAILABLE'],
+    ['unavailable', 503, 'UPSTREAM_UNAVAILABLE'],
   ])('of a token with %s gives %i', async (name, status, code) => {
     const answer = await get(mints[name]!);
     expect(answer.status).toBe(status);

@@ -1,7 +1,7 @@
 import { firstSend, unansweredInsert } from '@sluice/gateway/orders/place/first-send.ts';
 import type { FirstRound } from '@sluice/gateway/orders/send/first-round.ts';
 import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
-import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { expect, test } from 'vitest';
 import { newOrder } from '../support/orders.ts';
 
@@ -23,7 +23,7 @@ function sending(kind: FirstRound['kind'] | 'no answer', apply: () => Promise<St
 }
 
 test.each([
-  ['the store becomes unavailable', new StoreAwayError('gone')],
+  ['the store becomes unavailable', new StoreUnavailableError('gone')],
   ['something else goes wrong', new TypeError('a bug')],
 ])('%s after the message was sent: the order is still on its way, and followed', async (_what, error) => {
   const { steps, sent } = sending('unanswered', () => Promise.reject(error));
@@ -44,7 +44,7 @@ test('a request does not wait for slow nodes beyond a second: the order is sent 
 });
 
 test('if an insert was not answered, the order may exist: it is named', () => {
-  const failure = unansweredInsert(new StoreAwayError('gone'), order);
+  const failure = unansweredInsert(new StoreUnavailableError('gone'), order);
   expect(failure).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE', details: { orderId: order.id, signature: order.signature } });
   expect(() => unansweredInsert(new TypeError('a bug'), order)).toThrow('a bug');
 });

@@ -33,13 +33,13 @@ describe('the id under which a gateway follows orders', () => {
     const gateway = spawn(process.execPath, ['--import', 'tsx', child, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void gateway.kill('SIGKILL'));
     const [output] = (await once(gateway.stdout, 'data')) as [Buffer];
-    const beside = takeGatewayId(folder);
-    expect(beside.id).not.toBe(output.toString().trim());
+    const second = takeGatewayId(folder);
+    expect(second.id).not.toBe(output.toString().trim());
     gateway.kill('SIGKILL');
     await once(gateway, 'exit');
     const next = takeGatewayId(folder);
     expect(next.id).toBe(output.toString().trim());
-    for (const one of [beside, next]) one.release();
+    for (const one of [second, next]) one.release();
   });
 
   it('is refused with the name of the setting if the folder is not writable', () => {

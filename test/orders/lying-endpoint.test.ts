@@ -50,7 +50,7 @@ async function start(endpoints: number): Promise<void> {
   const simulator = createSimulator({
     nodes: createSendNodes(httpUrls),
     newestSlot: () => state.newestSlot(),
-    isAway: (endpoint) => state.isAway(endpoint),
+    isUnavailable: (endpoint) => state.isUnavailable(endpoint),
     log,
     signal: ending.signal,
   });

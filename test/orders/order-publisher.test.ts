@@ -36,7 +36,7 @@ class MoodyBus implements Pick<Bus, 'publisher'> {
       this.events.push(JSON.parse(Buffer.from(json).toString()) as OrderEvent);
       for (const topic of topics) this.topics.add(topic);
     }
-    if (stored < entries.length) throw new BusError('UNAVAILABLE', 'It is away.', undefined, stored);
+    if (stored < entries.length) throw new BusError('UNAVAILABLE', 'It is unavailable.', undefined, stored);
   }
 }
 

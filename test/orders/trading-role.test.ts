@@ -155,9 +155,13 @@ describe('the trading role', { timeout: 180_000 }, () => {
     const leases = await redis.command('KEYS', '*lease:trading-*');
     const [role] = /trading-live-cluster-[0-9a-f]{16}/.exec(leases)!;
     const [fence] = /\d{10,}/.exec(await redis.command('GET', `{sluice}:lease:${role}`))!;
-    const box = `{sluice}:orders:${role}:calls:${fence}`;
+    const mailbox = `{sluice}:orders:${role}:calls:${fence}`;
     const sent = world.sent().size;
-    await redis.command('RPUSH', box, `${'x'.repeat(38)}{"id":"1","replyTo":"a","endpoint":"tradeBuy","call":{"owner":null,"body":{}}}`);
+    await redis.command(
+      'RPUSH',
+      mailbox,
+      `${'x'.repeat(38)}{"id":"1","replyTo":"a","endpoint":"tradeBuy","call":{"owner":null,"body":{}}}`,
+    );
     const refused = 'records_refused_total\\{kind="handed_call"\\}';
     await until('the record to be refused', async () => (await metric(holder, refused)) === 1);
     expect(world.sent().size).toBe(sent);

@@ -14,7 +14,7 @@ const heartbeat = fc.record({
   positions: fc.array(fc.tuple(topicName, seq), { maxLength: 400 }),
 });
 
-/** What the protocol has instead: positions of the same topic only once. */
+/** The message that the decoder must return. If a topic appears twice, the last position wins. */
 function expected({ ts, batch, epoch, positions }: typeof heartbeat extends fc.Arbitrary<infer T> ? T : never) {
   const whole = { op: 'heartbeat', ts, positions: Object.fromEntries(positions.map(([topic, at]) => [topic, { epoch, seq: at }])) };
   return batch ? [whole] : whole;
@@ -22,7 +22,7 @@ function expected({ ts, batch, epoch, positions }: typeof heartbeat extends fc.A
 
 describe('the writer of heartbeats', () => {
   for (const format of formats) {
-    it(`writes what any decoder reads as ${format}, whatever it wrote before`, () => {
+    it(`writes ${format} that a decoder reads, also when one writer is used again`, () => {
       const writer = new HeartbeatWriter();
       fc.assert(
         fc.property(heartbeat, (one) => {

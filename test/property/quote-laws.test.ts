@@ -148,7 +148,7 @@ describe('selling for an amount', () => {
   });
 });
 
-describe('amounts as texts', () => {
+describe('amounts as strings', () => {
   it('equal those of the numbers, cut off if they have more decimals', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e15, noNaN: true }), fc.nat(12), (value, decimals) => {

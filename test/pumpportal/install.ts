@@ -30,7 +30,7 @@ export interface Installed {
   readonly args: readonly string[];
 }
 
-/** Installs a client into an empty folder, beside the programs. Returns why it could not, as a text. */
+/** Installs a client into an empty folder, together with the programs. Returns the reason if it could not. */
 export async function install(client: PublicClient, folder: string, host: string): Promise<Installed | string> {
   mkdirSync(folder, { recursive: true });
   cpSync(programs, folder, { recursive: true });

@@ -28,7 +28,7 @@ async function voted(...nodes: readonly (Lied | null)[]) {
   const endpoints = nodes.map((node, index) => ({
     call: async () => {
       asked.push(index);
-      if (node === null) throw new RpcError('unreachable', 0, 'away');
+      if (node === null) throw new RpcError('unreachable', 0, 'unavailable');
       await pause(node.delayMs);
       const account = { owner: systemProgram, lamports: node.lamports, data: ['', 'base64'], executable: false };
       return { context: { slot: node.slot }, value: [node.lamports === null ? null : account] };
@@ -142,10 +142,10 @@ describe('account reader', () => {
 
   it('passes a failure to every read of the call, and asks again the next time', async () => {
     const { node, reader } = reading();
-    node.away = true;
+    node.unavailable = true;
     for (const { status } of await Promise.allSettled([reader.read([mint]), reader.read([mint])])) expect(status).toBe('rejected');
     expect(reader.counters).toMatchObject({ calls: 1, failures: 1 });
-    node.away = false;
+    node.unavailable = false;
     expect((await reader.read([mint])).accounts[0]).not.toBeNull();
   });
 

@@ -72,7 +72,7 @@ test('an entry of the directory is ignored if the account at its address is not 
 });
 
 test('a token is read without the directory if the directory does not answer', async () => {
-  harness.directory.poolsOf = () => Promise.reject(new Error('away'));
+  harness.directory.poolsOf = () => Promise.reject(new Error('unavailable'));
   putPool('unknown', 1_000_000_000n);
   expect(await harness.info(mint)).toMatchObject({ poolAddress: null });
 });

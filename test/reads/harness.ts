@@ -27,7 +27,7 @@ export interface NodeAccount {
 /** A node that answers from a chain, or lies on request of the test. */
 export class ScriptedNode implements Rpc {
   calls = 0;
-  away = false;
+  unavailable = false;
   slot: number | null = null;
   lie: (address: string, account: NodeAccount | null) => unknown = (_address, account) => account;
   answerLie: (answer: unknown) => unknown = (answer) => answer;
@@ -42,7 +42,7 @@ export class ScriptedNode implements Rpc {
     if (method !== 'getMultipleAccounts') throw new Error(`unexpected ${method}`);
     this.calls++;
     await new Promise((resolve) => setImmediate(resolve));
-    if (this.away) throw new RpcError('unreachable', 0, 'away');
+    if (this.unavailable) throw new RpcError('unreachable', 0, 'unavailable');
     const addresses = params[0] as readonly string[];
     this.asked.push(addresses);
     const answer = this.answerLie({

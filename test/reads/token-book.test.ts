@@ -56,9 +56,9 @@ describe('a cold token', () => {
   });
 
   it('is unavailable while no node answers, and read afterwards', async () => {
-    harness.node.away = true;
+    harness.node.unavailable = true;
     expect(await harness.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
-    harness.node.away = false;
+    harness.node.unavailable = false;
     expect(await harness.book.find(mint)).toMatchObject({ ok: true });
   });
 });

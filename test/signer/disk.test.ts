@@ -1,5 +1,5 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { SignOutcome } from '@sluice/gateway/orders/model/order-signer.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
@@ -134,7 +134,7 @@ describe('a signing process', () => {
       const outcome = await sign();
       expect(outcome).toMatchObject(expected);
       // A disk that lost a write may accept the next one without an error.
-      if (outcome.ok) await expect(outcome.audited()).rejects.toThrow(StoreAwayError);
+      if (outcome.ok) await expect(outcome.audited()).rejects.toThrow(StoreUnavailableError);
       await vi.waitFor(
         () =>
           expect(lines).toContainEqual({ event: 'signer_not_started', reason: 'audit_unwritable', what: expect.stringContaining(code) }),

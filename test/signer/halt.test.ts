@@ -96,7 +96,7 @@ describe('the kill switch of a gateway', () => {
   });
 
   it('reports nothing that it does not know', async () => {
-    const gateway = haltOf({ read: () => Promise.reject(new Error('away')), set: async () => false });
+    const gateway = haltOf({ read: () => Promise.reject(new Error('unavailable')), set: async () => false });
     expect(await gateway.read()).toMatchObject({ halted: true });
     expect(gateway.halted).toBe(true);
     expect(await gateway.status()).toBe('unknown');

@@ -63,7 +63,7 @@ test('three SOL spent on a fresh curve buy the same amount as on the network', (
 
   const chain = quietChain();
   const mint = launch(chain);
-  // The first purchase of another coin creates bob's accumulator and alice's vault. Otherwise their rent would come out of the sum.
+  // The first purchase of another coin creates bob's accumulator and alice's vault. Otherwise bob would also pay their rent.
   const other = launch(chain);
   expect(land(chain, withAccount(other, legacyBuy(tradeOf(chain, other, sol, 1n), true)), [bob]).err).toBeNull();
   const before = chain.account(bob.publicKey)?.lamports ?? 0n;
@@ -79,12 +79,12 @@ test('slippage, amounts and completion give the error codes and log lines of the
   const chain = quietChain();
   const mint = launch(chain);
   const buy = (amount: bigint, limit: bigint, exact = false) => withAccount(mint, legacyBuy(tradeOf(chain, mint, amount, limit), exact));
-  const dear = land(chain, buy(1_000_000_000_000n, 10n), [bob]);
-  expect(dear.err).toEqual(custom(1, 6002));
-  expect(dear.logs).toContain(
+  const tooExpensive = land(chain, buy(1_000_000_000_000n, 10n), [bob]);
+  expect(tooExpensive.err).toEqual(custom(1, 6002));
+  expect(tooExpensive.logs).toContain(
     'Program log: AnchorError thrown in programs/pump/src/lib.rs:1. Error Code: TooMuchSolRequired. Error Number: 6002. Error Message: slippage: Too much SOL required to buy the given amount of tokens..',
   );
-  expect(dear.logs.at(-1)).toBe(`Program ${pumpProgram} failed: custom program error: 0x1772`);
+  expect(tooExpensive.logs.at(-1)).toBe(`Program ${pumpProgram} failed: custom program error: 0x1772`);
   expect(land(chain, buy(sol, max, true), [bob]).err).toEqual(custom(1, 6042));
   expect(land(chain, buy(0n, max), [bob]).err).toEqual(custom(1, 6020));
   expect(land(chain, buy(1_000_000_000_000n, sol), [bob]).err).toBeNull();
@@ -301,7 +301,7 @@ test('a block is confirmed after two slots and finalized after 31', () => {
   expect(seen.filter((line) => line.startsWith('finalized'))).toEqual(Array.from({ length: 9 }, (_, i) => `finalized ${i + 1}`));
 });
 
-test('blocks become final however short the history is, and its bounds apply to older ones', () => {
+test('blocks become final even if the history is shorter than that; only final blocks are dropped from it', () => {
   const chain = quietChain({ transactions: 1, blocks: 3 });
   const held = { most: 0, now: 0 };
   chain.listen({

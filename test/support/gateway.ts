@@ -123,7 +123,7 @@ export interface TestGatewayOptions {
   readonly market?: GatewayOptions['market'];
   readonly directory?: GatewayOptions['directory'];
   readonly metadata?: GatewayOptions['metadata'];
-  /** The store of orders, beside the keys that the test controls. */
+  /** The store of orders. The test controls the keys separately. */
   readonly store?: GatewayOptions['store'];
 }
 

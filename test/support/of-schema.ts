@@ -23,8 +23,8 @@ const integer = fc.oneof(
   fc.nat(),
   fc.constantFrom(-1, -32, -33, -128, -129, -32_768, -32_769, -(2 ** 31), -(2 ** 31) - 1),
 );
-/** Texts of one pattern. A few are enough, because creating them is slow. */
-const textsPerPattern = 20;
+/** Number of strings for one pattern. A few are enough, because creating them is slow. */
+const stringsPerPattern = 20;
 
 /** Values that a schema allows, with the fields of objects in the schema's order. */
 export function ofSchema(schema: object): fc.Arbitrary<unknown> {
@@ -35,7 +35,7 @@ export function ofSchema(schema: object): fc.Arbitrary<unknown> {
   switch (type) {
     case 'string':
       if (pattern === undefined) return fc.string({ unit: 'grapheme' });
-      return fc.constantFrom(...fc.sample(fc.stringMatching(new RegExp(pattern)), { numRuns: textsPerPattern, seed: 1 }));
+      return fc.constantFrom(...fc.sample(fc.stringMatching(new RegExp(pattern)), { numRuns: stringsPerPattern, seed: 1 }));
     case 'integer':
       return integer;
     case 'number':

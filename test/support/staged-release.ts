@@ -24,6 +24,6 @@ function copyPackage(from: string, to: string, name: string): void {
     readonly dependencies?: object;
     readonly optionalDependencies?: object;
   };
-  const beside = name.startsWith('@') ? dirname(dirname(source)) : dirname(source);
-  for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) copyPackage(join(beside, needed), to, needed);
+  const siblings = name.startsWith('@') ? dirname(dirname(source)) : dirname(source);
+  for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) copyPackage(join(siblings, needed), to, needed);
 }

@@ -2,7 +2,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { errorAnswer, jsonAnswer } from '../http/answers.ts';
 import type { Route, RouteHandler } from '../http/router.ts';
-import { StoreAwayError } from '../store/store-away.ts';
+import { StoreUnavailableError } from '../store/store-unavailable.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import { Gate, notSignedIn, type DashboardOptions } from './gate.ts';
 import { choosePageKey } from './page-key.ts';
@@ -90,8 +90,8 @@ function whileStoreAnswers(handler: RouteHandler, log: Logger): RouteHandler {
     try {
       return await handler(request, body, segments);
     } catch (error) {
-      if (!(error instanceof StoreAwayError)) throw error;
-      log.warn({ reason: error.message, requestId: request.requestId }, 'dashboard_store_away');
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      log.warn({ reason: error.message, requestId: request.requestId }, 'dashboard_store_unavailable');
       return errorAnswer(request, 'UPSTREAM_UNAVAILABLE', 'Accounts cannot be looked up at present. Try again in a moment.');
     }
   };

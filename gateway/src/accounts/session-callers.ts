@@ -2,7 +2,7 @@ import type { Authenticator, Principal } from '../auth/principal.ts';
 import type { FindSessionCaller } from '../http/callers.ts';
 import { inProcessLimiter } from '../ratelimit/create.ts';
 import type { Quota } from '../ratelimit/limiter.ts';
-import { StoreAwayError } from '../store/store-away.ts';
+import { StoreUnavailableError } from '../store/store-unavailable.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import type { DashboardOptions } from './gate.ts';
 import { addressGroup, mayRead, originOfChange } from './guard.ts';
@@ -30,7 +30,7 @@ export interface SessionCallerOptions extends Pick<DashboardOptions, 'store' | '
 export function createSessionCallers(options: SessionCallerOptions): FindSessionCaller {
   const { store, config, port, authenticator, addressOf, log } = options;
   const limiter = inProcessLimiter();
-  const find = async (request: HttpRequest, csrfToken: string, keyId: string): Promise<Principal | 'away' | null> => {
+  const find = async (request: HttpRequest, csrfToken: string, keyId: string): Promise<Principal | 'unavailable' | null> => {
     const origins = publicOrigins(config, port());
     if (!origins.ok || !mayRead(request)) return null;
     if (request.method !== 'GET' && request.method !== 'HEAD' && originOfChange(request, origins) === null) return null;
@@ -42,9 +42,9 @@ export function createSessionCallers(options: SessionCallerOptions): FindSession
       if (signedIn === null || !isCsrfTokenOf(signedIn, csrfToken)) return null;
       return await principalOfKey({ store, authenticator }, signedIn.account, keyId, nowMs);
     } catch (error) {
-      if (!(error instanceof StoreAwayError)) throw error;
-      log.warn({ reason: error.message, requestId: request.requestId }, 'session_store_away');
-      return 'away';
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      log.warn({ reason: error.message, requestId: request.requestId }, 'session_store_unavailable');
+      return 'unavailable';
     }
   };
   return (request) => {

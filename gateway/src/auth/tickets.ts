@@ -18,7 +18,7 @@ export interface Tickets {
   /** Creates a ticket; fails while tickets cannot be stored. */
   issue(holder: TicketHolder): Promise<IssuedTicket>;
   /** Uses up a ticket, and returns its owner. Null: no such ticket, or it is used or expired. */
-  take(ticket: string): Promise<TicketHolder | null | 'away'>;
+  take(ticket: string): Promise<TicketHolder | null | 'unavailable'>;
   close(): void;
 }
 
@@ -117,17 +117,17 @@ function redisTickets(connection: RedisConnection, seal: RecordSeal, log: Logger
   const keyOf = (hash: string): string => `sluice:ticket:${hash}`;
   /** Tickets that were used on this gateway, oldest first. They stay invalid even if Redis still has them. */
   const used = new Set<string>();
-  let away = false;
+  let unavailable = false;
   const ask = async (command: string, ...args: (string | number)[]): Promise<unknown> => {
     try {
       const reply = await inTime(connection.text(command, ...args));
-      if (away) log.info({}, 'tickets_available');
-      away = false;
+      if (unavailable) log.info({}, 'tickets_available');
+      unavailable = false;
       return reply;
     } catch (error) {
-      if (!away) log.warn({ reason: (error as Error).message }, 'tickets_unavailable');
-      away = true;
-      return 'away';
+      if (!unavailable) log.warn({ reason: (error as Error).message }, 'tickets_unavailable');
+      unavailable = true;
+      return 'unavailable';
     }
   };
   const isReplayed = (hash: string): boolean => {
@@ -149,7 +149,7 @@ function redisTickets(connection: RedisConnection, seal: RecordSeal, log: Logger
       if (!ticketForm.test(ticket)) return null;
       const hash = hashOf(ticket);
       const reply = await ask('getdel', keyOf(hash));
-      if (reply === 'away' || typeof reply !== 'string') return reply === 'away' ? 'away' : null;
+      if (reply === 'unavailable' || typeof reply !== 'string') return reply === 'unavailable' ? 'unavailable' : null;
       const record = readRecord(hash, reply, seal);
       if (record === null) return null;
       if (!isReplayed(hash)) return { credential: record.credential, address: record.address };

@@ -50,7 +50,7 @@ export function docsAssets(folder: string = programFolder): readonly string[] {
 
 /**
  * The routes of the dashboard: its page at `/`, and the files that it and the documentation load. All are read now and served from memory. `folder`: where the
- * compiler put them; by default beside the compiled program.
+ * compiler put them; by default in the folder of the compiled program.
  */
 export function dashboardPages(folder: string = programFolder): Route[] {
   if (!existsSync(join(folder, htmlName))) return [fileRoute('/', notCompiled, htmlHeaders)];

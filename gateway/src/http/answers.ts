@@ -37,7 +37,7 @@ export function pageAnswer(_request: HttpRequest, headers: Readonly<Record<strin
   return { status: 200, lines: '', headers: { ...Object.fromEntries(common), ...headers }, body };
 }
 
-/** `{"error":{code,message,retryable,details},"requestId"}` with the status in the table of errors. With `inList`, also `errors`, a list of texts. */
+/** `{"error":{code,message,retryable,details},"requestId"}` with the status in the table of errors. With `inList`, also `errors`, a list of strings. */
 export function errorAnswer(
   request: HttpRequest,
   code: ErrorCode,

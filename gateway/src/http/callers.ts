@@ -25,13 +25,13 @@ export interface Caller {
 }
 
 const unknownCaller: Caller = { principal: null, decision: null, refusal: null };
-const awayCaller: Caller = {
+const unavailableCaller: Caller = {
   ...unknownCaller,
   refusal: { error: 'UPSTREAM_UNAVAILABLE', message: 'Sessions cannot be looked up at present. Try again in a moment.', details: {} },
 };
 
-/** `away`: sessions cannot be looked up. A null instead of a promise: the request does not claim to be of a session. */
-export type FindSessionCaller = (request: HttpRequest) => Promise<Principal | 'away' | null> | null;
+/** `unavailable`: sessions cannot be looked up. A null instead of a promise: the request does not claim to be of a session. */
+export type FindSessionCaller = (request: HttpRequest) => Promise<Principal | 'unavailable' | null> | null;
 
 export interface CallerOptions {
   readonly authenticator: Authenticator;
@@ -63,9 +63,9 @@ export function createCallers({ authenticator, limiter, addressOf, findSession }
     const principal = authenticator.authenticate(key);
     return principal === null ? unknownCaller : admit(request, principal, cost);
   };
-  const identifySession = async (request: HttpRequest, found: Promise<Principal | 'away' | null>, cost: 0 | 1): Promise<Caller> => {
+  const identifySession = async (request: HttpRequest, found: Promise<Principal | 'unavailable' | null>, cost: 0 | 1): Promise<Caller> => {
     const principal = await found;
-    if (principal === 'away') return awayCaller;
+    if (principal === 'unavailable') return unavailableCaller;
     return principal === null ? unknownCaller : admit(request, principal, cost);
   };
   return (request, cost, needed) => {

@@ -13,7 +13,7 @@ import { pumpPortalEndpoints } from './api/pumpportal/endpoints.ts';
 import { tradeEndpoints } from './api/trade-endpoints.ts';
 import { transactionEndpoints } from './api/transaction-endpoints.ts';
 import { seenTrades } from './follow/seen-trades.ts';
-import { takeUpOrders } from './follow/take-up.ts';
+import { followStoredOrders } from './follow/follow-stored.ts';
 import { ThreadedFollower } from './follow/threaded-follower.ts';
 import { createOrderLedger } from './ledger/order-ledger.ts';
 import type { OrderPublisher } from './ledger/order-publisher.ts';
@@ -50,8 +50,8 @@ export interface DeskParts {
   readonly sendFirst: SendFirst;
   readonly publisher: Pick<OrderPublisher, 'publish'>;
   readonly stats: OrderStats;
-  /** The desk takes up the orders of other gateways at once, because no other gateway holds the trading role any more. */
-  readonly succeeds: boolean;
+  /** The desk claims the orders of other gateways at once, because no other gateway holds the trading role any more. */
+  readonly takesOverAtOnce: boolean;
   readonly log: Logger;
 }
 
@@ -64,8 +64,8 @@ export interface TradingDesk {
   readonly followers: readonly LogFollower[];
   /** Resolves when a recent blockhash is known, or soon after if none is. */
   readonly ready: Promise<void>;
-  /** Resolves when the open orders of the store are taken up. */
-  readonly tookUp: Promise<void>;
+  /** Resolves when the follower has loaded the open orders of the store. */
+  readonly storedFollowed: Promise<void>;
   report(): Pick<OrderReport, 'open' | 'follow' | 'state' | 'simulator'>;
   /** Why no order would be accepted now; null if orders would be. */
   fault(): string | null;
@@ -74,13 +74,29 @@ export interface TradingDesk {
 }
 
 export function openDesk(of: DeskParts): TradingDesk {
-  const { config, rpc, store, directory, gatewayId, chain, nodes, halt, signer, wallets, sendFirst, publisher, stats, succeeds, log } = of;
+  const {
+    config,
+    rpc,
+    store,
+    directory,
+    gatewayId,
+    chain,
+    nodes,
+    halt,
+    signer,
+    wallets,
+    sendFirst,
+    publisher,
+    stats,
+    takesOverAtOnce,
+    log,
+  } = of;
   const life = new AbortController();
   const { signal } = life;
   const { trading: mode, broadcast, signerLimits: limits } = config;
   const state = createHotState({ ...rpc, venues, directory, log, signal });
   const newestSlot = (): number => state.newestSlot();
-  const simulator = createSimulator({ nodes, newestSlot, isAway: (endpoint) => state.isAway(endpoint), log, signal });
+  const simulator = createSimulator({ nodes, newestSlot, isUnavailable: (endpoint) => state.isUnavailable(endpoint), log, signal });
   const builder = createMessageBuilder();
   const ownOrders = new OwnOrders();
   const onChange = (order: PublishedOrder, landedSlot: number | null = null): void => {
@@ -95,7 +111,7 @@ export function openDesk(of: DeskParts): TradingDesk {
     httpUrls: rpc.httpUrls,
     broadcast,
     gatewayId,
-    succeeds,
+    takesOverAtOnce,
     onChange,
     newestSlot,
     blockHeight: () => state.blockHeight()?.height ?? null,
@@ -111,20 +127,20 @@ export function openDesk(of: DeskParts): TradingDesk {
     ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
     ...pumpPortalEndpoints({ ...parts, placeOrder }),
   ];
-  const tookUp = takeUpOrders({ chain, follower, orders, log, signal });
+  const storedFollowed = followStoredOrders({ chain, follower, orders, log, signal });
   return {
     placeOrder,
     endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),
     followers: [warmNewTokens(state, venues), seenTrades(follower)],
     ready: untilReady(() => state.blockhash() !== null, signal),
-    tookUp,
+    storedFollowed,
     report: () => ({ open: follower.size, follow: follower.report, state: state.counts(), simulator: simulator.counters }),
     fault: () => (state.blockhash() === null ? 'No recent blockhash is known: too few nodes answer.' : null),
     slot: () => state.slot(),
     close: async () => {
       await follower.close();
       life.abort();
-      await tookUp;
+      await storedFollowed;
       state.close();
     },
   };

@@ -37,8 +37,8 @@ import type { SendFirst } from './place/first-send.ts';
 import { firstRound } from './send/first-round.ts';
 import { createLanes } from './send/lanes.ts';
 
-/** How long `start` waits until the open orders are taken up. After that it resolves anyway, because the gateway can serve reads without them. */
-const takeUpWithinMs = 3_000;
+/** How long `start` waits until the open orders are loaded. After that it resolves anyway, because the gateway can serve reads without them. */
+const followStoredWithinMs = 3_000;
 
 /** Where the custodial wallets are. */
 export interface Custody {
@@ -71,7 +71,7 @@ export interface Trading {
   readonly placeOrder: PlaceOrder;
   readonly endpoints: readonly BoundEndpoint[];
   /**
-   * Claims the trading role. The holder takes up the open orders of the store as soon as nodes and store answer. Resolves within seconds,
+   * Claims the trading role. The holder loads the open orders of the store as soon as nodes and store answer. Resolves within seconds,
    * whether or not they answer.
    */
   start(): Promise<void>;
@@ -204,8 +204,8 @@ function createTrading(options: TradingParts): Trading {
   function followRole(): TradingDesk | null {
     if (isEnding || role.report.holder === 'other') closeDesk();
     else if (role.held && desk === null) {
-      const succeeds = role.isShared && mode === 'live';
-      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, succeeds, log });
+      const takesOverAtOnce = role.isShared && mode === 'live';
+      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, takesOverAtOnce, log });
     }
     return desk;
   }
@@ -227,7 +227,7 @@ function createTrading(options: TradingParts): Trading {
     ),
     start: async () => {
       await role.start();
-      await Promise.race([desk?.tookUp, pause(takeUpWithinMs, undefined, { ref: false })]);
+      await Promise.race([desk?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);
     },
     report: () => ({
       stats,

@@ -70,7 +70,7 @@ export interface PoolReaderOptions {
 }
 
 /**
- * Answers which pools a mint has, for quotes, orders and reads. Addresses follow from the mint, or come from the directory, which is only a
+ * Answers which pools a mint has, for quotes, orders and reads. Addresses are computed from the mint, or come from the directory, which is only a
  * hint: what counts is what the pools' accounts say, read by the endpoints' vote.
  */
 export class PoolReader {
@@ -90,7 +90,7 @@ export class PoolReader {
   }
 
   /**
-   * Asks the directory for the pools of a mint whose addresses do not follow from the mint. Null if that is not necessary: no venue has such
+   * Asks the directory for the pools of a mint whose addresses cannot be computed from the mint. Null if that is not necessary: no venue has such
    * pools, or the directory was asked a moment ago. Never rejects. Throws TypeError if the mint is no address.
    */
   lookUp(mint: string): Promise<void> | null {

@@ -69,7 +69,7 @@ export function planMarket(mint: string, quoteMints: readonly string[], venues: 
   return planOf(mint, quoteMints, pools);
 }
 
-/** Whether the directory must name the venue's pools, because their addresses do not follow from the pair. Throws TypeError if an argument is no address. */
+/** Whether the directory must name the venue's pools, because their addresses cannot be computed from the pair. Throws TypeError if an argument is no address. */
 export function needsDirectory({ quoting }: Venue, mint: string, quoteMint: string): boolean {
   return quoting !== null && quoting.accountsOf(mint, quoteMint) === null;
 }

@@ -9,7 +9,7 @@ const maxAddresses = 10_000;
 /** Milliseconds until the address may send a request; 0 if this one is accepted. */
 export type AddressLimit = (address: string) => number;
 
-/** Counts requests of clients without a key by their address, each gateway for itself; an IPv6 client by its network of 64 bits. */
+/** Counts requests of clients without a key by their address, each gateway for itself; all IPv6 clients in one /64 network count as one address. */
 export function addressLimit(quota: Quota, clock: Pick<LimitClock, 'nowUs'>): AddressLimit {
   const limits = new LocalLimits(maxAddresses);
   const gcra = gcraOf(quota);

@@ -28,7 +28,7 @@ export function inProcessLimiter(clock: Pick<LimitClock, 'nowUs'> = processClock
   const counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
   return {
     counters,
-    away: false,
+    unavailable: false,
     take: (key, quota, cost) => {
       const gcra = gcraOf(quota);
       const taken = limits.take(key, gcra, cost, clock.nowUs());

@@ -38,5 +38,5 @@ export interface LimitCounters {
 export interface CountingLimiter extends RateLimiter {
   readonly counters: LimitCounters;
   /** Redis does not answer. */
-  readonly away: boolean;
+  readonly unavailable: boolean;
 }

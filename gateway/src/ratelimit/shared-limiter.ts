@@ -52,7 +52,7 @@ export class SharedLimiter implements CountingLimiter {
   /** In the order of their times. */
   #pending: Pending[] = [];
   #stopTimer: (() => void) | null = null;
-  #away = false;
+  #unavailable = false;
   #closed = false;
   #refusalLoggedAtUs = Number.NEGATIVE_INFINITY;
 
@@ -61,12 +61,12 @@ export class SharedLimiter implements CountingLimiter {
     this.#answerWithinMs = options.answerWithinMs ?? defaultAnswerWithinMs;
   }
 
-  get away(): boolean {
-    return this.#away;
+  get unavailable(): boolean {
+    return this.#unavailable;
   }
 
   take(key: string, quota: Quota, cost: number): LimitDecision | Promise<LimitDecision> {
-    if (this.#away || this.#closed || this.#pending.length >= maxPending) return this.#takeLocally(key, quota, cost);
+    if (this.#unavailable || this.#closed || this.#pending.length >= maxPending) return this.#takeLocally(key, quota, cost);
     const { clock, shared } = this.#options;
     const gcra = gcraOf(quota);
     return new Promise((resolve) => {
@@ -180,8 +180,8 @@ export class SharedLimiter implements CountingLimiter {
   }
 
   #beginOutage(reason: string): void {
-    if (this.#away || this.#closed) return;
-    this.#away = true;
+    if (this.#unavailable || this.#closed) return;
+    this.#unavailable = true;
     this.counters.outages++;
     this.#options.log.warn({ reason, gateways: this.#options.gateways() }, 'limits_counted_locally');
     this.#stopTimer?.();
@@ -203,7 +203,7 @@ export class SharedLimiter implements CountingLimiter {
 
   #endOutage(): void {
     if (this.#closed) return;
-    this.#away = false;
+    this.#unavailable = false;
     this.#options.log.info({}, 'limits_counted_together');
   }
 }

@@ -41,7 +41,7 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
     const { interval = '1m', from = null, to = null, limit = candleLimits.default } = query;
     const nowS = Math.floor(Date.now() / 1000);
     const found = await attempt(parts.log, () => readCandles(parts.market, { mint, interval, fromS: from, toS: to, limit }, nowS));
-    if (found === null) return recordAway;
+    if (found === null) return recordUnavailable;
     const refusal = found.length > 0 ? null : await refusalFor(book, mint);
     return refusal ?? { json: { mint, interval, candles: [...found] } };
   });
@@ -50,7 +50,7 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
     if (!isAddress(mint)) return invalidMint;
     const { before = null, limit = tradeLimits.default } = query;
     const page = await attempt(parts.log, () => readTrades(parts, mint, before, limit));
-    if (page === null) return recordAway;
+    if (page === null) return recordUnavailable;
     const refusal = page.trades.length > 0 ? null : await refusalFor(book, mint);
     if (refusal !== null) return refusal;
     const joined = page.trades.flatMap((trade, index) => (index === 0 ? [trade] : [comma, trade]));
@@ -61,7 +61,7 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
   return [info, candles, trades];
 }
 
-const recordAway = { error: 'UPSTREAM_UNAVAILABLE', message: 'The stored trades cannot be read.' } as const;
+const recordUnavailable = { error: 'UPSTREAM_UNAVAILABLE', message: 'The stored trades cannot be read.' } as const;
 
 function refusalOf(outcome: Extract<TokenOutcome, { ok: false }>) {
   return outcome.reason === 'no_mint' ? invalidMint : ({ error: 'UPSTREAM_UNAVAILABLE', message: outcome.message } as const);

@@ -5,7 +5,7 @@ import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
 import { poolsAt, type CurveFacts, type PoolFacts } from '../pools/pool-accounts.ts';
 import type { TokenPlan } from './token-plan.ts';
 
-/** Longer texts are omitted, because the creator of a token controls them. */
+/** Longer strings are omitted, because the creator of a token controls them. */
 const maxNameChars = 256;
 const maxUriChars = 2048;
 

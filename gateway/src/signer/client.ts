@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { signerFolder } from '../store/halt-mark.ts';
-import { reasonOf, StoreAwayError } from '../store/store-away.ts';
+import { reasonOf, StoreUnavailableError } from '../store/store-unavailable.ts';
 import type { Store } from '../store/store.ts';
 import type { Halt, HaltReading } from '../store/halt.ts';
 import type { OrderSigner, SignOutcome, SignRefusal, SignRequest, SignVerdict } from '../orders/model/order-signer.ts';
@@ -218,11 +218,11 @@ async function audited(session: SignerSession, id: number, place: AuditPlace | n
     const noted = await session.noted(id);
     if (noted === 'noted') return;
     // Flushing again would prove nothing: a disk reports lost data only once.
-    if (noted === 'fault') throw new StoreAwayError(new Error('the audit log could not be written to the disk'));
+    if (noted === 'fault') throw new StoreUnavailableError(new Error('the audit log could not be written to the disk'));
   } finally {
     cancelKill();
   }
-  if (place === null) throw new StoreAwayError(new Error('the signing process ended before its audit log was on the disk'));
+  if (place === null) throw new StoreUnavailableError(new Error('the signing process ended before its audit log was on the disk'));
   try {
     const { folder, slot } = place;
     const name = slotName(keystore, slot);
@@ -234,7 +234,7 @@ async function audited(session: SignerSession, id: number, place: AuditPlace | n
       await log.close();
     }
   } catch (error) {
-    throw new StoreAwayError(error);
+    throw new StoreUnavailableError(error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { isMarkedHalted } from '../store/halt-mark.ts';
-import { reasonOf } from '../store/store-away.ts';
+import { reasonOf } from '../store/store-unavailable.ts';
 import { openWallet, unlockKeystore } from '../custody/keystore.ts';
 import { readPassphraseFile } from '../custody/passphrase-file.ts';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';

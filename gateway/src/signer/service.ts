@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { takeLock, type Lock } from '../store/lock.ts';
 import { makeFolder } from '../store/make-folder.ts';
-import { reasonOf } from '../store/store-away.ts';
+import { reasonOf } from '../store/store-unavailable.ts';
 import { takeAuditPlace } from './audit/place.ts';
 import { spawnSigner } from './child.ts';
 import type { SigningLimits } from './signing.ts';
@@ -86,7 +86,7 @@ function take(socket: Socket, options: ServiceOptions, open: Set<Open>): void {
   try {
     const place = open.size < maxGateways ? takeAuditPlace(folder, keystore) : null;
     if (place === null) {
-      log.warn({ gateways: open.size }, 'gateway_turned_away');
+      log.warn({ gateways: open.size }, 'gateway_refused');
       return void socket.destroy();
     }
     lock = place.lock;

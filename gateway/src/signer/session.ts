@@ -1,4 +1,4 @@
-import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
+import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 import type { StoredKeystore, StoredWallet } from '../store/wallet-table.ts';
 import type { SignerLink } from './child.ts';
 import { FrameError, FrameReader, encodeFrame } from './frames.ts';
@@ -47,7 +47,7 @@ export interface SessionOptions {
 export function startSession(options: SessionOptions): SignerSession {
   const link = options.link();
   const { input, output } = link;
-  const waiting = new PassingMap<number, (answer: SignAnswer | null) => void>();
+  const waiting = new TransientMap<number, (answer: SignAnswer | null) => void>();
   const notes = createNotes();
   const wallets = new Set<string>();
   const reader = new FrameReader();
@@ -128,7 +128,7 @@ export function startSession(options: SessionOptions): SignerSession {
 
 /** Up to which command the log is on the disk, and the callers that wait for it. */
 function createNotes() {
-  const waiting = new PassingMap<number, (noted: Noted) => void>();
+  const waiting = new TransientMap<number, (noted: Noted) => void>();
   let upTo = 0;
   let over: Exclude<Noted, 'noted'> | null = null;
   return {

@@ -1,6 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Store } from './store.ts';
-import { reasonOf } from './store-away.ts';
+import { reasonOf } from './store-unavailable.ts';
 
 /** Pause between two reads of the switch, milliseconds. */
 const pollMs = 200;

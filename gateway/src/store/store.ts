@@ -25,10 +25,10 @@ import { orderTable } from './sql/orders.ts';
 import { sessionTable } from './sql/sessions.ts';
 import { earlyCheckpointPages, openSqlite } from './sql/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
-import { reasonOf } from './store-away.ts';
+import { reasonOf } from './store-unavailable.ts';
 import type { WalletTable } from './wallet-table.ts';
 
-/** The durable data. Several processes can open the same store. Methods reject with a `StoreAwayError` if the store does not answer. */
+/** The durable data. Several processes can open the same store. Methods reject with a `StoreUnavailableError` if the store does not answer. */
 export interface Store {
   /** The folder of the secrets that are not in the store: the pepper of the API keys, simnet's passphrase. */
   readonly dataDir: string;

@@ -2,7 +2,7 @@ import type { BusEntry, BusPublisher, LogEntry } from '@sluice/shared/bus/bus.ts
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
-import { candleIntervals, type Bucket, type Holding, type Market, type MintChange } from '@sluice/shared/market/market.ts';
+import { candleIntervals, type Bucket, type LeaseTerm, type Market, type MintChange } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
@@ -30,17 +30,17 @@ const endOfTimeS = 0xffff_ffff;
 export interface CandlePublisherParts {
   readonly market: Market;
   readonly bus: BusPublisher;
-  readonly holding: Holding;
+  readonly leaseTerm: LeaseTerm;
   /** Returns the heads of mints, with undecided trades. */
   readonly headsOf: (mints: readonly string[]) => Promise<ReadonlyMap<string, MintHead>>;
   readonly clock: Clock;
 }
 
-/** Publishes the candles of followed topics, for one period of holding the lease. A call must end before the next begins. */
+/** Publishes the candles of followed topics, for one term of the lease. A call must end before the next begins. */
 export class CandlePublisher {
   readonly #market: Market;
   readonly #bus: BusPublisher;
-  readonly #holding: Holding;
+  readonly #leaseTerm: LeaseTerm;
   readonly #headsOf: CandlePublisherParts['headsOf'];
   readonly #clock: Clock;
   readonly #desk = new CandleDesk();
@@ -52,7 +52,7 @@ export class CandlePublisher {
   constructor(parts: CandlePublisherParts, open: ReadonlyMap<string, number>, tail: readonly LogEntry[]) {
     this.#market = parts.market;
     this.#bus = parts.bus;
-    this.#holding = parts.holding;
+    this.#leaseTerm = parts.leaseTerm;
     this.#headsOf = parts.headsOf;
     this.#clock = parts.clock;
     this.#resuming = [...open];
@@ -127,7 +127,7 @@ export class CandlePublisher {
       this.#desk.end(topic);
       this.#resuming = this.#resuming.filter(([waiting]) => waiting !== topic);
     }
-    return (await this.#market.note(new Map(begun), end, this.#holding)) === 'applied';
+    return (await this.#market.note(new Map(begun), end, this.#leaseTerm)) === 'applied';
   }
 
   #waits(topic: string): boolean {
@@ -175,7 +175,7 @@ export class CandlePublisher {
 
   async #note(due: readonly CandleDue[]): Promise<boolean> {
     const open = this.#desk.unnoted(due);
-    return open.size === 0 || (await this.#market.note(open, [], this.#holding)) === 'applied';
+    return open.size === 0 || (await this.#market.note(open, [], this.#leaseTerm)) === 'applied';
   }
 }
 

@@ -3,7 +3,7 @@ import type { Bus, BusPublisher, BusSubscriber, Lease } from '@sluice/shared/bus
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
-import type { Checkpoint, Holding, Market, MarketBatch } from '@sluice/shared/market/market.ts';
+import type { Checkpoint, LeaseTerm, Market, MarketBatch } from '@sluice/shared/market/market.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
 import { PoolKeeper } from './pool-keeper.ts';
 import { CandlePublisher } from './candle-publisher.ts';
@@ -53,9 +53,9 @@ export interface KeeperOptions {
   readonly log: Logger;
 }
 
-/** One period of holding the lease, from a checkpoint on. */
+/** One term of the lease, from a checkpoint on. */
 interface Term {
-  readonly holding: Holding;
+  readonly leaseTerm: LeaseTerm;
   readonly publisher: BusPublisher;
   readonly candles: CandlePublisher;
   /** Null while the intake is full. The log is read again when its events are applied. */
@@ -152,7 +152,7 @@ export class Keeper {
 
   async #begin(): Promise<Term> {
     const startedAtMs = this.#clock.steadyMs();
-    const holding = { lease: this.#lease, fence: this.#lease.fence };
+    const leaseTerm = { lease: this.#lease, fence: this.#lease.fence };
     const publisher = await this.#bus.publisher({ lease: this.#lease });
     try {
       const checkpoint = await this.#market.checkpoint();
@@ -162,14 +162,14 @@ export class Keeper {
       const undecided = await this.#market.undecided();
       const ledger = new MarketLedger(undecided, await this.#market.heads([...undecided.keys()]));
       const headsOf = (mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> => this.#headsOf(ledger, mints);
-      const candles = new CandlePublisher({ market: this.#market, bus: publisher, holding, headsOf, clock: this.#clock }, open, tail);
+      const candles = new CandlePublisher({ market: this.#market, bus: publisher, leaseTerm, headsOf, clock: this.#clock }, open, tail);
       const pools = new PoolKeeper(this.#pools);
       const intake = new Intake(checkpoint);
       const nothing = { subscriber: null, intakeBatch: null, batch: null, candlesAtMs: Number.NEGATIVE_INFINITY, isOver: false };
-      const term: Term = { holding, publisher, candles, intake, ledger, pools, checkpoint, ...nothing };
+      const term: Term = { leaseTerm, publisher, candles, intake, ledger, pools, checkpoint, ...nothing };
       await this.#read(term);
       const tookMs = Math.round(this.#clock.steadyMs() - startedAtMs);
-      this.#log.info({ fence: holding.fence, checkpoint, waiting: term.intake.length, tookMs }, 'market_keeps');
+      this.#log.info({ fence: leaseTerm.fence, checkpoint, waiting: term.intake.length, tookMs }, 'market_keeps');
       return term;
     } catch (error) {
       await publisher.close();
@@ -220,7 +220,7 @@ export class Keeper {
   async #serve(term: Term): Promise<void> {
     this.#term = term;
     // At the same time as the batches, so that candles need not wait until a whole log is read.
-    term.pools.complete(this.#bus, term.holding).catch((error: unknown) => {
+    term.pools.complete(this.#bus, term.leaseTerm).catch((error: unknown) => {
       if (this.#term !== term) return;
       this.#fail(error, true);
       term.isOver = true;
@@ -232,12 +232,12 @@ export class Keeper {
         last = this.#closed;
         if (!(await this.#round(term))) return;
         this.#pauseMs = firstPauseMs;
-        if (last || !isHeld(term.holding)) return;
+        if (last || !isHeld(term.leaseTerm)) return;
         if (term.intake.length < batchEvents) await this.#sleep(applyEveryMs);
       }
     } catch (error) {
       if (!(error instanceof BusError && error.code === 'FENCED')) throw error;
-      this.#lease.relinquish(term.holding.fence);
+      this.#lease.relinquish(term.leaseTerm.fence);
     } finally {
       this.#term = null;
       this.#counts.candles += term.candles.published;
@@ -245,7 +245,7 @@ export class Keeper {
       await term.pools.stop();
       await term.subscriber?.close();
       await term.publisher.close();
-      this.#log.info({ fence: term.holding.fence, checkpoint: term.checkpoint }, 'market_left');
+      this.#log.info({ fence: term.leaseTerm.fence, checkpoint: term.checkpoint }, 'market_left');
     }
   }
 
@@ -255,10 +255,10 @@ export class Keeper {
     await this.#prepare(term);
     if (term.batch !== null) {
       // Before the checkpoint moves past the events that show the pools.
-      const pools = await term.pools.write(term.holding);
-      const outcome = pools === 'fenced' ? pools : await this.#market.apply(term.batch, term.holding);
+      const pools = await term.pools.write(term.leaseTerm);
+      const outcome = pools === 'fenced' ? pools : await this.#market.apply(term.batch, term.leaseTerm);
       if (outcome !== 'applied') {
-        this.#log.warn({ outcome, fence: term.holding.fence }, 'market_batch_refused');
+        this.#log.warn({ outcome, fence: term.leaseTerm.fence }, 'market_batch_refused');
         return false;
       }
       this.#settle(term, term.batch);
@@ -333,6 +333,6 @@ export class Keeper {
   }
 }
 
-function isHeld({ lease, fence }: Holding): boolean {
+function isHeld({ lease, fence }: LeaseTerm): boolean {
   return lease.held && lease.fence === fence;
 }

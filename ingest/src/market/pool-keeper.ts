@@ -1,6 +1,6 @@
 import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
-import type { Holding } from '@sluice/shared/market/market.ts';
+import type { LeaseTerm } from '@sluice/shared/market/market.ts';
 import { depthInSol } from '@sluice/shared/money.ts';
 import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/directory.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
@@ -41,7 +41,7 @@ export class PoolKeeper {
    * If the directory is new or was emptied, fills it from all that the log has, until `stop`. Events of the market may be added meanwhile.
    * Rejects when the bus or the directory does not answer.
    */
-  async complete(bus: Bus, holding: Holding): Promise<void> {
+  async complete(bus: Bus, leaseTerm: LeaseTerm): Promise<void> {
     if (await this.#directory.isComplete()) return;
     const subscriber = await bus.subscriber();
     this.#stop = () => subscriber.close();
@@ -59,7 +59,7 @@ export class PoolKeeper {
     } finally {
       await subscriber.close();
     }
-    if (!this.#isStopped) await this.#write(holding, true);
+    if (!this.#isStopped) await this.#write(leaseTerm, true);
   }
 
   async stop(): Promise<void> {
@@ -86,13 +86,13 @@ export class PoolKeeper {
   }
 
   /** Writes what was added. Rejects when the directory does not answer; it may then be called again. */
-  async write(holding: Holding): Promise<'applied' | 'fenced'> {
-    return this.#waiting.size === 0 ? 'applied' : this.#write(holding, false);
+  async write(leaseTerm: LeaseTerm): Promise<'applied' | 'fenced'> {
+    return this.#waiting.size === 0 ? 'applied' : this.#write(leaseTerm, false);
   }
 
-  async #write(holding: Holding, completes: boolean): Promise<'applied' | 'fenced'> {
+  async #write(leaseTerm: LeaseTerm, completes: boolean): Promise<'applied' | 'fenced'> {
     const sightings = [...this.#waiting.values()];
-    const outcome = await this.#directory.note(sightings, holding, completes);
+    const outcome = await this.#directory.note(sightings, leaseTerm, completes);
     if (outcome === 'fenced') return outcome;
     const atMs = performance.now();
     for (const sighting of sightings) {

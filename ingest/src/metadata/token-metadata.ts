@@ -14,7 +14,7 @@ const retryAfterMs = [35_000, 240_000] as const;
 /** How long a token waits while another process leads and fetches. */
 const standbyRetainsMs = 8_000;
 /** Faults that may be over by the next time. */
-const passing: ReadonlySet<FetchFault> = new Set<FetchFault>(['unresolved', 'unreachable', 'status', 'timeout', 'busy']);
+const temporary: ReadonlySet<FetchFault> = new Set<FetchFault>(['unresolved', 'unreachable', 'status', 'timeout', 'busy']);
 
 export interface MetadataCounts {
   /** Published `tokenMetadata` events. */
@@ -103,7 +103,7 @@ export class TokenMetadata {
     if (outcome.ok) {
       this.counts.published++;
       this.#publish(metadataEvent(token, outcome.metadata, nowUs()));
-    } else if (passing.has(outcome.reason) && nextMs !== undefined) {
+    } else if (temporary.has(outcome.reason) && nextMs !== undefined) {
       this.#keep({ token, attempts: attempts + 1, notBeforeMs: performance.now() + nextMs });
     } else this.counts.failed++;
     this.requestDue();

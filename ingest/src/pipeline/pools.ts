@@ -107,7 +107,7 @@ export class PoolBook {
     return pool;
   }
 
-  /** The curve of a mint; null if the venue's curves do not follow from the mint. */
+  /** The curve of a mint; null if the venue's addresses of curves cannot be computed from the mint. */
   curve(venue: Venue, mint: string): Pool | null {
     const known = this.#curves.get(mint);
     if (known !== undefined && known.venue === venue) return known;

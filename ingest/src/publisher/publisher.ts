@@ -37,7 +37,7 @@ export interface PublisherCounts extends PublishedSlotsCounts {
   failures: number;
 }
 
-/** One period of holding the lease. */
+/** One term of the lease. */
 interface Term {
   readonly bus: BusPublisher;
   readonly fence: number;

@@ -1,10 +1,10 @@
-import { PassingMap } from '../collections/passing-map.ts';
+import { TransientMap } from '../collections/transient-map.ts';
 import type { Deadline } from './deadline.ts';
 
 /** A source that can end work early. */
 export type Abortable = AbortSignal | Deadline;
 
-const waiting = new WeakMap<AbortSignal, PassingMap<object, () => void>>();
+const waiting = new WeakMap<AbortSignal, TransientMap<object, () => void>>();
 
 /**
  * Calls `cut` when the source fires, or at once if it already has. Returns a function that stops waiting. It is for many pieces of work
@@ -17,7 +17,7 @@ export function whenAborted(source: Abortable, cut: () => void): () => void {
   }
   if (!(source instanceof AbortSignal)) return source.listen(cut);
   const known = waiting.get(source);
-  const all = known ?? new PassingMap<object, () => void>();
+  const all = known ?? new TransientMap<object, () => void>();
   if (known === undefined) {
     waiting.set(source, all);
     const cutAll = (): void => {

@@ -5,7 +5,7 @@
  * - `INCOMPATIBLE`: the log in Redis has another version of the format, or Redis is too old.
  * - `QUEUE_FULL`: too many entries wait to be stored. Nothing of the call was accepted.
  * - `INVALID`: an entry or a status exceeds `busLimits`. Nothing of the call was accepted.
- * - `FENCED`: the publisher's holding of its lease is over. The refused entries are not stored.
+ * - `FENCED`: the publisher's term of its lease is over. The refused entries are not stored.
  * - `CLOSED`: the bus was closed before the entries were stored.
  */
 export type BusErrorCode = 'UNAVAILABLE' | 'INCOMPATIBLE' | 'QUEUE_FULL' | 'INVALID' | 'FENCED' | 'CLOSED';
@@ -37,11 +37,11 @@ export function fencedError(name: string): BusError {
 }
 
 /**
- * A command that failed. `kind`: `link` (no answer, so it is unknown whether Redis executed it), `passing` (refused for a temporary reason)
+ * A command that failed. `kind`: `link` (no answer, so it is unknown whether Redis executed it), `temporary` (refused for a temporary reason)
  * or `refused` (refused, and it would be refused again). `word` is the first word of the error reply.
  */
 export class RedisFault extends BusError {
-  readonly kind: 'link' | 'passing' | 'refused';
+  readonly kind: 'link' | 'temporary' | 'refused';
   readonly word: string;
 
   constructor(kind: RedisFault['kind'], word: string, cause: Error) {

@@ -1,11 +1,11 @@
 /**
  * The contract between ingest and gateway: one ordered and bounded log of entries. An implementation guarantees the following.
  *
- * - **Numbers.** An entry is stored, numbered and announced atomically. Its `offset` is that of the previous entry plus one, and each of its
- *   topics gets the topic's next `seq`. All subscribers see the same numbers.
- * - **Epochs.** Each memory of Redis that writes the log has its own `epoch`. After Redis restarts, or a replica takes over, the end of what
- *   was announced may be missing. The log and its numbers then continue in a new epoch. If the whole log is lost, the new epoch begins with
- *   an empty log, and all counters start at 1.
+ * - **Numbers.** An entry is stored, numbered and announced atomically. Its `offset` is that of the previous entry plus one, and each of
+ *   its topics gets the topic's next `seq`. All subscribers see the same numbers.
+ * - **Epochs.** An `epoch` begins when Redis starts, or when a replica takes over. The last announced entries may be missing then. The log
+ *   and its numbers continue in the new epoch. If the whole log is lost, the new epoch begins with an empty log, and all counters start at
+ *   1.
  * - **Delivery.** A subscriber gets the entries in log order, each once. Entries that a connection lost are read from the history. Entries
  *   that the history no longer has are reported by `onLost`, never skipped silently.
  */
@@ -34,11 +34,11 @@ export interface BusPublisher {
   /**
    * Appends entries in this order, after those of earlier calls. Their bytes must not change afterwards. Resolves when all are stored and
    * announced. Rejects with a `BusError` if not all were accepted: the first `stored` of them are in the log, the others are not and may be
-   * published again. Only for `CLOSED`, it is unknown whether the batch that was being sent was stored. `FENCED`: the holding of the lease
-   * with which the publisher was opened is over for good. A new epoch also ends the holding.
+   * published again. With `CLOSED`, it is unknown whether the batch that was being sent was stored. `FENCED`: the lease term in which the
+   * publisher was opened has ended, and the publisher can store nothing any more. A new epoch also ends the term.
    */
   publish(entries: readonly BusEntry[]): Promise<void>;
-  /** As `Bus.setStatus`. Rejects with `FENCED`, and sets nothing, if the holding of the lease is over. */
+  /** Like `Bus.setStatus`. Rejects with `FENCED`, and sets nothing, if the lease term has ended. */
   setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -47,9 +47,9 @@ export interface BusHandlers {
   /** Called for each entry in log order. `replayed` is true if it was read from the history, at the start or to fill a gap. */
   onEntry(entry: LogEntry, replayed: boolean): void;
   /**
-   * The entries with the offsets `from` to `to` are lost. `position()` is correct again when this is called. With the reason `epoch`, the
-   * offsets belong to the epoch that ended, as far as it is known what is missing (`to` is `from` - 1 if no missing entry is known), and
-   * `epoch` and `position()` are those of the new epoch.
+   * The entries with the offsets `from` to `to` are lost. `position()` is already correct when this is called. With the reason `epoch`, a
+   * new epoch has begun: `from` and `to` are offsets of the old epoch, and `epoch` and `position()` are those of the new one. More entries
+   * may be missing than are known; if none is known, `to` is `from` - 1.
    */
   onLost(lost: Loss): void;
   /** The log continues in another epoch without a loss. Numbers and `position()` continue. */
@@ -66,11 +66,11 @@ export interface Loss {
   readonly last: number;
 }
 
-/** The part of an epoch that the log has. */
+/** How much of an epoch the log contains. */
 export interface EpochPlace {
-  /** The last offset of the epoch. Up to there, the numbers are the same in the current epoch. */
+  /** The last retained offset of the epoch. Up to this offset, the current epoch has the same entries with the same numbers. */
   readonly end: number;
-  /** No entry after it is known to be missing. */
+  /** True if, as far as is known, the epoch had no entries after `end`. */
   readonly isWhole: boolean;
 }
 
@@ -91,7 +91,7 @@ export interface BusSubscriber {
   start(handlers: BusHandlers): Promise<void>;
   /** Epoch of the log as far as this subscriber has followed it. */
   readonly epoch: string;
-  /** The part of an epoch that the log has, as far as this subscriber has followed it; null if it has none. */
+  /** How much of an epoch the log contains, as far as this subscriber has followed it; null if it contains nothing of it. */
   placeOf(epoch: string): EpochPlace | null;
   /** The last `seq` of a topic as far as this subscriber has followed the log; 0 if the topic has no entry. */
   position(topic: string): number;
@@ -106,9 +106,9 @@ export interface BusStatus {
 }
 
 /**
- * A claim to a name that at most one process holds at a time. It is acquired and renewed in the background until it is closed. A holder
- * that does not renew it loses it after its ttl, and may notice that late. Anything that must not happen twice should therefore use a
- * publisher that was opened with the lease: after the holding has ended, the log refuses its entries.
+ * The exclusive right to a name: at most one process holds it at a time. This object requests and renews the lease in the background until
+ * it is closed. A holder that does not renew the lease loses it after its ttl, and may notice that late. If something must not happen
+ * twice, publish it with a publisher that was opened with the lease: when the term has ended, the log refuses its entries.
  */
 export interface Lease {
   readonly name: string;
@@ -116,26 +116,26 @@ export interface Lease {
   readonly held: boolean;
   /** The holder according to the last answer; null if it is unknown, as before the first answer and while Redis does not answer. */
   readonly holder: 'self' | 'other' | null;
-  /** Number of this claim's last holding, higher than those of all earlier holdings of the name. 0 before the first. */
+  /** Number of the last term of this process, higher than the numbers of all earlier terms of the name. 0 before the first. */
   readonly fence: number;
   /** Calls the listener when `holder` changes; returns a function that removes it. If the lease was lost and acquired again, both are reported. */
   onChange(listener: () => void): () => void;
-  /** Ends the holding with this fence, because a publisher was refused under it, and requests a new holding. */
+  /** Ends the term with this fence, because the log refused its publisher, and requests a new term. */
   relinquish(fence: number): void;
   /** Releases the name, so that another process can hold it at once. */
   close(): Promise<void>;
 }
 
 export interface PublisherOptions {
-  /** Binds the publisher to the current holding of a lease, which must be held. After the holding, the publisher stores nothing. */
+  /** Binds the publisher to the current term of a lease that this process holds. After the term, the publisher stores nothing. */
   readonly lease?: Lease;
 }
 
 export interface SubscriberOptions {
   /**
-   * Starts after this position instead of at the oldest stored entry. The first entries may be earlier ones, as their offsets show; if the
-   * entry after the position is gone, the first one is the oldest. If the position does not belong to the log, `onLost` with the reason
-   * `epoch` comes first. The position of a topic is 0 until an entry of the topic arrives.
+   * Starts after this position instead of at the oldest stored entry. The subscriber may deliver some earlier entries first; their offsets
+   * show it. If the entry after the position is no longer stored, it starts at the oldest one. If the position does not belong to the log,
+   * it first calls `onLost` with the reason `epoch`. The position of a topic is 0 until an entry of the topic arrives.
    */
   readonly after?: LogPosition;
 }
@@ -151,7 +151,7 @@ export interface Bus {
   /** Rejects with `FENCED` if the given lease is not held. */
   publisher(options?: PublisherOptions): Promise<BusPublisher>;
   subscriber(options?: SubscriberOptions): Promise<BusSubscriber>;
-  /** Claims a name of 1 to `maxLeaseNameLength` characters. `ttlMs`: how long a holding lasts after its last renewal. */
+  /** Requests the lease of a name of 1 to `maxLeaseNameLength` characters. `ttlMs`: how long a term lasts after its last renewal. */
   lease(name: string, ttlMs?: number): Lease;
   /**
    * The newest entries of the log, oldest first, including everything that was stored before the call; at most `maxEntries` and
@@ -167,11 +167,11 @@ export interface Bus {
 
 /** Bounds of the log. Beyond them the oldest entries are dropped first. */
 export const busLimits = {
-  /** Entries in the log: 120 s at 2,000 events per second, and its other entries. */
+  /** Entries in the log: 120 s at 2,000 events per second, and some that are not events. */
   maxEntries: 250_000,
   /** Bytes in the log of the in-process bus. */
   maxBytes: 256 * 1024 * 1024,
-  /** Topics with a stored counter. One more begins a new epoch. */
+  /** Topics with a stored counter. If there were more, a new epoch begins. */
   maxTopics: 1_000_000,
   /** Topics of one entry. */
   maxTopicsPerEntry: 16,
@@ -188,5 +188,5 @@ export const busLimits = {
   maxTailEntries: 32_768,
 } as const;
 
-/** How long a holding lasts after its last renewal, if no other time is given. */
+/** How long a term lasts after its last renewal, if no other time is given. */
 export const leaseTtlMs = 1_500;

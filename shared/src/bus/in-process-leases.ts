@@ -24,12 +24,12 @@ export class InProcessLeases {
     return claim;
   }
 
-  /** Fence of the current holding of a name. */
+  /** Fence of the current term of a name. */
   fenceOf(name: string): number | undefined {
     return this.#claims.get(name)?.[0]?.fence;
   }
 
-  /** Ends the current holding of a name, and begins another. */
+  /** Ends the current term of a name, and begins another. */
   renew(name: string): void {
     const claims = this.#claims.get(name) ?? [];
     claims[0]?.report(null);

@@ -77,9 +77,9 @@ class RedisBus implements Bus {
   async publisher({ lease }: PublisherOptions = {}): Promise<BusPublisher> {
     this.#assertOpen();
     if (lease !== undefined && !lease.held) throw fencedError(lease.name);
-    const holding = lease === undefined ? null : { name: lease.name, fence: lease.fence, ...(await this.#readState()) };
+    const leaseTerm = lease === undefined ? null : { name: lease.name, fence: lease.fence, ...(await this.#readState()) };
     const forget = (): boolean => this.#parts.delete(publisher);
-    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, holding, this.#known, this.#log, forget);
+    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, leaseTerm, this.#known, this.#log, forget);
     this.#parts.add(publisher);
     return publisher;
   }

@@ -5,7 +5,7 @@ import { connectCommands, deploymentOf, type Deployment } from './redis-connect.
 import type { Script } from './redis-scripts.ts';
 
 /** Temporary error replies: Redis is starting, fails over, or has no memory or disk space at the moment. */
-const passingReplies = new Set(['LOADING', 'BUSY', 'READONLY', 'OOM', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'MISCONF', 'NOREPLICAS']);
+const temporaryReplies = new Set(['LOADING', 'BUSY', 'READONLY', 'OOM', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'MISCONF', 'NOREPLICAS']);
 
 export type Argument = string | number | Buffer;
 
@@ -13,7 +13,7 @@ function faultOf(cause: unknown): RedisFault {
   const error = cause instanceof Error ? cause : new Error(String(cause));
   if (error.name !== 'ReplyError') return new RedisFault('link', '', error);
   const word = error.message.split(' ', 1)[0] as string;
-  return new RedisFault(passingReplies.has(word) ? 'passing' : 'refused', word, error);
+  return new RedisFault(temporaryReplies.has(word) ? 'temporary' : 'refused', word, error);
 }
 
 /** One connection for commands. It reconnects by itself. While it is down, commands fail at once. */
@@ -50,7 +50,7 @@ export class RedisConnection {
     return () => this.#client.off('ready', listener);
   }
 
-  /** Runs a command. Rejects with a `RedisFault`, like all methods here. */
+  /** Runs a command. Strings in the reply are strings. Rejects with a `RedisFault`, like all methods here. */
   async text(command: string, ...args: Argument[]): Promise<unknown> {
     try {
       return await this.#client.call(command, args);
@@ -79,8 +79,9 @@ export class RedisConnection {
   }
 
   /**
-   * As `run`, for a large last argument that already has room for the head of the command, so nothing is copied. (The client would copy all
-   * arguments into a new buffer, which doubles the publisher's time at full load.) The bytes must not change until the promise settles.
+   * Like `run`, for a large last argument. Its buffer has free space before the argument, into which the head of the command is written, so
+   * that the argument is not copied. (The client would copy all arguments into a new buffer, which doubles the publisher's time at full
+   * load.) The bytes must not change until the promise settles.
    */
   async runFramed(script: Script, keys: readonly string[], args: readonly Argument[], last: FramedArgument): Promise<unknown> {
     const head = [script.sha, keys.length, ...keys];

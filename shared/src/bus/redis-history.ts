@@ -44,7 +44,7 @@ export class RedisHistory {
     this.#onMalformed = onMalformed;
   }
 
-  /** Reads the state of the log. The first read in a new memory of Redis begins its epoch. If the log lacks the `known` position, its subscribers will report a loss. */
+  /** Reads the state of the log. The first read after a restart or failover of Redis begins a new epoch. If the log lacks the `known` position, its subscribers will report a loss. */
   async state(known: LogPosition | null): Promise<LogState> {
     try {
       const args = [formatVersion, epochEnding(), known?.epoch ?? '', known?.offset ?? 0];

@@ -16,7 +16,7 @@ export interface InspectedRedis {
   /** All nodes of a cluster, or the servers in the settings. */
   readonly servers: readonly InspectedServer[];
   /** host:port of the servers that did not answer. */
-  readonly away: readonly string[];
+  readonly unreachable: readonly string[];
 }
 
 /** Asks every server for its state and settings. Rejects with `UNAVAILABLE` if none answers. */
@@ -30,7 +30,7 @@ export async function inspectRedis(urls: readonly string[], settings: readonly s
   return {
     kind,
     servers: answers.filter((answer) => answer !== null),
-    away: nodes.filter((_, at) => answers[at] === null).map(nameOf),
+    unreachable: nodes.filter((_, at) => answers[at] === null).map(nameOf),
   };
 }
 

@@ -12,7 +12,7 @@ const renewalsOfTtl = 3.75;
 const askEveryMs = 100;
 
 /**
- * A lease as one key in Redis. Its value is the fence of the current holding, and it expires unless it is renewed. The holder counts the
+ * A lease as one key in Redis. Its value is the fence of the current term, and it expires unless it is renewed. The holder counts the
  * time from before its request, so it stops before Redis lets the lease expire.
  */
 export class RedisLease implements Lease {
@@ -29,7 +29,7 @@ export class RedisLease implements Lease {
   #goodUntilMs = 0;
   #expiry: NodeJS.Timeout | null = null;
   #answered = true;
-  /** Fence of a holding that was given up and must not be renewed. */
+  /** Fence of a term that was given up and must not be renewed. */
   #relinquished = 0;
 
   constructor(connection: RedisConnection, name: string, log: Logger, forget: () => void, ttlMs = leaseTtlMs) {
@@ -96,7 +96,7 @@ export class RedisLease implements Lease {
   }
 
   #grant(fence: number, goodUntilMs: number): void {
-    // This was requested before the holding was given up.
+    // This was requested before the term was given up.
     if (fence === this.#relinquished) return;
     if (fence !== this.fence && this.holder === 'self') this.#report(null);
     this.fence = fence;

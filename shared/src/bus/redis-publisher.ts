@@ -12,7 +12,7 @@ import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { asIncompatible } from './redis-history.ts';
 import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
-import { setStatus, type Holding } from './redis-status.ts';
+import { setStatus, type LeaseTerm } from './redis-status.ts';
 
 /**
  * The most entries and bytes that wait to be stored. Beyond it, `publish` rejects with `QUEUE_FULL`, and the caller must drop entries or wait
@@ -31,8 +31,8 @@ export interface LogLimits {
   readonly maxTopics: number;
 }
 
-/** A holding of a lease, and the epoch in which it began. */
-type BoundHolding = Holding & { readonly epoch: string };
+/** A term of a lease, and the epoch in which it began. */
+type BoundTerm = LeaseTerm & { readonly epoch: string };
 
 /** One call of `publish`. */
 interface Call {
@@ -59,7 +59,7 @@ export class RedisPublisher implements BusPublisher {
   readonly #connection: RedisConnection;
   readonly #channel: string;
   readonly #limits: LogLimits;
-  readonly #holding: BoundHolding | null;
+  readonly #leaseTerm: BoundTerm | null;
   readonly #known: KnownPosition;
   readonly #log: Logger;
   readonly #forget: () => void;
@@ -74,12 +74,12 @@ export class RedisPublisher implements BusPublisher {
   #accepting = true;
   #batchNumber = 0;
 
-  /** With a `holding`, it writes only into the epoch in which the holding began. */
+  /** With a `leaseTerm`, it writes only into the epoch in which the term began. */
   constructor(
     connection: RedisConnection,
     channel: string,
     limits: LogLimits,
-    holding: BoundHolding | null,
+    leaseTerm: BoundTerm | null,
     known: KnownPosition,
     log: Logger,
     forget: () => void,
@@ -87,12 +87,12 @@ export class RedisPublisher implements BusPublisher {
     this.#connection = connection;
     this.#channel = channel;
     this.#limits = limits;
-    this.#holding = holding;
+    this.#leaseTerm = leaseTerm;
     this.#known = known;
     this.#log = log;
     this.#forget = forget;
     this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];
-    if (holding !== null) this.#keys.push(redisKeys.lease(holding.name));
+    if (leaseTerm !== null) this.#keys.push(redisKeys.lease(leaseTerm.name));
   }
 
   /** Rejects with `INVALID`, `QUEUE_FULL`, `FENCED`, `CLOSED`, or `UNAVAILABLE`/`INCOMPATIBLE` if Redis refuses permanently. */
@@ -121,7 +121,7 @@ export class RedisPublisher implements BusPublisher {
 
   async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {
     if (!this.#accepting) throw closedError();
-    await setStatus(this.#connection, this.#holding, name, value, ttlMs);
+    await setStatus(this.#connection, this.#leaseTerm, name, value, ttlMs);
   }
 
   async close(): Promise<void> {
@@ -226,7 +226,7 @@ export class RedisPublisher implements BusPublisher {
       epochEnding(),
       this.#known.at?.epoch ?? '',
       this.#known.at?.offset ?? 0,
-      this.#holding?.epoch ?? '',
+      this.#leaseTerm?.epoch ?? '',
       this.#batchNumber,
       this.#channel,
       counts,
@@ -235,14 +235,14 @@ export class RedisPublisher implements BusPublisher {
       this.#limits.maxEntries + maxBatchEntries,
       this.#limits.maxTopics,
       publisherTtlMs,
-      this.#holding?.fence ?? '',
+      this.#leaseTerm?.fence ?? '',
       this.#connection.deployment.kind === 'cluster' ? 'SPUBLISH' : 'PUBLISH',
     ];
     try {
       const [epoch, offset] = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
       this.#known.note({ epoch: epoch.toString('latin1'), offset });
     } catch (error) {
-      if (this.#holding !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(this.#holding.name);
+      if (this.#leaseTerm !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(this.#leaseTerm.name);
       throw asIncompatible(error);
     }
   }

@@ -26,7 +26,7 @@ export const redisKeys = {
   epochs: '{sluice}:epochs',
   status: '{sluice}:status',
   publisher: (id: string): string => `{sluice}:publisher:${id}`,
-  /** The fence of the current holding; missing if no process holds the lease. */
+  /** The fence of the current term; missing if no process holds the lease. */
   lease: (name: string): string => `{sluice}:lease:${name}`,
   /** The last fence that was used. */
   fence: (name: string): string => `{sluice}:fence:${name}`,
@@ -48,10 +48,10 @@ const maxEpochsLength = 1_000;
 /**
  * Reads the state of the log, for a caller that passes the last epoch and offset that it stored or received.
  *
- * An epoch is what one memory of Redis wrote. After a restart, or when a replica takes over, Redis has another `master_replid` and may lack
- * the end of what was announced. So it never continues an epoch, because it could use numbers twice. It continues the log in a new epoch.
- * `epochs` lists the epochs of the log, each with the offset at which it ended:
- * `<epoch> <end> ... <epoch> <master_replid>`. Every message carries the epoch in which it was written.
+ * After a restart, or when a replica takes over, Redis has another `master_replid` and may lack the last announced entries. It must not
+ * continue the old epoch then, because it could use numbers twice. It continues the log in a new epoch. `epochs` lists the epochs of the
+ * log, each with the offset at which it ended: `<epoch> <end> ... <epoch> <master_replid>`. Every message carries the epoch in which it was
+ * written.
  *
  * If the log lacks the position that a caller knows, the end of the epoch is marked (`<end>!`), and every subscriber that passes this end
  * reports a loss. One mark is enough for all callers with the same loss. If one of the log's own keys is missing, an empty log begins.
@@ -145,12 +145,12 @@ return {log.offset, log.epochs}
 
 /**
  * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease if the publisher is bound to one.
- * ARGV: version, end of a new epoch's name, epoch and offset that the process knows, epoch of the holding, number of the batch, channel,
+ * ARGV: version, end of a new epoch's name, epoch and offset that the process knows, epoch of the term, number of the batch, channel,
  * `counts`, entries, topics, most entries to store, most topics, ttl of the publisher's key in ms, fence, command that announces, body.
  * -> [epoch, offset]
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice. It counts as stored even if the
- * lease was lost since. A new epoch ends the holding of the lease: the log may lack entries of the holder, who must read it before writing
+ * lease was lost since. A new epoch ends the term of the lease: the log may lack entries of the holder, who must read it before writing
  * again. Everything that can fail comes before the first counter is written, so that no offset is used without its entry. Numbers are
  * doubles here, exact up to 2^53.
  */
@@ -229,9 +229,9 @@ return heads
 `);
 
 /**
- * Renews the holding with the given fence, or begins a new holding if no process holds the lease. Each fence is higher than the one before
+ * Renews the term with the given fence, or begins a new term if no process holds the lease. Each fence is higher than the one before
  * and not below the clock's microseconds, so that fences still grow after Redis has lost its memory.
- * KEYS: lease, fence. ARGV: fence of the caller's holding, ttl in ms. -> fence of the caller's holding, or null
+ * KEYS: lease, fence. ARGV: fence of the caller's term, ttl in ms. -> fence of the caller's term, or null
  */
 export const leaseScript = script(`
 local held = redis.call('GET', KEYS[1])
@@ -248,7 +248,7 @@ redis.call('SET', KEYS[1], fence, 'PX', ARGV[2])
 return fence
 `);
 
-/** Ends the holding with this fence. KEYS: lease. ARGV: fence. */
+/** Ends the term with this fence. KEYS: lease. ARGV: fence. */
 export const releaseScript = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 `);

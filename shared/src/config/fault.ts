@@ -9,7 +9,7 @@ export type Fault = (name: string, what: string) => void;
 export type Get = (name: SettingName) => string | null;
 
 /** Quotes a value for a message. Only for values that are not secret. */
-export function shown(value: string): string {
+export function inQuotes(value: string): string {
   return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
 }
 

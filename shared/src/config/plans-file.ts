@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { PlansOverride } from '../wire/plan-fields.ts';
 import { endpoints } from '../wire/rest/endpoints.ts';
 import { validator } from '../wire/validate.ts';
-import { shown, type Fault, type Get } from './fault.ts';
+import { inQuotes, type Fault, type Get } from './fault.ts';
 import { defaultPlans, type Plans } from './plans.ts';
 import { readFileName } from './setting-files.ts';
 
@@ -62,17 +62,17 @@ function parse(file: string, fault: Fault): unknown {
   try {
     bytes = readFileSync(file);
   } catch {
-    fault('PLANS_FILE', `${shown(file)} cannot be read`);
+    fault('PLANS_FILE', `${inQuotes(file)} cannot be read`);
     return undefined;
   }
   if (bytes.length > maxFileBytes) {
-    fault('PLANS_FILE', `${shown(file)} has ${bytes.length} bytes. The maximum is ${maxFileBytes}`);
+    fault('PLANS_FILE', `${inQuotes(file)} has ${bytes.length} bytes. The maximum is ${maxFileBytes}`);
     return undefined;
   }
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch (error) {
-    fault('PLANS_FILE', `${shown(file)} is not JSON: ${(error as Error).message}`);
+    fault('PLANS_FILE', `${inQuotes(file)} is not JSON: ${(error as Error).message}`);
     return undefined;
   }
 }

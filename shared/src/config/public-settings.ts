@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isCidr } from './cidr.ts';
 import type { Config } from './config.ts';
-import { listOf, shown, type Fault, type Get } from './fault.ts';
+import { listOf, inQuotes, type Fault, type Get } from './fault.ts';
 import type { SettingName } from './settings-table.ts';
 
 /** Reads the origins in the form in which browsers send them. `*` must be the only one. */
@@ -17,9 +17,9 @@ export function readCorsOrigins(get: Get, fault: Fault): readonly string[] {
 export function readTrustedProxies(get: Get, fault: Fault): readonly string[] {
   const entries = listOf('TRUSTED_PROXIES', get, fault);
   for (const entry of entries) {
-    if (!isCidr(entry)) fault('TRUSTED_PROXIES', `${shown(entry)} is neither an address nor a range like 10.0.0.0/8`);
+    if (!isCidr(entry)) fault('TRUSTED_PROXIES', `${inQuotes(entry)} is neither an address nor a range like 10.0.0.0/8`);
     // Every client could then claim any address.
-    else if (entry.endsWith('/0')) fault('TRUSTED_PROXIES', `${shown(entry)} trusts every address`);
+    else if (entry.endsWith('/0')) fault('TRUSTED_PROXIES', `${inQuotes(entry)} trusts every address`);
   }
   return entries;
 }
@@ -41,7 +41,7 @@ export function isLoopback(host: string): boolean {
 function originOf(name: SettingName, text: string, fault: Fault): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    fault(name, `${shown(text)} is not an origin of the form https://host or https://host:port`);
+    fault(name, `${inQuotes(text)} is not an origin of the form https://host or https://host:port`);
     return null;
   }
   // The text after the host may be a password or a token, so the message does not repeat it.

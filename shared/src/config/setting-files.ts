@@ -2,7 +2,7 @@ import { X509Certificate, createPrivateKey, type KeyObject } from 'node:crypto';
 import { accessSync, constants, lstatSync, readFileSync, statSync, statfsSync, type Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from './config.ts';
-import { shown, type Fault, type Get } from './fault.ts';
+import { inQuotes, type Fault, type Get } from './fault.ts';
 import type { SettingName } from './settings-table.ts';
 
 /** Reads the name of a file. The file must exist, be readable and not be empty. */
@@ -16,10 +16,10 @@ export function readFileName(name: SettingName, get: Get, fault: Fault): string 
 
 function fileFault(file: string): string | null {
   const stats = statsOf(file);
-  if (stats === undefined) return `there is no file ${shown(file)}, or this user may not see it`;
-  if (!stats.isFile()) return `${shown(file)} is not a file`;
-  if (stats.size === 0) return `${shown(file)} is empty`;
-  return isAccessible(file, constants.R_OK) ? null : `${shown(file)} cannot be read`;
+  if (stats === undefined) return `there is no file ${inQuotes(file)}, or this user may not see it`;
+  if (!stats.isFile()) return `${inQuotes(file)} is not a file`;
+  if (stats.size === 0) return `${inQuotes(file)} is empty`;
+  return isAccessible(file, constants.R_OK) ? null : `${inQuotes(file)} cannot be read`;
 }
 
 /** Reads the certificate and its key: both files or none. */
@@ -48,7 +48,7 @@ function readPem<T>(name: SettingName, file: string, what: string, parse: (pem: 
   } catch {
     // The message of OpenSSL would not help, so the fault below is reported.
   }
-  fault(name, `${shown(file)} does not contain ${what} in PEM`);
+  fault(name, `${inQuotes(file)} does not contain ${what} in PEM`);
   return null;
 }
 
@@ -72,7 +72,7 @@ export function readDataDir(get: Get, fault: Fault): string {
 
 function dataDirFault(dir: string): string | null {
   const existing = nearestExisting(resolve(dir));
-  const which = existing === resolve(dir) ? shown(dir) : `${shown(dir)} cannot be created: ${shown(existing)}`;
+  const which = existing === resolve(dir) ? inQuotes(dir) : `${inQuotes(dir)} cannot be created: ${inQuotes(existing)}`;
   const stats = statsOf(existing);
   if (stats === undefined) return `${which} is a link without a target, or this user may not see the target`;
   if (!stats.isDirectory()) return `${which} is not a folder`;

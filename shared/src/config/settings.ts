@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Config } from './config.ts';
 import type { EnvFile } from './env-file.ts';
-import { shown, type Fault, type Get } from './fault.ts';
+import { inQuotes, type Fault, type Get } from './fault.ts';
 import { standardMemory } from './memory-bounds.ts';
 import { readPlans } from './plans-file.ts';
 import { readOperations, type OperationsReaders } from './operations-settings.ts';
@@ -99,14 +99,14 @@ function keylessDefault(rpc: Config['rpc'], host: string): 'on' | 'off' {
 function readHost(name: SettingName, get: Get, fault: Fault): string {
   const host = get(name) ?? '127.0.0.1';
   const isHost = isIP(host) !== 0 || (hostNameForm.test(host) && !endsInNumber.test(host));
-  if (!isHost) fault(name, `${shown(host)} is neither an IP address nor a host name`);
+  if (!isHost) fault(name, `${inQuotes(host)} is neither an IP address nor a host name`);
   return host;
 }
 
 function readPort(name: SettingName, get: Get, fault: Fault): number {
   const text = get(name) ?? '8080';
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) fault(name, `${shown(text)} is not a port, 0 to 65535`);
+  if (!(port <= 65_535)) fault(name, `${inQuotes(text)} is not a port, 0 to 65535`);
   return port;
 }
 
@@ -114,7 +114,7 @@ function readOneOf<T extends string>(name: SettingName, allowed: readonly T[], g
   const text = get(name);
   if (text === null) return null;
   const found = allowed.find((value) => value === text);
-  if (found === undefined) fault(name, `${shown(text)} must be one of ${allowed.join(', ')}`);
+  if (found === undefined) fault(name, `${inQuotes(text)} must be one of ${allowed.join(', ')}`);
   return found ?? null;
 }
 
@@ -163,7 +163,7 @@ function readSimnetSpeed(simulated: boolean, get: Get, fault: Fault): number {
   if (!simulated) fault('SIMNET_SPEED', 'has no effect with SOLANA_RPC_URL. Remove one of them');
   const speed = Number(text);
   if (/^\d{1,3}$/.test(text) && speed >= 1 && speed <= maxSimnetSpeed) return speed;
-  fault('SIMNET_SPEED', `${shown(text)} is not a whole number from 1 to ${maxSimnetSpeed}`);
+  fault('SIMNET_SPEED', `${inQuotes(text)} is not a whole number from 1 to ${maxSimnetSpeed}`);
   return 1;
 }
 

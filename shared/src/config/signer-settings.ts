@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { Config } from './config.ts';
-import { shown, type Fault, type Get } from './fault.ts';
+import { inQuotes, type Fault, type Get } from './fault.ts';
 
 const lamportDigits = 9;
 /** All SOL together has nine digits before the point. */
@@ -20,7 +20,7 @@ export function readPlace(name: 'SIGNER_SOCKET' | 'SIGNER_DIR', get: Get, fault:
   const path = get(name);
   if (path === null) return null;
   if (!isAbsolute(path) || path.length > maxPathLength)
-    fault(name, `${shown(path)} is not an absolute path of at most ${maxPathLength} characters`);
+    fault(name, `${inQuotes(path)} is not an absolute path of at most ${maxPathLength} characters`);
   return path;
 }
 
@@ -28,7 +28,7 @@ export function readSignerLimits(get: Get, fault: Fault): Config['signerLimits']
   const read = (name: 'SIGNER_MAX_ORDER_SOL' | 'SIGNER_MAX_DAY_SOL', fallback: string): bigint => {
     const text = get(name) ?? fallback;
     const lamports = readSol(text) ?? 0n;
-    if (lamports === 0n) fault(name, `${shown(text)} is not an amount of SOL above 0 with at most nine decimals`);
+    if (lamports === 0n) fault(name, `${inQuotes(text)} is not an amount of SOL above 0 with at most nine decimals`);
     return lamports;
   };
   const limits = { maxOrderLamports: read('SIGNER_MAX_ORDER_SOL', '101'), maxDayLamports: read('SIGNER_MAX_DAY_SOL', '1000') };

@@ -41,7 +41,7 @@ export type ErrorCode = keyof typeof specs;
 /** code -> {status, retryable, message, closeCode?}. HTTP answers, stream replies and the documents use this table. */
 export const errorTable: Readonly<Record<ErrorCode, ErrorSpec>> = specs;
 
-/** The body of an error in HTTP answers (beside `requestId`) and stream replies. */
+/** The body of an error in HTTP answers (in addition to `requestId`) and stream replies. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -55,7 +55,7 @@ export function errorBody(code: ErrorCode, message?: string, details: Readonly<R
   return { code, message: message ?? spec.message, retryable: spec.retryable, details };
 }
 
-/** An error as texts, for clients that read only texts: code and message, then each wrong field. */
+/** An error as strings, for clients that read only strings: code and message, then each wrong field. */
 export function errorTexts({
   code,
   message,

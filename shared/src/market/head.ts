@@ -1,7 +1,7 @@
 import type { VenueName } from '../wire/events.ts';
 
 /**
- * The state of a mint beside its buckets: which of its pools is the main one, and the last values of that pool. A mint can have any number
+ * The state of a mint in addition to its buckets: which of its pools is the main one, and the last values of that pool. A mint can have any number
  * of pools, and anyone can open one. Prices are therefore those of the main pool alone; volumes and counts include all pools.
  */
 export interface MintHead {

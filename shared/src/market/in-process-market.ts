@@ -11,7 +11,7 @@ import {
   type Bucket,
   type BucketChange,
   type Checkpoint,
-  type Holding,
+  type LeaseTerm,
   type Market,
   type MarketBatch,
   type MarketSummary,
@@ -131,8 +131,8 @@ export class InProcessMarket implements Market {
     return new Map([...this.#mints].map(([mint, state]) => [mint, undecidedOf(state)] as const).filter(([, of]) => !isNothing(of)));
   }
 
-  async apply({ from, to, changes }: MarketBatch, holding: Holding): Promise<'applied' | 'fenced' | 'stale'> {
-    if (!isHeld(holding)) return 'fenced';
+  async apply({ from, to, changes }: MarketBatch, leaseTerm: LeaseTerm): Promise<'applied' | 'fenced' | 'stale'> {
+    if (!isHeld(leaseTerm)) return 'fenced';
     if (isSameCheckpoint(this.#checkpoint, to)) return 'applied';
     if (!isSameCheckpoint(this.#checkpoint, from)) return 'stale';
     const nowMs = performance.now();
@@ -161,8 +161,8 @@ export class InProcessMarket implements Market {
     return { begin, end };
   }
 
-  async note(open: ReadonlyMap<string, number>, ended: readonly string[], holding: Holding): Promise<'applied' | 'fenced'> {
-    if (!isHeld(holding)) return 'fenced';
+  async note(open: ReadonlyMap<string, number>, ended: readonly string[], leaseTerm: LeaseTerm): Promise<'applied' | 'fenced'> {
+    if (!isHeld(leaseTerm)) return 'fenced';
     for (const [topic, startS] of open) this.#published.set(topic, startS);
     const nowMs = performance.now();
     for (const topic of ended) {
@@ -266,6 +266,6 @@ function valueOf<T>(stored: Expiring<T> | null | undefined, nowMs = performance.
   return stored === null || stored === undefined || stored.expiresAtMs <= nowMs ? null : stored.value;
 }
 
-function isHeld({ lease, fence }: Holding): boolean {
+function isHeld({ lease, fence }: LeaseTerm): boolean {
   return lease.held && lease.fence === fence;
 }

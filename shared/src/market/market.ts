@@ -67,7 +67,7 @@ export interface MarketReader {
   reportDemand(topics: readonly string[]): Promise<readonly string[]>;
 }
 
-/** How long a topic stays in demand after the last report. It is longer than a client may be away without missing anything. */
+/** How long a topic stays in demand after the last report. It is longer than a client may be disconnected without missing anything. */
 export const demandTtlMs = 300_000;
 
 /** Bounds of the state. */
@@ -139,21 +139,21 @@ export interface MarketWriter {
   /** All undecided entries, by mint. */
   undecided(): Promise<ReadonlyMap<string, Undecided>>;
   /**
-   * Applies a batch as a whole, or not at all. `fenced`: the holding is over. `stale`: the state's checkpoint is not `from`. If it rejects,
+   * Applies a batch as a whole, or not at all. `fenced`: the term is over. `stale`: the state's checkpoint is not `from`. If it rejects,
    * it is unknown whether the batch was applied; the same batch may be passed again, and is applied only once.
    */
-  apply(batch: MarketBatch, holding: Holding): Promise<'applied' | 'fenced' | 'stale'>;
+  apply(batch: MarketBatch, leaseTerm: LeaseTerm): Promise<'applied' | 'fenced' | 'stale'>;
   /** Published topics, each with the start of its oldest candle that was not published as closed (0: none). */
   published(): Promise<ReadonlyMap<string, number>>;
   turns(): Promise<TopicTurns>;
   /**
    * Records what was published: topics that were started or continued (with the start of their oldest open candle), and topics that ended.
    */
-  note(open: ReadonlyMap<string, number>, ended: readonly string[], holding: Holding): Promise<'applied' | 'fenced'>;
+  note(open: ReadonlyMap<string, number>, ended: readonly string[], leaseTerm: LeaseTerm): Promise<'applied' | 'fenced'>;
 }
 
-/** One holding of a lease. */
-export interface Holding {
+/** One term of a lease. */
+export interface LeaseTerm {
   readonly lease: Pick<Lease, 'name' | 'held' | 'fence'>;
   readonly fence: number;
 }

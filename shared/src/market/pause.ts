@@ -1,8 +1,9 @@
 import type { BusEntry, LogEntry } from '../bus/bus.ts';
 
 /**
- * The entry in the log of a candle topic that says: the candles end here, because no client follows them any more. A reader with an earlier
- * position has missed candles; the entry's number in the topic shows that. It is not an event, and is not sent to clients.
+ * This entry in a candle topic marks that no candles follow for a while, because no client follows the topic any more. It has a `seq` of
+ * the topic. So a client whose position is before it learns that it has missed candles. The entry is not an event, and is not sent to
+ * clients.
  */
 const mark = Buffer.from('{"type":"pause"}');
 

@@ -12,7 +12,7 @@ import {
   type BaseInterval,
   type Bucket,
   type Checkpoint,
-  type Holding,
+  type LeaseTerm,
   type Market,
   type MarketBatch,
   type MarketSummary,
@@ -131,7 +131,7 @@ export class RedisMarket implements Market {
     return found;
   }
 
-  async apply({ from, to, changes }: MarketBatch, { lease, fence }: Holding): Promise<'applied' | 'fenced' | 'stale'> {
+  async apply({ from, to, changes }: MarketBatch, { lease, fence }: LeaseTerm): Promise<'applied' | 'fenced' | 'stale'> {
     const args = [
       fence,
       from === null ? '' : checkpointText(from),
@@ -157,7 +157,7 @@ export class RedisMarket implements Market {
     return { begin: texts(begin), end: texts(end) };
   }
 
-  async note(open: ReadonlyMap<string, number>, ended: readonly string[], { lease, fence }: Holding): Promise<'applied' | 'fenced'> {
+  async note(open: ReadonlyMap<string, number>, ended: readonly string[], { lease, fence }: LeaseTerm): Promise<'applied' | 'fenced'> {
     const args = [fence, open.size, ...[...open].flat(), ...ended];
     return text(await this.#connection.run(noteScript, [...topicKeys, redisKeys.lease(lease.name)], args)) as 'applied' | 'fenced';
   }

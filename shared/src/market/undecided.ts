@@ -5,8 +5,8 @@ import type { BaseInterval, Bucket } from './market.ts';
 import { bucketOf, mergeTally, type Tally } from './tally.ts';
 
 /**
- * An event at `processed` may be retracted until its slot is confirmed. Until then it is in no bucket and in no head: it is stored beside
- * them, as published, and readers add it. A retracted event therefore leaves no trace.
+ * An event at `processed` may be retracted until its slot is confirmed. Until then it is in no bucket and in no head: it is stored
+ * separately, as published, and readers add it. A retracted event therefore leaves no trace.
  */
 export interface Undecided {
   /** In the order of the chain: by slot, and within a slot by `order`. */

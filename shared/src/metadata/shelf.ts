@@ -10,7 +10,7 @@ interface Failure {
 const cachedMs = 30 * 60_000;
 /** How long a failure is cached. The files of a new token often appear after the token. */
 const failureCachedMs = 30_000;
-/** Memory of an entry beside its content. */
+/** Memory of an entry in addition to its content. */
 const entryBytes = 400;
 
 export interface ShelfOptions<O extends { readonly ok: true }> {

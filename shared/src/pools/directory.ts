@@ -1,12 +1,12 @@
-import type { Holding } from '../market/market.ts';
+import type { LeaseTerm } from '../market/market.ts';
 import type { VenueName } from '../wire/events.ts';
 
 /**
  * The pools of each mint: only a hint where to look on the chain. It may lack a pool, contain a pool of a dead fork, or be wrong if
  * somebody wrote to Redis. A reader uses only the address and the venue, and trusts the pool's account instead. Other accounts are not
- * stored: they follow from the pair or from the pool's account.
+ * stored: they are computed from the pair, or read from the pool's account.
  *
- * Only one process writes it: the holder of the lease `market`. It is in Redis, or in this process beside the bus.
+ * Only one process writes it: the holder of the lease `market`. It is in Redis, or in this process, like the bus.
  */
 export interface KnownPool {
   readonly venue: VenueName;
@@ -33,9 +33,9 @@ export interface PoolDirectory extends PoolLookup {
   isComplete(): Promise<boolean>;
   /**
    * Adds or updates pools; a sighting of an older slot changes nothing. Calls may be repeated. `completes` marks the directory as complete.
-   * If the holding is over, nothing is done (`fenced`).
+   * If the term is over, nothing is done (`fenced`).
    */
-  note(sightings: readonly PoolSighting[], holding: Holding, completes?: boolean): Promise<'applied' | 'fenced'>;
+  note(sightings: readonly PoolSighting[], leaseTerm: LeaseTerm, completes?: boolean): Promise<'applied' | 'fenced'>;
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import type { Holding } from '../market/market.ts';
+import type { LeaseTerm } from '../market/market.ts';
 import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './directory.ts';
 
 /** The directory in this process, for as long as the process lives. */
@@ -20,7 +20,7 @@ export class InProcessPoolDirectory implements PoolDirectory {
     return this.#isComplete;
   }
 
-  async note(sightings: readonly PoolSighting[], { lease, fence }: Holding, completes = false): Promise<'applied' | 'fenced'> {
+  async note(sightings: readonly PoolSighting[], { lease, fence }: LeaseTerm, completes = false): Promise<'applied' | 'fenced'> {
     if (!lease.held || lease.fence !== fence) return 'fenced';
     for (const sighting of sightings) this.#note(sighting);
     for (const mint of this.#mints.keys()) {

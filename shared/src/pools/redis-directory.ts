@@ -1,7 +1,7 @@
 import { RedisConnection } from '../bus/redis-connection.ts';
 import { redisKeys, script } from '../bus/redis-scripts.ts';
 import type { Logger } from '../log/log.ts';
-import type { Holding } from '../market/market.ts';
+import type { LeaseTerm } from '../market/market.ts';
 import { venueNames } from '../wire/event-parts.ts';
 import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './directory.ts';
 
@@ -19,7 +19,7 @@ const keys = {
 
 /** Sightings of one command. */
 const perCommand = 200;
-/** Longer texts are not read. Only the keeper should write here, but anyone with access to Redis can. */
+/** Longer strings are not read. Only the keeper should write here, but anyone with access to Redis can. */
 const maxPoolBytes = 512;
 
 /**
@@ -81,7 +81,7 @@ export class RedisPoolDirectory implements PoolDirectory {
     return (await this.#connection.binary('get', [keys.complete])) !== null;
   }
 
-  async note(sightings: readonly PoolSighting[], { lease, fence }: Holding, completes = false): Promise<'applied' | 'fenced'> {
+  async note(sightings: readonly PoolSighting[], { lease, fence }: LeaseTerm, completes = false): Promise<'applied' | 'fenced'> {
     const { poolsPerMint, mints } = this.#bounds;
     const scriptKeys = [redisKeys.lease(lease.name), keys.complete, keys.mints, keys.sightings];
     for (let from = 0; from === 0 || from < sightings.length; from += perCommand) {

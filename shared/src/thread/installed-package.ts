@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Folder of the project, or of the installed release. A compiled module is in `.build/<name>/`. */
 const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../..' : '../..', import.meta.url)).replace(/\/$/, '');
-/** npm may install the packages of a release beside it. */
+/** npm may install the packages of a release into the folder that contains the release. */
 const besideRoot = basename(dirname(root)) === 'node_modules' ? dirname(root) : null;
 
 /**

@@ -28,10 +28,10 @@ export interface Venue {
   decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array): DecodedAccount;
-  /** The pool of a mint if the address follows from the mint alone (bonding curves); otherwise null. */
+  /** The pool of a mint if the address can be computed from the mint alone (bonding curves); otherwise null. */
   poolOfMint(mint: string): string | null;
   /**
-   * Every pool of a mint whose address follows from the mint, with the accounts that hold its reserves; empty if the text is not an
+   * Every pool of a mint whose address can be computed from the mint, with the accounts that hold its reserves; empty if the text is not an
    * address.
    */
   derivedPools(mint: string): readonly DerivedPool[];
@@ -83,7 +83,7 @@ export type DecodeOutcome =
   | { readonly kind: 'unknown'; readonly discriminator: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** A pool whose address follows from the mint. Only its account shows whether it exists. */
+/** A pool whose address can be computed from the mint. Only its account shows whether it exists. */
 export interface DerivedPool {
   readonly address: string;
   /**

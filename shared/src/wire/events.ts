@@ -145,7 +145,7 @@ export const NewTokenEvent = event('newToken', 'A token was created.', {
 
 const Link = (what: string) => Nullable(Type.String(), `${what} (http, https or ipfs); null if the document has no valid one.`);
 
-/** The published part of the document at a token's `uri`. Anyone can write it, so texts are bounded and without control characters. */
+/** The published part of the document at a token's `uri`. Anyone can write it, so strings are bounded and without control characters. */
 export const metadataFields = {
   description: Nullable(
     Type.String({ maxLength: 1000 }),

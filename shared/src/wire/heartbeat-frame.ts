@@ -1,7 +1,7 @@
 import { nameBytes, writeDecimal, writeName, writeUnsigned, type Format, type FrameHead } from './frames.ts';
 
 const initialBytes = 16 * 1024;
-/** Bytes beside the names: the fixed parts of the message, and an epoch and two numbers of at most 16 digits for each position. */
+/** Bytes in addition to the names: the fixed parts of the message, and an epoch and two numbers of at most 16 digits for each position. */
 const overhead = 128;
 
 const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import type { OrderAnswer, OrderCall } from '@sluice/gateway/orders/api/order-call.ts';
-import type { Boxes, PutOutcome } from '@sluice/gateway/orders/role/boxes.ts';
+import type { Mailboxes, PutOutcome } from '@sluice/gateway/orders/role/mailboxes.ts';
 import { HandOver } from '@sluice/gateway/orders/role/hand-over.ts';
 import { openRecord, sealRecord } from '@sluice/gateway/orders/role/handed-record.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -20,11 +20,11 @@ class Exchange {
   readonly everPut: Buffer[] = [];
   putFails = false;
 
-  boxes(): Boxes {
+  mailboxes(): Mailboxes {
     let closed = false;
-    const put = (box: string, record: Buffer): void => {
+    const put = (mailbox: string, record: Buffer): void => {
       this.everPut.push(record);
-      this.records.set(box, [...(this.records.get(box) ?? []), record]);
+      this.records.set(mailbox, [...(this.records.get(mailbox) ?? []), record]);
     };
     return {
       callsOf: (fence) => `calls ${fence}`,
@@ -35,10 +35,10 @@ class Exchange {
         if (this.putFails) throw new Error('the connection is lost');
         return { kind: 'put' };
       },
-      putAnswer: async (box, record) => put(box, record),
-      take: async (boxes) => {
-        const box = boxes.find((name) => (this.records.get(name) ?? []).length > 0);
-        if (box !== undefined) return { box, record: this.records.get(box)!.shift()! };
+      putAnswer: async (mailbox, record) => put(mailbox, record),
+      take: async (mailboxes) => {
+        const mailbox = mailboxes.find((name) => (this.records.get(name) ?? []).length > 0);
+        if (mailbox !== undefined) return { mailbox, record: this.records.get(mailbox)!.shift()! };
         await new Promise((resolve) => setTimeout(resolve, closed ? 0 : 2));
         return null;
       },
@@ -66,7 +66,7 @@ function gateway(): TestGateway {
     runs.push(given);
     return await new Promise((resolve) => (one.answer = resolve));
   };
-  one.handOver = new HandOver({ boxes: exchange.boxes(), seal: new RecordSeal(testSealKey), lease, run, log });
+  one.handOver = new HandOver({ mailboxes: exchange.mailboxes(), seal: new RecordSeal(testSealKey), lease, run, log });
   gateways.push(one);
   return one;
 }
@@ -163,7 +163,7 @@ it('never runs at a later holder a call that its caller has an answer to', async
   giveRole(first);
   const answered = caller.handOver.hand(tradeBuyEndpoint, call);
   await untilRun(first);
-  // A copy stays in the box.
+  // A copy stays in the mailbox.
   exchange.records.set('calls 2', [exchange.everPut.find((record) => record.length > 0)!]);
   first.answer!(refusal);
   expect(await answered).toEqual(refusal);
@@ -172,7 +172,7 @@ it('never runs at a later holder a call that its caller has an answer to', async
   expect(next.runs).toEqual([]);
 });
 
-it('passes a call on that a former holder took from its box', async () => {
+it('passes a call on that a former holder took from its mailbox', async () => {
   const [first, next, caller] = [gateway(), gateway(), gateway()];
   giveRole(first);
   // The lease has expired, and no gateway has noticed.
@@ -235,17 +235,17 @@ it('shows a reader of Redis nothing of a call', async () => {
   for (const text of ['secret', 'tradeBuy', 'keyId', 'error']) expect(stored).not.toContain(text);
 });
 
-it('refuses a record that was changed, is for another box, has expired, or has another seal', () => {
+it('refuses a record that was changed, is for another mailbox, has expired, or has another seal', () => {
   const seal = new RecordSeal(testSealKey);
   const content = { id: 'id', fence: 1, answer: placed };
-  const record = sealRecord(seal, 'handed answer', 'box', 10_000, content);
-  expect(openRecord(seal, 'handed answer', 'box', record, 0)).toEqual(content);
+  const record = sealRecord(seal, 'handed answer', 'mailbox', 10_000, content);
+  expect(openRecord(seal, 'handed answer', 'mailbox', record, 0)).toEqual(content);
   const changed = Buffer.from(record);
   changed[changed.length - 1]! ^= 1;
-  expect(openRecord(seal, 'handed answer', 'box', changed, 0)).toBeNull();
-  expect(openRecord(seal, 'handed answer', 'other box', record, 0)).toBeNull();
-  expect(openRecord(seal, 'handed call', 'box', record, 0)).toBeNull();
-  expect(openRecord(seal, 'handed answer', 'box', record, 20_000)).toBeNull();
-  expect(openRecord(new RecordSeal(new Uint8Array(32)), 'handed answer', 'box', record, 0)).toBeNull();
-  for (const size of [0, 1, 38, 54]) expect(openRecord(seal, 'handed answer', 'box', record.subarray(0, size), 0)).toBeNull();
+  expect(openRecord(seal, 'handed answer', 'mailbox', changed, 0)).toBeNull();
+  expect(openRecord(seal, 'handed answer', 'other mailbox', record, 0)).toBeNull();
+  expect(openRecord(seal, 'handed call', 'mailbox', record, 0)).toBeNull();
+  expect(openRecord(seal, 'handed answer', 'mailbox', record, 20_000)).toBeNull();
+  expect(openRecord(new RecordSeal(new Uint8Array(32)), 'handed answer', 'mailbox', record, 0)).toBeNull();
+  for (const size of [0, 1, 38, 54]) expect(openRecord(seal, 'handed answer', 'mailbox', record.subarray(0, size), 0)).toBeNull();
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { newOrder, orderGenesisHash } from '../../support/orders.ts';
@@ -289,7 +289,7 @@ test('a gateway ends even while the store is unavailable, and its orders are cla
   const gateway = await started();
   const order = await begin(gateway, world.prepare(buy));
   const orders = { ...world.store.orders };
-  Object.assign(world.store.orders, { release: () => Promise.reject(new StoreAwayError('gone')) });
+  Object.assign(world.store.orders, { release: () => Promise.reject(new StoreUnavailableError('gone')) });
   await gateway.follower.close();
   expect([gateway.follower.counters.storeFailures, gateway.broadcaster.held]).toEqual([1, 0]);
   Object.assign(world.store.orders, orders);

@@ -13,7 +13,7 @@ import { cut, silent, type Tampering } from './tampered-node.ts';
 let world: World;
 let simulator: Simulator;
 let lines: LogLine[];
-let away: readonly number[];
+let unavailable: readonly number[];
 beforeAll(async () => {
   world = await startWorld({ nodeCount: 3 });
 });
@@ -22,10 +22,10 @@ beforeEach(() => {
   // A simulation has two seconds; a loaded machine may need that long.
   onTestFinished(startVirtualTime());
   for (const node of world.nodes) node.tampering = null;
-  [lines, away] = [[], []];
+  [lines, unavailable] = [[], []];
   const nodes = createSendNodes(world.nodes.map(({ url }) => url));
-  const isAway = (endpoint: number): boolean => away.includes(endpoint);
-  simulator = createSimulator({ nodes, newestSlot, isAway, log: recordingLog(lines), signal: AbortSignal.any([]) });
+  const isUnavailable = (endpoint: number): boolean => unavailable.includes(endpoint);
+  simulator = createSimulator({ nodes, newestSlot, isUnavailable, log: recordingLog(lines), signal: AbortSignal.any([]) });
 });
 
 const buy = { exact: 'quoteIn', amount: 10n ** 9n } as const;
@@ -132,7 +132,7 @@ describe('the amounts of a simulation', () => {
     expect((await simulate(0b001)).kind).toBe('passed');
     expect(asked()[0]).toBe(before[0]);
     for (const node of world.nodes.slice(1)) node.tampering = () => Promise.resolve(silent);
-    away = [1, 2];
+    unavailable = [1, 2];
     expect((await simulate(0b001)).kind).toBe('passed');
     expect(asked()[0]).toBe(before[0]! + 1);
   });

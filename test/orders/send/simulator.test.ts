@@ -24,7 +24,7 @@ beforeEach(() => {
   for (const node of world.nodes) node.tampering = null;
   lines = [];
   const nodes = createSendNodes(world.nodes.map(({ url }) => url));
-  simulator = createSimulator({ nodes, newestSlot, isAway: () => false, log: recordingLog(lines), signal: AbortSignal.any([]) });
+  simulator = createSimulator({ nodes, newestSlot, isUnavailable: () => false, log: recordingLog(lines), signal: AbortSignal.any([]) });
 });
 
 const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;

@@ -2,7 +2,7 @@ import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/share
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer, type EndpointHandler } from '../../http/endpoint.ts';
 import type { OrderTable } from '../../store/order-table.ts';
 import { ownerOf } from '../model/owner.ts';
-import { StoreAwayError } from '../../store/store-away.ts';
+import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import { orderObject } from '../ledger/order-object.ts';
 
 export interface OrderReads {
@@ -45,7 +45,7 @@ async function whileStoreAnswers<E extends typeof orderEndpoint | typeof orderPa
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof StoreAwayError)) throw error;
+    if (!(error instanceof StoreUnavailableError)) throw error;
     return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store does not answer.', retryAfterSeconds: 1 };
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { pause } from '@sluice/shared/abort/pause.ts';
-import type { PassingMap } from '@sluice/shared/collections/passing-map.ts';
+import type { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { createBlockhashExpiry } from './blockhash-expiry.ts';
 import { createNodeHistory } from './node-history.ts';
@@ -25,7 +25,7 @@ const maxPauseMs = 3_000;
 
 export interface PolledOrders<Order extends TrackedOrder> {
   /** The orders that have a message. */
-  tracked(): Pick<PassingMap<string, Order>, 'size' | 'values'>;
+  tracked(): Pick<TransientMap<string, Order>, 'size' | 'values'>;
   /** Resolves after `ms`, or earlier if there is a new order. */
   wait(ms: number): Promise<void>;
   onView(node: number, order: Order, view: NodeView): void;

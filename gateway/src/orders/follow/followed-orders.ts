@@ -1,5 +1,5 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
+import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 import type { Evidence } from '../model/life.ts';
 import type { OrderState, OpenOrder } from '../model/order.ts';
 import type { Landing, TrackedOrder } from '../evidence/tracked-order.ts';
@@ -12,7 +12,7 @@ export interface Followed extends TrackedOrder {
   /** The broadcaster sends its message repeatedly. */
   sending: boolean;
   /** It comes from the store: its gateway may have ended before it sent the message. */
-  readonly isTakenUp: boolean;
+  readonly isFromStore: boolean;
   /** The landing that is being read, and since when, on the steady clock; null if none is. */
   beingRead: { readonly landing: Landing; readonly sinceMs: number } | null;
   /** A contradiction of this order was logged already. */
@@ -28,10 +28,10 @@ export type OpenByState = ReadonlyMap<OrderState, { readonly orders: number; rea
 export class FollowedOrders {
   readonly #nodes: number;
   readonly #clock: Clock;
-  readonly #byId = new PassingMap<string, Followed>();
+  readonly #byId = new TransientMap<string, Followed>();
   /** Several owners may each have an order with the same signature, because any client may submit a transaction that it saw on the chain. */
-  readonly #bySignature = new PassingMap<string, Set<Followed>>();
-  readonly #withMessage = new PassingMap<string, Followed>();
+  readonly #bySignature = new TransientMap<string, Set<Followed>>();
+  readonly #withMessage = new TransientMap<string, Followed>();
 
   /** `nodes`: number of nodes that report statuses. */
   constructor(nodes: number, clock: Clock) {
@@ -48,7 +48,7 @@ export class FollowedOrders {
   }
 
   /** The orders that have a message. */
-  get withMessage(): Pick<PassingMap<string, Followed>, 'size' | 'values'> {
+  get withMessage(): Pick<TransientMap<string, Followed>, 'size' | 'values'> {
     return this.#withMessage;
   }
 
@@ -70,7 +70,7 @@ export class FollowedOrders {
   }
 
   /** The order must be open and not followed yet. */
-  add(order: OpenOrder, isTakenUp = false): Followed {
+  add(order: OpenOrder, isFromStore = false): Followed {
     const followed: Followed = {
       order,
       signature: order.signature ?? '',
@@ -80,7 +80,7 @@ export class FollowedOrders {
       seenAtMs: -Infinity,
       reading: null,
       sending: false,
-      isTakenUp,
+      isFromStore,
       beingRead: null,
       contradicted: false,
       evidence: null,

@@ -15,7 +15,15 @@ import type { FollowerSettings, FromThread, OrderChanges, ToThread } from './thr
 const reportEveryMs = 1_000;
 
 /** Runs the follower in a thread, with its own connections to the store and the nodes, until the `close` message. */
-async function main({ store: place, httpUrls, broadcast, gatewayId, succeeds, genesisHash, level }: FollowerSettings): Promise<void> {
+async function main({
+  store: place,
+  httpUrls,
+  broadcast,
+  gatewayId,
+  takesOverAtOnce,
+  genesisHash,
+  level,
+}: FollowerSettings): Promise<void> {
   if (parentPort === null) throw new TypeError('This file runs as a thread of a gateway.');
   const port = parentPort;
   const post = (message: FromThread): void => port.postMessage(message);
@@ -42,10 +50,10 @@ async function main({ store: place, httpUrls, broadcast, gatewayId, succeeds, ge
       broadcaster,
       orders: store.orders,
       gatewayId,
-      succeeds,
+      takesOverAtOnce,
       newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
-      onTakenUp: (order) => post({ op: 'takenUp', order: publishedFields(order) }),
-      onGone: (id) => post({ op: 'gone', id }),
+      onLoaded: (order) => post({ op: 'loaded', order: publishedFields(order) }),
+      onGone: (id) => post({ op: 'dropped', id }),
       onChange: ({ id, state, fill, error, updatedAtMs, version }, landedSlot) => {
         // All changes of one turn of the event loop are sent in one message.
         if (changed.push({ id, state, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(postChanges);

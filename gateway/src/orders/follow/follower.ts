@@ -41,11 +41,11 @@ export interface FollowerOptions {
   readonly orders: Pick<OrderTable, 'advanceAll' | 'byId' | 'claim' | 'openIdsOf' | 'openOf' | 'release'>;
   readonly gatewayId: string;
   /** Takes up the orders of other gateways at its start, even if their claims have not expired. */
-  readonly succeeds?: boolean;
+  readonly takesOverAtOnce?: boolean;
   /** Called after each stored change. `landedSlot`: the slot in which the nodes agree that it landed. Must not throw. */
   readonly onChange: (order: OpenOrder, landedSlot: number | null) => void;
-  /** Called when an order was taken up from the store. Must not throw. */
-  readonly onTakenUp?: (order: OpenOrder) => void;
+  /** Called when an order was loaded from the store. Must not throw. */
+  readonly onLoaded?: (order: OpenOrder) => void;
   /** Called when a followed order is no longer in the store, or another writer has ended it. Must not throw. */
   readonly onGone?: (id: string) => void;
   /** Newest slot that the chain can have reached. */
@@ -125,20 +125,20 @@ export class Follower {
    * follows them until `close`. Rejects if the store cannot be read; it may then be called again.
    */
   async start(genesisHash: string): Promise<void> {
-    const { orders, gatewayId, succeeds = false, nodes, log } = this.#options;
+    const { orders, gatewayId, takesOverAtOnce = false, nodes, log } = this.#options;
     const claims = createOrderClaims({
       orders,
       gateway: { gatewayId, genesisHash },
-      succeeds,
+      takesOverAtOnce,
       followed: this.#followed,
-      takeUp: (order) => this.#takeUp(order),
+      followStored: (order) => this.#followStored(order),
       counters: this.counters,
       tryStore: this.#tryStore,
       clock: this.#clock,
       log,
       signal: this.#closing.signal,
     });
-    await claims.takeUpAll();
+    await claims.followAll();
     this.#loops = [this.#changeWriter.run(), claims.run(), this.#checkLoop(), ...nodes.map((node, index) => this.#poll(node, index))];
   }
 
@@ -146,21 +146,21 @@ export class Follower {
    * Follows an order to its end. A submitted order is sent repeatedly until it is in a block.
    * Returns false if too many orders are followed.
    */
-  follow(order: OpenOrder, isTakenUp = false): boolean {
+  follow(order: OpenOrder, isFromStore = false): boolean {
     if (this.#followed.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) {
       this.counters.refused++;
       return false;
     }
     this.counters.followed++;
-    this.#check(this.#followed.add(order, isTakenUp));
+    this.#check(this.#followed.add(order, isFromStore));
     this.#pollWaker.wake();
     return true;
   }
 
-  #takeUp(order: OpenOrder): boolean {
+  #followStored(order: OpenOrder): boolean {
     if (!this.follow(order, true)) return false;
-    this.#options.onTakenUp?.(order);
+    this.#options.onLoaded?.(order);
     return true;
   }
 

@@ -34,7 +34,7 @@ export function createMessageActions({ broadcaster, reader, quoteOf, onRead, clo
     const { signature, lastValidBlockHeight, order } = followed;
     if (!sending) broadcaster.stop(signature);
     else if (order.signedBytes !== null)
-      broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight, atOnce: followed.isTakenUp });
+      broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight, atOnce: followed.isFromStore });
   }
 
   async function readLanded(followed: Followed, landing: Landing): Promise<void> {

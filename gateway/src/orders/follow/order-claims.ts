@@ -18,11 +18,11 @@ const idsARound = 200;
 export interface OrderClaimsOptions {
   readonly orders: Pick<OrderTable, 'byId' | 'claim' | 'openIdsOf' | 'openOf' | 'release'>;
   readonly gateway: FollowingGateway;
-  /** `takeUpAll` treats the claims of all other gateways as expired, because those gateways do not trade any more. */
-  readonly succeeds: boolean;
+  /** `followAll` treats the claims of all other gateways as expired, because those gateways do not trade any more. */
+  readonly takesOverAtOnce: boolean;
   readonly followed: Pick<FollowedOrders, 'has' | 'hasRoom' | 'size'>;
   /** Returns false if there is no room. */
-  readonly takeUp: (order: StoredOrder) => boolean;
+  readonly followStored: (order: StoredOrder) => boolean;
   readonly counters: FollowerCounters;
   readonly tryStore: TryStore;
   readonly clock: Clock;
@@ -32,26 +32,26 @@ export interface OrderClaimsOptions {
 
 /** Claims the stored orders that this gateway must follow: its own, those that other gateways left, and those that it forgot. */
 export interface OrderClaims {
-  /** Takes up all open orders of this gateway, and those that others left. Rejects if the store cannot be read. */
-  takeUpAll(): Promise<void>;
-  /** Renews the claim and takes up more orders, until `signal` fires. */
+  /** Follows all open orders of this gateway, and those that others left. Rejects if the store cannot be read. */
+  followAll(): Promise<void>;
+  /** Renews the claim and follows more orders, until `signal` fires. */
   run(): Promise<void>;
 }
 
 export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
-  const { orders, gateway, succeeds, followed, takeUp, counters, tryStore, clock, log, signal } = options;
+  const { orders, gateway, takesOverAtOnce, followed, followStored, counters, tryStore, clock, log, signal } = options;
   let checkedUpTo: string | null = null;
 
   async function claim(aheadMs = 0): Promise<void> {
     const nowMs = clock.wallMs() + aheadMs;
     const limit = Math.min(maxOrderRows, Math.max(1, maxFollowed - followed.size));
     const claimed = await orders.claim({ ...gateway, nowMs, untilMs: nowMs + claimMs, limit });
-    for (const order of claimed) if (takeUp(order)) counters.takenOver++;
+    for (const order of claimed) if (followStored(order)) counters.takenOver++;
     if (claimed.length > 0) log.info({ orders: claimed.length }, 'orders_taken_over');
   }
 
-  /** Takes up forgotten orders of this gateway. Each call checks the next page, because the store may have an order whose insert it did not answer. */
-  async function takeUpForgotten(): Promise<void> {
+  /** Follows forgotten orders of this gateway. Each call checks the next page, because the store may have an order whose insert it did not answer. */
+  async function followForgotten(): Promise<void> {
     if (!followed.hasRoom) return;
     const page = await orders.openIdsOf(gateway, checkedUpTo, idsARound);
     checkedUpTo = page.length < idsARound ? null : page.at(-1)!.id;
@@ -60,21 +60,21 @@ export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
     for (const { id, createdAtMs } of page) {
       if (createdAtMs >= before || followed.has(id)) continue;
       const order = await orders.byId(id);
-      if (order !== null && !endStates.has(order.state) && takeUp(order)) found++;
+      if (order !== null && !endStates.has(order.state) && followStored(order)) found++;
     }
     counters.forgotten += found;
     if (found > 0) log.warn({ orders: found }, 'orders_were_forgotten');
   }
 
   return {
-    async takeUpAll() {
+    async followAll() {
       for (let after: string | null = null; ;) {
         const page: readonly StoredOrder[] = await orders.openOf(gateway, after, maxOrderRows);
-        for (const order of page) takeUp(order);
+        for (const order of page) followStored(order);
         after = page.at(-1)?.id ?? null;
         if (after === null || !followed.hasRoom) break;
       }
-      await claim(succeeds ? claimMs : 0);
+      await claim(takesOverAtOnce ? claimMs : 0);
     },
     async run() {
       const waker = createWaker(signal, clock);
@@ -83,7 +83,7 @@ export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
         if (signal.aborted) return;
         await tryStore(async () => {
           await claim();
-          await takeUpForgotten();
+          await followForgotten();
         });
       }
     },

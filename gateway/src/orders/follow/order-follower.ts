@@ -11,7 +11,7 @@ export interface OrderFollower {
    * while the store cannot be read. Resolves when that is done, or at `close`.
    */
   start(genesisHash: string): Promise<void>;
-  /** Follows a stored order whose first round was sent. Returns false if too many orders are followed; the order is then taken up later. */
+  /** Follows a stored order whose first round was sent. Returns false if too many orders are followed; it is then loaded from the store later. */
   follow(order: OpenOrder): boolean;
   /** Our own stream shows the transaction in a block, so the nodes are asked at once. Cheap: one lookup in a set. */
   seen(signature: string): void;

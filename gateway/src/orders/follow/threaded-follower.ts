@@ -1,4 +1,4 @@
-import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
+import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
@@ -23,8 +23,8 @@ export interface FollowerSettings {
   readonly httpUrls: readonly string[];
   readonly broadcast: Config['broadcast'];
   readonly gatewayId: string;
-  /** Takes up the orders of other gateways at once, even if their claims have not expired. */
-  readonly succeeds: boolean;
+  /** Claims the orders of other gateways at once, even if the claims of those gateways have not expired. */
+  readonly takesOverAtOnce: boolean;
   /** Genesis hash of the chain whose orders are followed. */
   readonly genesisHash: string;
   readonly level: LevelWithSilent;
@@ -44,10 +44,10 @@ export type OrderChanges = Pick<PublishedOrder, 'id' | 'state' | 'fill' | 'error
 
 export type FromThread =
   | { readonly op: 'started' }
-  /** The thread took this order up from the store. */
-  | { readonly op: 'takenUp'; readonly order: PublishedOrder }
+  /** The thread loaded this order from the store. */
+  | { readonly op: 'loaded'; readonly order: PublishedOrder }
   /** The thread does not follow this order any more, and has not changed it. */
-  | { readonly op: 'gone'; readonly id: string }
+  | { readonly op: 'dropped'; readonly id: string }
   /** Stored changes, in the order in which they were stored. */
   | { readonly op: 'changed'; readonly changes: readonly OrderChanges[] }
   | { readonly op: 'report'; readonly report: FollowReport };
@@ -64,17 +64,17 @@ export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' 
 }
 
 /**
- * A `Follower` in a thread of its own, so that a slot that ends a hundred orders does not delay requests. If the thread ends, a new one starts
- * and takes up the orders from the store.
+ * A `Follower` in a thread of its own, so that a slot that ends a hundred orders does not delay requests. If the thread ends, a new one
+ * starts and loads the orders from the store.
  */
 export class ThreadedFollower implements OrderFollower {
   readonly #options: ThreadedFollowerOptions;
   /** The followed orders by id, as far as the thread has reported. */
-  readonly #open = new PassingMap<string, PublishedOrder>();
+  readonly #open = new TransientMap<string, PublishedOrder>();
   readonly #signatures = new Set<string>();
-  /** The next messages to the thread. Each followed order is in them at most once. */
-  #followSoon: OpenOrder[] = [];
-  #seenSoon = new Set<string>();
+  /** The content of the next messages to the thread. It has each order at most once. */
+  #unsentOrders: OpenOrder[] = [];
+  #unsentSignatures = new Set<string>();
   #flushTimer: NodeJS.Timeout | null = null;
   #thread: RestartingThread | null = null;
   #report: FollowReport = { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] };
@@ -100,13 +100,13 @@ export class ThreadedFollower implements OrderFollower {
 
   async start(genesisHash: string): Promise<void> {
     if (this.#isClosed) return;
-    const { store, httpUrls, broadcast, gatewayId, succeeds, log, begin = beginFollower } = this.#options;
+    const { store, httpUrls, broadcast, gatewayId, takesOverAtOnce, log, begin = beginFollower } = this.#options;
     const settings: FollowerSettings = {
       store,
       httpUrls,
       broadcast,
       gatewayId,
-      succeeds,
+      takesOverAtOnce,
       genesisHash,
       level: log.level as LevelWithSilent,
     };
@@ -127,15 +127,15 @@ export class ThreadedFollower implements OrderFollower {
     if (this.#open.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) return false;
     const fields = publishedFields(order);
-    this.#note(fields);
-    this.#followSoon.push({ signedBytes: order.signedBytes, ...fields });
+    this.#add(fields);
+    this.#unsentOrders.push({ signedBytes: order.signedBytes, ...fields });
     this.#flushSoon();
     return true;
   }
 
   seen(signature: string): void {
     if (!this.#signatures.has(signature)) return;
-    this.#seenSoon.add(signature);
+    this.#unsentSignatures.add(signature);
     this.#flushSoon();
   }
 
@@ -148,12 +148,12 @@ export class ThreadedFollower implements OrderFollower {
     this.#onStarted();
   }
 
-  /** The next thread reports what it takes up. That includes orders that were not sent to this thread yet, because they are in the store. */
+  /** The next thread reports the orders that it loads from the store. They include those that were not sent to this thread yet. */
   #onEnd(): void {
     this.#open.clear();
     this.#signatures.clear();
-    this.#followSoon = [];
-    this.#seenSoon.clear();
+    this.#unsentOrders = [];
+    this.#unsentSignatures.clear();
   }
 
   #flushSoon(): void {
@@ -163,10 +163,10 @@ export class ThreadedFollower implements OrderFollower {
   #flush(): void {
     if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
     this.#flushTimer = null;
-    if (this.#followSoon.length > 0) this.#post({ op: 'follow', orders: this.#followSoon });
-    if (this.#seenSoon.size > 0) this.#post({ op: 'seen', signatures: this.#seenSoon });
-    this.#followSoon = [];
-    this.#seenSoon.clear();
+    if (this.#unsentOrders.length > 0) this.#post({ op: 'follow', orders: this.#unsentOrders });
+    if (this.#unsentSignatures.size > 0) this.#post({ op: 'seen', signatures: this.#unsentSignatures });
+    this.#unsentOrders = [];
+    this.#unsentSignatures.clear();
   }
 
   #post(message: ToThread): void {
@@ -178,14 +178,14 @@ export class ThreadedFollower implements OrderFollower {
     this.#post({ op: 'chain', newestSlot: newestSlot(), blockHeight: blockHeight() });
   }
 
-  #note(order: PublishedOrder): void {
+  #add(order: PublishedOrder): void {
     this.#open.set(order.id, order);
     if (order.signature !== null) this.#signatures.add(order.signature);
   }
 
-  #forget(id: string): void {
+  #remove(id: string): void {
     const signature = this.#open.take(id)?.signature ?? null;
-    // Another order may have the same signature. Then only the hint from our stream is lost; the nodes' statuses still report it.
+    // If another order has the same signature, `seen` no longer reports that order. Its follower still asks the nodes for its status.
     if (signature !== null) this.#signatures.delete(signature);
   }
 
@@ -193,10 +193,10 @@ export class ThreadedFollower implements OrderFollower {
     switch (message.op) {
       case 'started':
         return this.#onStarted();
-      case 'takenUp':
-        return this.#note(message.order);
-      case 'gone':
-        return this.#forget(message.id);
+      case 'loaded':
+        return this.#add(message.order);
+      case 'dropped':
+        return this.#remove(message.id);
       case 'report':
         this.#report = message.report;
         return;
@@ -209,7 +209,7 @@ export class ThreadedFollower implements OrderFollower {
     const order = this.#open.get(changes.id);
     if (order === undefined) return;
     const changed = { ...order, ...changes };
-    if (endStates.has(changed.state)) this.#forget(changed.id);
+    if (endStates.has(changed.state)) this.#remove(changed.id);
     else this.#open.set(changed.id, changed);
     this.#options.onChange(changed, landedSlot);
   }

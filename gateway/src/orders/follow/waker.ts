@@ -1,5 +1,5 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
+import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 
 /** Lets loops sleep until there is work. */
 export interface Waker {
@@ -9,7 +9,7 @@ export interface Waker {
 }
 
 export function createWaker(signal: AbortSignal, clock: Clock): Waker {
-  const waiting = new PassingMap<object, () => void>();
+  const waiting = new TransientMap<object, () => void>();
   const wake = (): void => {
     for (const one of waiting.values()) one();
   };

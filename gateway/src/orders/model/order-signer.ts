@@ -8,7 +8,7 @@ export interface Signature {
   readonly signature: Uint8Array;
   /**
    * Resolves once the signer's audit line of this signature is on the disk. Nothing may be sent before, because a loss of power would
-   * otherwise leave a signature without an audit line. Rejects with a `StoreAwayError` if the disk fails.
+   * otherwise leave a signature without an audit line. Rejects with a `StoreUnavailableError` if the disk fails.
    */
   readonly audited: () => Promise<void>;
 }

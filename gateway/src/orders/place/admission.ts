@@ -1,6 +1,6 @@
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { Halt } from '../../store/halt.ts';
-import { StoreAwayError } from '../../store/store-away.ts';
+import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import type { IdempotencyUse } from '../model/idempotency.ts';
 import { ownerOf, type Owner } from '../model/owner.ts';
 import type { KeyLocks } from './key-locks.ts';
@@ -24,7 +24,8 @@ export async function refusedByHalt(halt: Pick<Halt, 'status'>): Promise<Refusal
 /** The refusal for an error of a node or of the store. Rethrows any other error, which is a bug. */
 export function refusalOf(error: unknown): Refusal {
   const message = error instanceof RpcError ? 'No node of the chain answers.' : 'The store does not answer.';
-  if (error instanceof RpcError || error instanceof StoreAwayError) return { error: 'UPSTREAM_UNAVAILABLE', message, retryAfterSeconds: 1 };
+  if (error instanceof RpcError || error instanceof StoreUnavailableError)
+    return { error: 'UPSTREAM_UNAVAILABLE', message, retryAfterSeconds: 1 };
   throw error;
 }
 

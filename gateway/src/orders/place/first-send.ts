@@ -1,6 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { NewOrder } from '../model/order.ts';
-import { StoreAwayError } from '../../store/store-away.ts';
+import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import type { OrderLedger } from '../ledger/order-ledger.ts';
 import type { OpenOrder } from '../model/order.ts';
 import type { OrderFollower } from '../follow/order-follower.ts';
@@ -11,7 +11,7 @@ import type { FirstRound } from '../send/first-round.ts';
  * come from the store.
  */
 export function unansweredInsert(error: unknown, { id, signature }: Pick<NewOrder, 'id' | 'signature'>) {
-  if (!(error instanceof StoreAwayError)) throw error;
+  if (!(error instanceof StoreUnavailableError)) throw error;
   const message = 'The store did not answer, so the order may or may not be sent. Look it up by its id or its signature.';
   return { error: 'UPSTREAM_UNAVAILABLE', message, details: { orderId: id, signature }, retryAfterSeconds: 1 } as const;
 }

@@ -6,8 +6,8 @@ import type { TradedAmounts } from '../../quote/drift.ts';
 import type { Simulator } from '../simulate/simulator.ts';
 
 /**
- * `again`: the order may be quoted and built again. `moved`: the state changed, so try once more. `unsure`: only the source of the state confirms
- * the quote, so try on state that the endpoints vote on.
+ * `again`: the order may be quoted and built again. `moved`: the state has changed meanwhile. `unsure`: only the endpoint that reported the
+ * state confirms the quote, so the next attempt must use state that the endpoints vote on.
  */
 export type SimulatedTrade =
   | { readonly kind: 'passed'; readonly simulation: { readonly unitsConsumed: number; readonly slot: number } | null }
@@ -16,10 +16,10 @@ export type SimulatedTrade =
   | { readonly kind: 'refused'; readonly refusal: QuoteRefusal };
 
 /** Faults of our state, not of the request: the curve is complete, or accounts of the trade have changed. */
-const movedOn: ReadonlySet<TradeFailure['fault']> = new Set(['complete', 'stale_accounts']);
+const stateFaults: ReadonlySet<TradeFailure['fault']> = new Set(['complete', 'stale_accounts']);
 /** Faults that a low balance never causes. A low balance may cause any other fault. */
-const notOfBalance: ReadonlySet<TradeFailure['fault']> = new Set(['slippage', 'complete', 'duplicate']);
-/** We chose the blockhash: our chain view or the node is behind. The next blockhash comes within a second. */
+const notCausedByBalance: ReadonlySet<TradeFailure['fault']> = new Set(['slippage', 'complete', 'duplicate']);
+/** This gateway chose the blockhash, so the request is not wrong: this gateway or the node is behind. The next blockhash comes within a second. */
 const unknownBlockhash: QuoteRefusal = {
   error: 'UPSTREAM_UNAVAILABLE',
   message: 'The node does not know the blockhash of the transaction; nothing was sent.',
@@ -40,14 +40,21 @@ export async function simulateTrade(
     case 'deviates':
       return { kind: 'again', why: 'unsure', refusal: deviating(prepared, outcome.amounts) };
     case 'unavailable':
-      return { kind: 'refused', refusal: { error: 'UPSTREAM_UNAVAILABLE', message: `It could not be simulated: ${outcome.reason}.` } };
+      return {
+        kind: 'refused',
+        refusal: { error: 'UPSTREAM_UNAVAILABLE', message: `The order could not be simulated: ${outcome.reason}.` },
+      };
     case 'failed': {
       const { fault, code, message, details } = outcome.failure;
       if (fault === 'blockhash') return { kind: 'again', why: 'moved', refusal: unknownBlockhash, slot: outcome.slot ?? slot };
-      const short = notOfBalance.has(fault) ? null : checkTrade(prepared);
+      const short = notCausedByBalance.has(fault) ? null : checkTrade(prepared);
       if (short !== null) return { kind: 'refused', refusal: short };
-      const refusal = { error: code, message, details: fault === 'slippage' ? await slipped(details, outcome.slot, prepared) : details };
-      if (movedOn.has(fault)) return { kind: 'again', why: 'moved', refusal, slot: outcome.slot ?? slot };
+      const refusal = {
+        error: code,
+        message,
+        details: fault === 'slippage' ? await withActualAmount(details, outcome.slot, prepared) : details,
+      };
+      if (stateFaults.has(fault)) return { kind: 'again', why: 'moved', refusal, slot: outcome.slot ?? slot };
       const isSure = outcome.isConfirmed || soleSources === 0;
       return isSure ? { kind: 'refused', refusal } : { kind: 'again', why: 'unsure', refusal };
     }
@@ -56,18 +63,18 @@ export async function simulateTrade(
 
 const unverified: QuoteRefusal = {
   error: 'UPSTREAM_UNAVAILABLE',
-  message: 'No node reports what the transaction would give, and only one reported the state of the quote. Nothing was sent.',
+  message: 'Only one node reported the state that the quote is based on, and no other node could simulate the order. Nothing was sent.',
 };
 
 function deviating({ expected }: PreparedTrade, { baseAmount, traderQuote }: TradedAmounts): QuoteRefusal {
   const given = `${baseAmount} tokens for ${traderQuote} of the quote coin`;
   const quoted = `${expected.baseAmount} for ${expected.traderQuote}`;
-  const message = `A simulation trades ${given} and the quote says ${quoted}, in raw units: the price moves quickly, or a node lies. Nothing was sent; ask again.`;
+  const message = `The simulation gave ${given}, but the quote was ${quoted}, in raw units. The price moves quickly, or a node lies. Nothing was sent; try again.`;
   return { error: 'UPSTREAM_UNAVAILABLE', message };
 }
 
 /** Programs seldom report what the trade would have given, so it is computed from the state on which the simulation failed. */
-async function slipped(
+async function withActualAmount(
   details: TradeFailure['details'],
   slot: number | null,
   { slot: quotedSlot, actualFrom }: PreparedTrade,

@@ -1,5 +1,5 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import { leastJitoTip, senderLeast } from '@sluice/shared/config/tip-settings.ts';
+import { leastJitoTip, leastTipOfSender } from '@sluice/shared/config/tip-settings.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { jitoTipAccounts, senderTipAccounts, tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
@@ -27,7 +27,7 @@ export function laneTips({ jitoUrl, jitoTip, senderUrl, senderTip }: Config['bro
  * not those of a lookup table.
  */
 export function createTippedLanes({ senderUrl }: Pick<Config['broadcast'], 'senderUrl'>): (wire: Uint8Array) => ReadonlySet<PaidLane> {
-  const least: Readonly<Record<PaidLane, bigint>> = { jito: leastJitoTip, sender: senderUrl === null ? 0n : senderLeast(senderUrl) };
+  const least: Readonly<Record<PaidLane, bigint>> = { jito: leastJitoTip, sender: senderUrl === null ? 0n : leastTipOfSender(senderUrl) };
   return (wire) => {
     const paid = new Set<PaidLane>();
     const transaction = decodeTransaction(wire);

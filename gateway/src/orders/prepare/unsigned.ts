@@ -14,7 +14,7 @@ export interface Unsigned {
   readonly simulateMs: number | null;
 }
 
-/** Quotes, builds, and simulates or checks. Rejects with an `RpcError`. */
+/** Quotes and builds the transaction. Then simulates it, or checks it if the request skips the simulation. Rejects with an `RpcError`. */
 export async function buildUnsigned(request: TradeRequest, parts: CheckParts): Promise<Unsigned | QuoteRefusal> {
   const checked = await checkedTrade(request, parts);
   if ('error' in checked) return checked;

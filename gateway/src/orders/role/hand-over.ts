@@ -6,7 +6,7 @@ import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { RecordSeal } from '../../auth/record-seal.ts';
 import type { OrderAnswer, OrderCall } from '../api/order-call.ts';
 import { AnsweredCalls } from './answered-calls.ts';
-import type { Boxes } from './boxes.ts';
+import type { Mailboxes } from './mailboxes.ts';
 import { openRecord, sealRecord, type HandedAnswer, type HandedCall } from './handed-record.ts';
 import { PendingCall } from './pending-call.ts';
 import { tooManyWait } from './role-answers.ts';
@@ -38,7 +38,7 @@ export interface HandOverCounters {
 }
 
 export interface HandOverOptions {
-  readonly boxes: Boxes;
+  readonly mailboxes: Mailboxes;
   readonly seal: RecordSeal;
   readonly lease: Pick<Lease, 'name' | 'held' | 'fence'>;
   /** Runs a call on this gateway, which holds the role. */
@@ -54,20 +54,20 @@ export interface HandOverOptions {
 export class HandOver {
   readonly counters: HandOverCounters = { out: 0, in: 0, unanswered: 0 };
   readonly #options: HandOverOptions;
-  /** The box of the answers to this gateway. */
+  /** The mailbox of the answers to this gateway. */
   readonly #answers: string;
   readonly #pending = new Map<string, PendingCall>();
   readonly #answered = new AnsweredCalls();
   readonly #closing = new AbortController();
   readonly #loop: Promise<void>;
-  /** Fence of the role's current holding; 0 if none is known. */
-  #holding = 0;
+  /** Fence of the role's current term; 0 if none is known. */
+  #leaseTerm = 0;
   #running = 0;
   #onIdle: (() => void) | null = null;
 
   constructor(options: HandOverOptions) {
     this.#options = options;
-    this.#answers = options.boxes.answersOf(randomUUID());
+    this.#answers = options.mailboxes.answersOf(randomUUID());
     this.#loop = this.#takeRecords();
   }
 
@@ -90,10 +90,10 @@ export class HandOver {
 
   /** To be called when the lease has changed. A new holder runs the calls of its own clients that wait for an answer. */
   roleChanged(): void {
-    const { boxes, lease } = this.#options;
-    void boxes.putAnswer(this.#answers, wakeRecord).catch(() => undefined);
+    const { mailboxes, lease } = this.#options;
+    void mailboxes.putAnswer(this.#answers, wakeRecord).catch(() => undefined);
     if (!lease.held) return;
-    this.#holding = lease.fence;
+    this.#leaseTerm = lease.fence;
     for (const pending of this.#pending.values()) {
       if (this.#answered.has(pending.handed.id)) continue;
       this.#begin(pending.handed);
@@ -110,7 +110,7 @@ export class HandOver {
       await Promise.race([idle, pause(answerWithinMs, waited.signal, { ref: false })]);
       waited.abort();
     }
-    this.#options.boxes.close();
+    this.#options.mailboxes.close();
     await this.#loop;
   }
 
@@ -121,7 +121,7 @@ export class HandOver {
     this.#end();
   }
 
-  /** Sends a call to the current holding until it is answered, or until its time is over. */
+  /** Sends a call to the current holder until it is answered, or until its time is over. */
   async #send(pending: PendingCall): Promise<void> {
     const endsAtMs = Date.now() + answerWithinMs;
     for (let isFirst = true; !pending.signal.aborted && Date.now() < endsAtMs; isFirst = false) {
@@ -133,40 +133,40 @@ export class HandOver {
   }
 
   async #putCall(pending: PendingCall, endsAtMs: number): Promise<'put' | 'full' | 'nobody'> {
-    const { boxes, seal, log } = this.#options;
+    const { mailboxes, seal, log } = this.#options;
     try {
-      // The second attempt goes to the holding that the first one found. If the role has moved again, the next round finds it.
+      // The first attempt returns the current fence, and the second one uses it. If the role has moved again, the next round finds it.
       for (let turn = 0; turn < 2; turn++) {
-        const fence = this.#holding;
-        const record = sealRecord(seal, 'handed call', boxes.callsOf(fence), endsAtMs, pending.handed);
+        const fence = this.#leaseTerm;
+        const record = sealRecord(seal, 'handed call', mailboxes.callsOf(fence), endsAtMs, pending.handed);
         const isNew = pending.sentTo(fence);
-        const outcome = await boxes.putCall(fence, record);
+        const outcome = await mailboxes.putCall(fence, record);
         if (outcome.kind === 'put') return 'put';
         if (isNew) pending.notSentTo(fence);
         if (outcome.kind === 'full') return 'full';
-        this.#holding = outcome.fence;
+        this.#leaseTerm = outcome.fence;
         if (outcome.fence === 0) break;
       }
     } catch (error) {
-      // It is unknown whether the call was put, so this holding may still run it.
+      // It is unknown whether the call was put, so this holder may still run it.
       log.warn({ err: error, endpoint: pending.handed.endpoint }, 'order_not_handed_over');
     }
     return 'nobody';
   }
 
   async #takeRecords(): Promise<void> {
-    const { boxes, lease, log } = this.#options;
+    const { mailboxes, lease, log } = this.#options;
     const { signal } = this.#closing;
     let failing = false;
     while (!signal.aborted) {
       try {
-        // A former holder still reads its box, to answer that it does not run these calls.
+        // A former holder still reads its mailbox, to answer that it does not run these calls.
         const mayTake = lease.fence > 0 && this.#running < maxRunning;
-        const taken = await boxes.take(mayTake ? [this.#answers, boxes.callsOf(lease.fence)] : [this.#answers], takeWithinS);
+        const taken = await mailboxes.take(mayTake ? [this.#answers, mailboxes.callsOf(lease.fence)] : [this.#answers], takeWithinS);
         failing = false;
         if (taken === null || taken.record.length === 0) continue;
-        if (taken.box === this.#answers) this.#takeAnswer(taken.record);
-        else void this.#takeCall(taken.box, taken.record, lease.fence);
+        if (taken.mailbox === this.#answers) this.#takeAnswer(taken.record);
+        else void this.#takeCall(taken.mailbox, taken.record, lease.fence);
       } catch (error) {
         if (signal.aborted) return;
         if (!failing) log.warn({ err: error }, 'handed_orders_not_read');
@@ -181,9 +181,9 @@ export class HandOver {
     if (opened !== null) this.#pending.get(opened.id)?.answered(opened.fence, opened.answer);
   }
 
-  async #takeCall(box: string, record: Buffer, fence: number): Promise<void> {
-    const { boxes, seal, lease } = this.#options;
-    const handed = openRecord(seal, 'handed call', box, record, Date.now());
+  async #takeCall(mailbox: string, record: Buffer, fence: number): Promise<void> {
+    const { mailboxes, seal, lease } = this.#options;
+    const handed = openRecord(seal, 'handed call', mailbox, record, Date.now());
     if (handed === null) return;
     if (this.#answered.has(handed.id)) {
       const answer = this.#answered.answerTo(handed.id);
@@ -191,7 +191,7 @@ export class HandOver {
       return;
     }
     // Another gateway may hold the role: the caller sends its call to that one.
-    if (!lease.held || boxes.callsOf(lease.fence) !== box) {
+    if (!lease.held || mailboxes.callsOf(lease.fence) !== mailbox) {
       return this.#reply(handed, fence, null);
     }
     this.#begin(handed);
@@ -224,9 +224,9 @@ export class HandOver {
 
   /** A lost answer is asked for again: the caller sends its call once more. */
   async #reply({ id, replyTo, endpoint }: HandedCall, fence: number, answer: HandedAnswer['answer']): Promise<void> {
-    const { boxes, seal, log } = this.#options;
+    const { mailboxes, seal, log } = this.#options;
     const record = sealRecord(seal, 'handed answer', replyTo, Date.now() + rememberMs, { id, fence, answer });
-    await boxes.putAnswer(replyTo, record).catch((error: unknown) => log.warn({ err: error, endpoint }, 'handed_order_not_answered'));
+    await mailboxes.putAnswer(replyTo, record).catch((error: unknown) => log.warn({ err: error, endpoint }, 'handed_order_not_answered'));
   }
 }
 

@@ -4,7 +4,7 @@ import type { OrderAnswer, OrderCall } from '../api/order-call.ts';
 /** One call of one gateway, handed to the gateway that holds the trading role. */
 export interface HandedCall {
   readonly id: string;
-  /** The box that the answer goes to. */
+  /** The mailbox that the answer goes to. */
   readonly replyTo: string;
   /** `id` of the endpoint. */
   readonly endpoint: string;
@@ -14,7 +14,7 @@ export interface HandedCall {
 export interface HandedAnswer {
   /** Id of the call. */
   readonly id: string;
-  /** Of the holding of the role that answers. */
+  /** The fence of the gateway that answers, in its term of the trading role. */
   readonly fence: number;
   /** Null: the gateway does not hold the role any more, and does not run the call. */
   readonly answer: OrderAnswer | null;
@@ -33,28 +33,28 @@ const headBytes = endBytes + sealBytes;
 const maxRecordBytes = 1024 * 1024;
 
 /**
- * A record in Redis: its expiry (u48, Unix milliseconds), the seal over box, expiry and content, and the content. The content is encrypted
+ * A record in Redis: its expiry (u48, Unix milliseconds), the seal over mailbox, expiry and content, and the content. The content is encrypted
  * JSON, because Redis may be read by others, and an order is private to its key.
  */
 export function sealRecord<P extends HandedPurpose>(
   seal: RecordSeal,
   purpose: P,
-  box: string,
+  mailbox: string,
   endsAtMs: number,
   content: Records[P],
 ): Buffer {
   const encrypted = seal.encrypt(Buffer.from(JSON.stringify(content, asJson)));
   const head = Buffer.alloc(headBytes);
   head.writeUIntBE(endsAtMs, 0, endBytes);
-  head.set(seal.of(purpose, box, endsAtMs, encrypted), endBytes);
+  head.set(seal.of(purpose, mailbox, endsAtMs, encrypted), endBytes);
   return Buffer.concat([head, encrypted]);
 }
 
-/** Null if no gateway of the fleet sealed this record for this box, or if it has expired. */
+/** Null if no gateway of the fleet sealed this record for this mailbox, or if it has expired. */
 export function openRecord<P extends HandedPurpose>(
   seal: RecordSeal,
   purpose: P,
-  box: string,
+  mailbox: string,
   record: Buffer,
   nowMs: number,
 ): Records[P] | null {
@@ -62,12 +62,12 @@ export function openRecord<P extends HandedPurpose>(
   const endsAtMs = isSized ? record.readUIntBE(0, endBytes) : 0;
   const encrypted = record.subarray(isSized ? headBytes : record.length);
   const sealed = isSized ? record.subarray(endBytes, headBytes) : new Uint8Array(0);
-  if (!seal.check(sealed, nowMs, purpose, box, endsAtMs, encrypted)) return null;
-  // A gateway wrote it: the seal says so.
+  if (!seal.check(sealed, nowMs, purpose, mailbox, endsAtMs, encrypted)) return null;
+  // The seal is valid, so a gateway wrote this content.
   return JSON.parse(seal.decrypt(encrypted).toString('utf8'), fromJson) as Records[P];
 }
 
-/** The body of a file is the only thing in a record that JSON has no form for. */
+/** Only the body of a file answer consists of bytes. JSON has no type for bytes, so they are an object with this field. */
 const bytesField = '$bytes';
 
 function asJson(this: Record<string, unknown>, name: string, value: unknown): unknown {

@@ -9,16 +9,16 @@ interface CertainAnswer {
 }
 
 /**
- * A call of this gateway that waits for its answer. It may reach several holdings of the role, one after the other. All of them together
- * place one order at most, so a success is the answer, whichever holding reports it. A refusal is the answer only if no other holding may have run the
- * call: a client that reads that nothing was placed places its order again.
+ * A call of this gateway that waits for its answer. Several holders of the role may receive it, one after the other. Together they place at
+ * most one order, so the success of any of them is the answer. A refusal is the answer only if no other holder can have run the call: after
+ * a refusal, the client may place its order again.
  */
 export class PendingCall {
   readonly handed: HandedCall;
   readonly answer: Promise<CertainAnswer>;
   readonly #maySpend: boolean;
   readonly #ended = new AbortController();
-  /** Fences of the holdings that may have run the call, or may still run it. */
+  /** Fences of the terms that may have run the call, or may still run it. */
   readonly #open = new Set<number>();
   #give: (answer: CertainAnswer) => void = () => undefined;
 
@@ -33,7 +33,7 @@ export class PendingCall {
     return this.#ended.signal;
   }
 
-  /** From now on this holding may run the call. Returns whether it could not before. */
+  /** The call was sent to the holder with this fence, which may run it from now on. Returns false if it was sent there before. */
   sentTo(fence: number): boolean {
     if (fence === 0) return false;
     const isNew = !this.#open.has(fence);
@@ -41,18 +41,18 @@ export class PendingCall {
     return isNew;
   }
 
-  /** The call did not reach this holding. */
+  /** The call did not reach the holder with this fence. */
   notSentTo(fence: number): void {
     this.#open.delete(fence);
   }
 
-  /** A holding answered, and does nothing more for the call. Null: it did not run it, and the next holding gets it. */
+  /** The holder with this fence answered, and does nothing more for the call. Null: it did not run the call, which is then sent to the next holder. */
   answered(fence: number, answer: OrderAnswer | null): void {
     this.#open.delete(fence);
     if (answer === null) return;
     if (!('error' in answer)) return this.resolve(answer);
     if (!this.#maySpend || this.#open.size === 0) return this.resolve(answer);
-    // A later holding will answer. An earlier one has ended or is late, so it is unknown what it did.
+    // A later holder will answer. An earlier holder has ended or is late, so it is unknown what it did.
     if ([...this.#open].every((open) => open < fence)) this.#resolveUncertain();
   }
 

@@ -5,7 +5,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { RecordSeal } from '../../auth/record-seal.ts';
 import type { OrderAnswer, OrderCall } from '../api/order-call.ts';
-import { openBoxes } from './boxes.ts';
+import { openMailboxes } from './mailboxes.ts';
 import { HandOver, type HandOverCounters } from './hand-over.ts';
 import { nobodyTrades } from './role-answers.ts';
 
@@ -86,9 +86,9 @@ class SharedRole implements TradingRole {
   async start(): Promise<void> {
     const { bus, redisUrls, seal, run, onChange, log } = this.#options;
     const name = roleName(this.#options);
-    const boxes = await openBoxes(redisUrls, name, log);
+    const mailboxes = await openMailboxes(redisUrls, name, log);
     const lease = bus.lease(name, leaseTtlMs);
-    const handOver = new HandOver({ boxes, seal, lease, run, log });
+    const handOver = new HandOver({ mailboxes, seal, lease, run, log });
     this.#lease = lease;
     this.#handOver = handOver;
     await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { base64Of } from '@sluice/shared/solana/bytes.ts';
-import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
+import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 import type { Lane, SentMessage } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 
@@ -55,7 +55,7 @@ interface Held {
 export function createBroadcaster({ lanes, blockHeight, clock = systemClock, signal: outer }: BroadcasterOptions): Broadcaster {
   const closing = new AbortController();
   const signal = AbortSignal.any([outer, closing.signal]);
-  const held = new PassingMap<string, Held>();
+  const held = new TransientMap<string, Held>();
   const counters = { overflowed: 0, outlived: 0 };
   let stop: (() => void) | null = null;
 

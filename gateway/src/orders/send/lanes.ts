@@ -22,7 +22,7 @@ export interface Lanes {
   /** The lanes for the first send of a message. */
   firstLanes(wire: Uint8Array): readonly Lane[];
   /**
-   * The lanes for repeated sends, and for an order that was taken up and may not have been sent. Without the block engine, which accepts one
+   * The lanes for repeated sends, and for an order that was loaded from the store and may not have been sent. Without the block engine, which accepts one
    * request a second from a caller: a repeated send would displace the first send of the next order.
    */
   resendLanes(wire: Uint8Array): readonly Lane[];

@@ -35,7 +35,7 @@ export interface SimulatorOptions {
   /** Newest slot that the chain can have reached; an answer with a later slot is false. */
   readonly newestSlot: () => number;
   /** Whether the last call to the endpoint failed. Any other endpoint that is silent may only be late. */
-  readonly isAway: (endpoint: number) => boolean;
+  readonly isUnavailable: (endpoint: number) => boolean;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -71,7 +71,7 @@ export const noSimulations = (): Record<SimulatorCounter, number> => ({
  * contradicts them, so one lying endpoint neither prevents nor causes an order. Endpoints of `avoid` are asked only if no other can be
  * reached: each failed now, or is silent and failed in its last call.
  */
-export function createSimulator({ nodes, newestSlot, isAway, log, signal }: SimulatorOptions): Simulator {
+export function createSimulator({ nodes, newestSlot, isUnavailable, log, signal }: SimulatorOptions): Simulator {
   const counters = noSimulations();
   const witnesses = new Witnesses(nodes.length, counters, log);
   let running = 0;
@@ -104,7 +104,7 @@ export function createSimulator({ nodes, newestSlot, isAway, log, signal }: Simu
     const asking = new Map<number, Promise<{ readonly index: number; readonly answer: NodeAnswer }>>();
     const { line, avoided } = witnesses.lineUp(attempt.request.avoid);
     const answers = noAnswers();
-    const mayAskAvoided = (): boolean => avoided.length > 0 && (asking.size === 0 || line.every(isAway));
+    const mayAskAvoided = (): boolean => avoided.length > 0 && (asking.size === 0 || line.every(isUnavailable));
     for (let asked = 0; asked < line.length || asking.size > 0;) {
       const index = line[asked];
       if (index !== undefined) {

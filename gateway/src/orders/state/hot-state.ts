@@ -62,7 +62,7 @@ export interface HotState {
   /** Newest slot that the chain can have reached. An answer of a later slot is false. */
   newestSlot(): number;
   /** Whether the last HTTP request to the endpoint failed. */
-  isAway(endpoint: number): boolean;
+  isUnavailable(endpoint: number): boolean;
   /** Returns at once if its accounts are followed. Rejects with an `RpcError`. Throws TypeError if the mint is no address. */
   market(mint: string): HotMarketRead | Promise<HotMarketRead>;
   /** Reads until two endpoints report the same state of `slot` or a later one. After 500 ms returns the last state that was read. */
@@ -140,7 +140,7 @@ export function createHotState({
     blockHeight: () => blockhashes.height,
     slot: () => chain.slot,
     newestSlot: () => chain.newestSlot,
-    isAway: (endpoint) => chain.isAway(endpoint),
+    isUnavailable: (endpoint) => chain.isUnavailable(endpoint),
     market: (mint) => markets.read(mint),
     agreedMarket: (mint, slot) => markets.readAgreed(mint, slot),
     warm: (mint) => markets.warm(mint),

@@ -1,4 +1,4 @@
-import { StoreAwayError } from '../store-away.ts';
+import { StoreUnavailableError } from '../store-unavailable.ts';
 import type { Database, Sql } from './database.ts';
 
 /** The store counts as unavailable if it has answered no call for this long, milliseconds. */
@@ -41,7 +41,7 @@ class Meter implements StoreHealth {
       return result;
     } catch (error) {
       this.#open--;
-      if (error instanceof StoreAwayError) {
+      if (error instanceof StoreUnavailableError) {
         this.failures++;
         if (isWrite) this.#writeFailedAtMs = performance.now();
       } else this.#waitingSinceMs = this.#open > 0 ? performance.now() : null;

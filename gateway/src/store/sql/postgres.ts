@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Pool, types, type PoolClient } from 'pg';
-import { StoreAwayError } from '../store-away.ts';
+import { StoreUnavailableError } from '../store-unavailable.ts';
 import type { Area, Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
 
 /** Connections of one process. */
@@ -65,9 +65,9 @@ export async function openPostgres(url: string): Promise<Database> {
   // A connection broke while it was in use. Its call rejects; without a listener, the event would end the process.
   pool.on('connect', (lent) => void lent.on('error', () => undefined));
   const client = async (): Promise<PoolClient> => {
-    if (pool.waitingCount >= maxWaiting) throw new StoreAwayError(new Error(`${maxWaiting} calls wait for the store already`));
+    if (pool.waitingCount >= maxWaiting) throw new StoreUnavailableError(new Error(`${maxWaiting} calls wait for the store already`));
     return pool.connect().catch((error: unknown) => {
-      throw new StoreAwayError(error);
+      throw new StoreUnavailableError(error);
     });
   };
   const once = async (sql: string, values: readonly SqlValue[]): Promise<Answer> => {
@@ -168,10 +168,10 @@ function isReadOnly(error: unknown): boolean {
 const readOnlyTransaction = '25006';
 
 /** Classes of SQLSTATE for temporary failures: connection, rolled-back transaction, resources, operator or time limit. */
-const awayStates: ReadonlySet<string> = new Set(['08', '40', '53', '57']);
+const unavailableStates: ReadonlySet<string> = new Set(['08', '40', '53', '57']);
 
-/** The error for the caller: a `StoreAwayError` for a temporary failure. Any other error is a bug and is returned as it is. */
+/** The error for the caller: a `StoreUnavailableError` for a temporary failure. Any other error is a bug and is returned as it is. */
 function faultOf(error: unknown, broken: boolean): unknown {
   const state = error instanceof Error && 'code' in error ? String(error.code).slice(0, 2) : '';
-  return broken || awayStates.has(state) ? new StoreAwayError(error) : error;
+  return broken || unavailableStates.has(state) ? new StoreUnavailableError(error) : error;
 }

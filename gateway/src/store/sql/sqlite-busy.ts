@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreAwayError } from '../store-away.ts';
+import { StoreUnavailableError } from '../store-unavailable.ts';
 
 /** How long a call waits for locks of other processes before it rejects, milliseconds. */
 const busyTimeoutMs = 10_000;
@@ -15,7 +15,7 @@ export async function whileBusy<T>(work: () => T): Promise<T> {
       return work();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      if (performance.now() > deadlineMs) throw new StoreAwayError(error);
+      if (performance.now() > deadlineMs) throw new StoreUnavailableError(error);
     }
     // Random, so that waiting processes do not all try again at the same moment.
     await delay(1 + Math.random() * pauseMs);

@@ -1,4 +1,4 @@
-import { StoreAwayError } from '../store-away.ts';
+import { StoreUnavailableError } from '../store-unavailable.ts';
 import { whileBusy } from './sqlite-busy.ts';
 
 /** Runs calls on the one connection, one after the other. */
@@ -107,7 +107,7 @@ async function runAmongOthers(db: Connection, member: Member): Promise<void> {
   db.exec('SAVEPOINT member');
   if ((await member.run()) === 'thrown') {
     // After some disk errors SQLite rolls back the whole transaction, including the work of the other members.
-    if (!db.inTransaction) throw new StoreAwayError(new Error('SQLite rolled back the transaction after a disk error'));
+    if (!db.inTransaction) throw new StoreUnavailableError(new Error('SQLite rolled back the transaction after a disk error'));
     db.exec('ROLLBACK TO member');
   }
   db.exec('RELEASE member');

@@ -1,7 +1,7 @@
 import type Libsql from 'libsql';
 import { SqliteDatabase } from '../libsql.ts';
 import { makeFile } from '../make-file.ts';
-import { StoreAwayError } from '../store-away.ts';
+import { StoreUnavailableError } from '../store-unavailable.ts';
 import type { Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
 import { whileBusy } from './sqlite-busy.ts';
 import { createGroups, type Turns } from './sqlite-groups.ts';
@@ -52,8 +52,8 @@ export async function openSqlite(
   };
   // Values are passed as a list: libsql takes a single byte array for named values, and the process dies.
   // All rows are read, even if one is needed: a statement that is not finished keeps its lock.
-  const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => orAway(() => prepare(sql).all(values) as SqlRow[]);
-  const run = (sql: string, values: readonly SqlValue[]): number => orAway(() => prepare(sql).run(values).changes);
+  const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => orUnavailable(() => prepare(sql).all(values) as SqlRow[]);
+  const run = (sql: string, values: readonly SqlValue[]): number => orUnavailable(() => prepare(sql).run(values).changes);
   const inTransaction: Sql = {
     get: async (sql, ...values) => all(sql, values)[0] ?? null,
     all: async (sql, ...values) => all(sql, values),
@@ -137,13 +137,13 @@ function connect(file: string, checkpointPages: number): Libsql.Database {
 }
 
 /** Errors of the disk or the file, which may be temporary. Any other error is a bug. */
-const awayCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM)/;
+const unavailableCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM)/;
 
 function faultOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error && awayCodes.test(String(error.code)) ? new StoreAwayError(error) : error;
+  return error instanceof Error && 'code' in error && unavailableCodes.test(String(error.code)) ? new StoreUnavailableError(error) : error;
 }
 
-function orAway<T>(work: () => T): T {
+function orUnavailable<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -156,7 +156,8 @@ function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return (work) => {
-    if (waiting >= maxWaiting) return Promise.reject(new StoreAwayError(new Error(`${maxWaiting} calls wait for the store already`)));
+    if (waiting >= maxWaiting)
+      return Promise.reject(new StoreUnavailableError(new Error(`${maxWaiting} calls wait for the store already`)));
     waiting++;
     const turn = last
       .then(work)

@@ -1,6 +1,6 @@
 import { close as closeFile, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { StoreAwayError } from '../store-away.ts';
+import { StoreUnavailableError } from '../store-unavailable.ts';
 
 const flushFile = promisify(fdatasync);
 const release = promisify(closeFile);
@@ -29,7 +29,7 @@ export function createWalSync(databaseFile: string, flush: (fd: number) => Promi
   /** The commits that the running flush makes durable. */
   let covered = 0;
   let next: Promise<void> | null = null;
-  let fault: StoreAwayError | null = null;
+  let fault: StoreUnavailableError | null = null;
 
   async function flushNow(): Promise<void> {
     covered = written;
@@ -40,7 +40,7 @@ export function createWalSync(databaseFile: string, flush: (fd: number) => Promi
       durable = covered;
     } catch (error) {
       // It is unknown what reached the disk. A second attempt could succeed without having written it.
-      fault = new StoreAwayError(error);
+      fault = new StoreUnavailableError(error);
       throw fault;
     } finally {
       running = null;

@@ -13,7 +13,7 @@ export interface AuthenticationParts {
   readonly admit: Admit;
   readonly connections: Pick<Connections, 'authenticate' | 'currentPrincipal' | 'usages'>;
   readonly log: Logger;
-  /** Replies with a refusal; `close`: then closes the connection with this code. */
+  /** Replies with a refusal. If `close` is not null, then closes the connection with this code. */
   readonly refuse: (connection: Connection, reply: Reply, close: ErrorCode | null) => void;
   /** Carries out a message that arrived while the key was checked. */
   readonly receive: (connection: Connection, bytes: Uint8Array, binary: boolean) => void;

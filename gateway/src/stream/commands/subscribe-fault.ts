@@ -29,7 +29,7 @@ export function limitFault(connection: Connection, command: SubscribeCommand, re
     const limit = streamLimits.snapshotTopics;
     return {
       code: 'INVALID_REQUEST',
-      message: `\`snapshot\` is for at most ${limit} topics a command.`,
+      message: `A command with \`snapshot\` may name at most ${limit} topics.`,
       details: { limit, fields: { snapshot: 'too many topics' } },
     };
   }

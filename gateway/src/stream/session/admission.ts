@@ -72,7 +72,7 @@ async function identifyKey(authenticator: Authenticator, key: string): Promise<I
 
 async function identifyTicket(authenticator: Authenticator, tickets: Tickets, ticket: string): Promise<Identified> {
   const redeemed = await tickets.take(ticket);
-  if (redeemed === 'away') {
+  if (redeemed === 'unavailable') {
     return {
       ok: false,
       code: 'UPSTREAM_UNAVAILABLE',

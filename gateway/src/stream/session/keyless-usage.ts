@@ -2,7 +2,7 @@ import { streamLimits } from '@sluice/shared/wire/limits.ts';
 import { networkOf } from '../../ratelimit/address-limit.ts';
 import { WorkBudget } from './work-budget.ts';
 
-/** What all connections without a key use from one address. An IPv6 client counts by its network of 64 bits. */
+/** What all connections without a key use from one address. All IPv6 clients in one /64 network count as one address. */
 export interface KeylessUsage {
   readonly network: string;
   connections: number;

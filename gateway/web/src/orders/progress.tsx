@@ -9,7 +9,7 @@ import { useStore } from '../parts/store.ts';
 import { errorText, isFinal, stateWords } from './words.ts';
 
 const steps = ['submitted', 'processed', 'confirmed', 'finalized'] as const;
-/** The stream reports changes at once. In case it is away, the order is read too. */
+/** The stream reports changes at once. The order is also read regularly, in case the stream is disconnected. */
 const readEveryMs = 4_000;
 
 /** Follows one order until its state is final. */
@@ -44,7 +44,7 @@ function useOrder(id: string | null): { readonly order: OrderObject | null; read
   return { order, fault };
 }
 
-/** The way of an order to its end, after it was placed. */
+/** The steps of a placed order, up to its final state. */
 export function OrderProgress({ answer, symbol }: { readonly answer: TradeAnswer; readonly symbol: string }) {
   const { order, fault } = useOrder(answer.orderId);
   const isSimulated = useStore(simulated) === true;

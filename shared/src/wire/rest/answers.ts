@@ -20,7 +20,7 @@ export const ErrorAnswer = Type.Object(
     errors: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'Only at the endpoints for clients of PumpPortal: the same error as texts, first code and message, then each wrong field.',
+          'Only at the endpoints for clients of PumpPortal: the same error as strings: first the code and message, then each wrong field.',
       }),
     ),
     requestId: Type.String({ description: 'The value of `X-Request-Id`, which identifies the request in the log.' }),

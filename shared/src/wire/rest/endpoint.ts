@@ -52,7 +52,7 @@ export interface EndpointSpec {
     /** JSON of the answer 200 to a list. */
     readonly answer: TSchema;
   };
-  /** The body of an error also has `errors`, a list of texts. */
+  /** The body of an error also has `errors`, a list of strings. */
   readonly errorList?: true;
   /** The endpoint accepts an `Idempotency-Key`. */
   readonly idempotent?: true;

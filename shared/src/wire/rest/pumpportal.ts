@@ -79,7 +79,7 @@ export type PumpPortalAnswer = Static<typeof PumpPortalAnswer>;
 
 const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
 const differences =
-  'For clients of PumpPortal, which need only another host. Errors have the common form, and also the list of texts `errors`.';
+  'For clients of PumpPortal, which need to change only the host name. Errors have the common form, and also the list of strings `errors`.';
 
 export const pumpPortalTradeEndpoint = defineEndpoint({
   id: 'pumpPortalTrade',

@@ -77,7 +77,7 @@ export const BuyBody = Type.Object(
   {
     ...common,
     amount: Type.Number({
-      description: `Quote coins to spend, with all fees of the venue, ${buyLimits.min}–${buyLimits.max}. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; floating-point errors beyond them (0.1 + 0.2) are rounded away.`,
+      description: `Quote coins to spend, with all fees of the venue, ${buyLimits.min}–${buyLimits.max}. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded.`,
       minimum: buyLimits.min,
       maximum: buyLimits.max,
     }),

@@ -19,18 +19,18 @@ export class ChainView {
   readonly #endpoints: EndpointSlots[];
   /** The endpoint reported a slot, or its HTTP request failed. Nothing waits for its first report any more. */
   readonly #isHeard: boolean[];
-  readonly #isAway: boolean[];
+  readonly #isUnavailable: boolean[];
   #passed: { readonly slot: number; readonly atMs: number }[] = [];
 
   constructor(endpoints: number) {
     this.#endpoints = Array.from({ length: endpoints }, () => ({ pubsub: null, http: null }));
     this.#isHeard = this.#endpoints.map(() => false);
-    this.#isAway = this.#endpoints.map(() => false);
+    this.#isUnavailable = this.#endpoints.map(() => false);
   }
 
   /** Whether the last HTTP request for its slot failed. */
-  isAway(endpoint: number): boolean {
-    return this.#isAway[endpoint] === true;
+  isUnavailable(endpoint: number): boolean {
+    return this.#isUnavailable[endpoint] === true;
   }
 
   /** 0 until enough endpoints have reported a slot. If the others fail, one report is enough. */
@@ -48,7 +48,7 @@ export class ChainView {
     if (known === undefined) return;
     const wasHeard = this.#isHeard[endpoint] === true;
     this.#isHeard[endpoint] ||= slot !== null || by === 'http';
-    if (by === 'http') this.#isAway[endpoint] = slot === null;
+    if (by === 'http') this.#isUnavailable[endpoint] = slot === null;
     if (known[by] === slot && wasHeard) return;
     known[by] = slot;
     const before = this.slot;

@@ -7,7 +7,7 @@ import type { OrderFollower } from './order-follower.ts';
 /** Pause before the next attempt if the store did not answer. */
 const againMs = 500;
 
-export interface TakeUpParts {
+export interface StoredOrdersParts {
   readonly chain: Pick<ChainIdentity, 'known'>;
   readonly follower: Pick<OrderFollower, 'start'>;
   readonly orders: Pick<OrderTable, 'countOpenElsewhere'>;
@@ -16,10 +16,10 @@ export interface TakeUpParts {
 }
 
 /**
- * Lets the follower take up the open orders of the nodes' chain, as soon as that chain is known and the store answers. Orders of other chains
+ * Lets the follower load the open orders of the nodes' chain, as soon as that chain is known and the store answers. Orders of other chains
  * stay as they are, because these nodes cannot report what became of them. Resolves when that is done, or when `signal` fires.
  */
-export async function takeUpOrders({ chain, follower, orders, log, signal }: TakeUpParts): Promise<void> {
+export async function followStoredOrders({ chain, follower, orders, log, signal }: StoredOrdersParts): Promise<void> {
   const genesisHash = await chain.known;
   if (genesisHash === null) return;
   while (!signal.aborted) {
@@ -28,7 +28,7 @@ export async function takeUpOrders({ chain, follower, orders, log, signal }: Tak
       if (elsewhere > 0) log.warn({ orders: elsewhere, genesisHash }, 'orders_of_other_chains');
       return await follower.start(genesisHash);
     } catch (error) {
-      log.error({ err: error }, 'orders_not_taken_up');
+      log.error({ err: error }, 'stored_orders_not_followed');
       await pause(againMs, undefined, { signal }).catch(() => undefined);
     }
   }

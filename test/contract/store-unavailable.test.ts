@@ -1,7 +1,7 @@
 import { newOrder } from '../support/orders.ts';
 import type { InsertOutcome } from '@sluice/gateway/store/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,8 +23,8 @@ test('if PostgreSQL becomes a read-only copy, the store is unavailable, and answ
   await admin.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   await admin.run('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
   // The first call finds its connection cut; later ones are accepted, but only to read.
-  for (let i = 0; i < 3; i++) await expect(insert(store)).rejects.toBeInstanceOf(StoreAwayError);
-  await expect(store.halt.set(true, null, 0)).rejects.toBeInstanceOf(StoreAwayError);
+  for (let i = 0; i < 3; i++) await expect(insert(store)).rejects.toBeInstanceOf(StoreUnavailableError);
+  await expect(store.halt.set(true, null, 0)).rejects.toBeInstanceOf(StoreUnavailableError);
   expect(store.health.fault()).toBe('The store refuses writes.');
   expect(store.health.failures).toBeGreaterThanOrEqual(4);
   await admin.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
@@ -54,13 +54,13 @@ test('if the disk is full, SQLite is unavailable, alone and in a transaction, an
   const add = 'INSERT INTO things (bytes) VALUES (?)';
   await db.get('PRAGMA max_page_count = 8');
   const large = new Uint8Array(100_000);
-  await expect(db.run(add, large)).rejects.toBeInstanceOf(StoreAwayError);
-  const [full, beside] = [db.transaction('orders', (sql) => sql.run(add, large)), db.transaction('orders', (sql) => sql.run(add, null))];
-  await expect(full).rejects.toBeInstanceOf(StoreAwayError);
-  await beside.catch((error: unknown) => expect(error).toBeInstanceOf(StoreAwayError));
+  await expect(db.run(add, large)).rejects.toBeInstanceOf(StoreUnavailableError);
+  const [full, small] = [db.transaction('orders', (sql) => sql.run(add, large)), db.transaction('orders', (sql) => sql.run(add, null))];
+  await expect(full).rejects.toBeInstanceOf(StoreUnavailableError);
+  await small.catch((error: unknown) => expect(error).toBeInstanceOf(StoreUnavailableError));
   await db.get('PRAGMA max_page_count = 100000');
   expect(await db.run(add, large)).toBe(1);
   // Errors of a statement itself are returned unchanged.
   await expect(db.run('INSERT INTO nowhere (a) VALUES (1)')).rejects.toThrow(/nowhere/);
-  await expect(db.run('INSERT INTO nowhere (a) VALUES (1)')).rejects.not.toBeInstanceOf(StoreAwayError);
+  await expect(db.run('INSERT INTO nowhere (a) VALUES (1)')).rejects.not.toBeInstanceOf(StoreUnavailableError);
 });

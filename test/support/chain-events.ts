@@ -17,9 +17,9 @@ const onlyLogging = new Set(
 );
 const kinds = { trade: 'trade', newToken: 'created', migration: 'migrated' } as const;
 type Kind = keyof typeof kinds;
-export const happenedKinds = Object.keys(kinds) as readonly Kind[];
+export const eventKinds = Object.keys(kinds) as readonly Kind[];
 
-interface Happened {
+interface ChainEvent {
   readonly id: string;
   readonly kind: Kind;
   readonly slot: number;
@@ -31,7 +31,7 @@ interface Happened {
  * All events of the chain, in its order: what a reader must have published, and nothing else. A transaction that must be fetched is known
  * once its slot is confirmed.
  */
-export function happened(simnet: Simnet): Happened[] {
+export function eventsOnChain(simnet: Simnet): ChainEvent[] {
   const events = livingRecords(simnet).flatMap(happenedIn);
   return events.filter(({ fetched, slot }) => !fetched || slot <= simnet.chain.confirmedSlot);
 }
@@ -61,13 +61,13 @@ function livingRecords(simnet: Simnet): TransactionRecord[] {
 }
 
 /** The events of one transaction, by its instructions; of programs that only log, by its log. */
-export function happenedIn(record: TransactionRecord): Happened[] {
+export function happenedIn(record: TransactionRecord): ChainEvent[] {
   const { signature, err, logs, slot } = record;
   const decoded = decodeTransaction(record.wire);
   if (decoded.kind === 'malformed') throw new Error(`${signature} cannot be read.`);
   if (err !== null) return [];
   const view = viewOf(record, decoded.instructions);
-  const found: Happened[] = [];
+  const found: ChainEvent[] = [];
   const onEvent: EventSink = (programId, path, data) => {
     const kind = kindOf(view, programId, path, data);
     if (kind === undefined) return;
@@ -85,7 +85,7 @@ function kindOf(view: TransactionView, programId: string, path: string, data: Ui
   const instruction = (): ReturnType<typeof emittingInstruction> => emittingInstruction(view, path);
   const context = { data, text: null, instruction, feePayer, tokenBalances };
   venueByProgram.get(programId)!.decode(context, ({ type }) => types.push(type));
-  return happenedKinds.find((kind) => kinds[kind] === types[0]);
+  return eventKinds.find((kind) => kinds[kind] === types[0]);
 }
 
 function isCut(logs: readonly string[]): boolean {

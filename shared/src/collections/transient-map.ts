@@ -5,7 +5,7 @@
  * entries, to the new one. Once one such table is among the old objects, the collections of young objects keep every later table and its
  * entries alive, until the next full collection. This class releases the value of an entry as soon as the entry is deleted.
  */
-export class PassingMap<K, V> {
+export class TransientMap<K, V> {
   readonly #cells = new Map<K, { value: V | undefined }>();
 
   get size(): number {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
-import { StoreAwayError } from '@sluice/gateway/store/store-away.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
@@ -22,7 +22,7 @@ let bus: Bus;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'sluice-away-'));
+  dataDir = mkdtempSync(join(tmpdir(), 'sluice-unavailable-'));
   postgres = await startPostgres();
   store = await openStore({ dataDir, databaseUrl: await postgres.newDatabase() });
   bus = await createBus({ redisUrls: null, log });
@@ -53,7 +53,7 @@ describe('the dashboard while PostgreSQL is unavailable', () => {
     const outcomes = Promise.allSettled(calls);
     await underWay(3);
     await postgres.kill();
-    for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreAwayError) });
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
     await postgres.restart();
     expect(await db.get('SELECT 1 AS one')).toEqual({ one: 1 });
     await db.close();

@@ -1,5 +1,5 @@
 /** The store does not answer, and the call may be repeated. The failed call took effect completely or not at all; which is unknown. */
-export class StoreAwayError extends Error {
+export class StoreUnavailableError extends Error {
   constructor(cause: unknown) {
     super(reasonOf(cause), { cause });
   }

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { PassingMap } from '@sluice/shared/collections/passing-map.ts';
+import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
@@ -14,7 +14,7 @@ const step = fc.oneof(
 test('behaves like a Map, in the order of insertion', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const [map, plain] = [new PassingMap<number, number>(), new Map<number, number>()];
+      const [map, plain] = [new TransientMap<number, number>(), new Map<number, number>()];
       for (const one of steps) {
         if (one.op === 'clear') {
           map.clear();
@@ -38,7 +38,7 @@ test('behaves like a Map, in the order of insertion', () => {
 });
 
 test('an iteration skips entries that are deleted meanwhile, and visits those that are added', () => {
-  const map = new PassingMap<number, string>();
+  const map = new TransientMap<number, string>();
   for (let i = 0; i < 3; i++) map.set(i, `${i}`);
   const met: string[] = [];
   for (const [at, value] of map.entries()) {
@@ -52,7 +52,7 @@ test('an iteration skips entries that are deleted meanwhile, and visits those th
 test('values that were removed are freed by the collections of young objects', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
-  const map = new PassingMap<number, readonly number[]>();
+  const map = new TransientMap<number, readonly number[]>();
   const words = 5_000;
   const pass = (from: number, count: number): void => {
     for (let i = from; i < from + count; i++) {
