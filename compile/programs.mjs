@@ -25,7 +25,7 @@ export const web = {
 /** The recording that `sluice replay` plays by default. It is copied unchanged. */
 export const exampleRecording = 'cli/replay/example.jsonl.br';
 
-/** What the gateway serves beside the documents that it generates (`gateway/src/docs/guides.ts`). */
+/** What the gateway serves in addition to the documents that it generates (`gateway/src/docs/guides.ts`). */
 export const documents = [
   'OPERATING.md',
   'PROTOCOL.md',

@@ -4,7 +4,7 @@ import { Marked, type Token, type Tokens } from 'marked';
 import { codeBlock, html, type Html } from './html.ts';
 import type { Topic } from './topics.ts';
 
-/** Documents that people wrote, and the names of their pages. The compiler puts them beside the programs (`documents` in `compile/programs.mjs`). */
+/** Documents that people wrote, and the names of their pages. The compiler puts them into the folder of the programs (`documents` in `compile/programs.mjs`). */
 export const guideFiles: Readonly<Record<string, string>> = {
   'first-hour': 'guides/first-hour.md',
   'sniping-bot': 'guides/sniping-bot.md',
