@@ -37,7 +37,7 @@ export function sendAs(path: string, init: RequestInit = {}): Promise<Response> 
   if (who === 'session') return asSession(path, init);
   const headers = new Headers(init.headers);
   if (who === 'key') headers.set('Authorization', `Bearer ${typedKey.value}`);
-  // The cookie of the session must not count beside a key.
+  // The cookie of the session must not be used together with a key.
   return fetch(path, { ...init, headers, credentials: 'omit' });
 }
 
