@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { openWallet, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, shown } from '../command.ts';
+import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, inQuotes } from '../command.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
@@ -34,7 +34,7 @@ export async function exportWallet(argv: readonly string[]): Promise<number> {
     await noteOperator(store, 'wallets export', publicKey);
     const [stored, wallet] = [await store.wallets.keystore(keystore), await store.wallets.byPublicKey(keystore, publicKey)];
     if (stored === null || wallet === null)
-      throw new CommandError(`There is no wallet ${shown(publicKey)}. List the wallets: sluice wallets list`);
+      throw new CommandError(`There is no wallet ${inQuotes(publicKey)}. List the wallets: sluice wallets list`);
     const key = await withProgress('unlocking the keystore', () => unlockKeystore(keystore, stored, passphrase));
     if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
     const keypair = openWallet(key, keystore, wallet);
@@ -47,7 +47,7 @@ export async function exportWallet(argv: readonly string[]): Promise<number> {
 }
 
 async function askAgain(publicKey: string): Promise<string> {
-  if (!process.stdin.isTTY) throw new CommandError(`To confirm the export without a terminal, add: --yes ${shown(publicKey)}`);
+  if (!process.stdin.isTTY) throw new CommandError(`To confirm the export without a terminal, add: --yes ${inQuotes(publicKey)}`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return (await terminal.question('Anybody with the file can spend the coins. Type the address again to export: ')).trim();
@@ -60,6 +60,8 @@ function writeNewFile(file: string, content: string): void {
   try {
     writeFileSync(file, content, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
-    throw new CommandError(`${shown(file)} exists already or cannot be written. An existing file is never overwritten.`, { cause: error });
+    throw new CommandError(`${inQuotes(file)} exists already or cannot be written. An existing file is never overwritten.`, {
+      cause: error,
+    });
   }
 }
