@@ -1,11 +1,10 @@
-import { maxIpRanges, readIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
+import { readIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
+import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values.ts';
 import { planNames, scopes as allScopes, type PlanName, type Scope } from '@sluice/shared/wire/plans.ts';
 import { UsageError } from './command.ts';
 
 /** The error of an argument that must be the id of a key. */
 export const wholeKey = 'This is a whole API key. Give only its id, the part between the two underscores.';
-
-export const maxLabelLength = 64;
 
 export function readPlan(option: string, text: string | undefined): PlanName {
   const plan = planNames.find((name) => name === text);
@@ -24,8 +23,8 @@ export function readScopes(text: string | undefined): readonly Scope[] {
 
 export function readLabel(text: string | undefined): string | null {
   if (text === undefined || text === '') return null;
-  if (text.length > maxLabelLength || /\p{C}/u.test(text))
-    throw new UsageError(`--label takes at most ${maxLabelLength} printable characters`);
+  if (text.length > maxLabelChars || /\p{C}/u.test(text))
+    throw new UsageError(`--label takes at most ${maxLabelChars} printable characters`);
   return text;
 }
 

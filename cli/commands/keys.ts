@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createApiKey, endOfKeyMs, rotateApiKey, type ShownKey } from '@sluice/gateway/auth/api-keys.ts';
-import { maxIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
+import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values.ts';
 import { replaceLostPepper } from '@sluice/gateway/auth/pepper.ts';
 import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
 import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/key-table.ts';
@@ -20,7 +20,7 @@ import {
   type Command,
 } from '../command.ts';
 import { readInteger } from '../integer.ts';
-import { maxLabelLength, readLabel, readPlan, readRanges, readScopes, wholeKey } from '../key-options.ts';
+import { readLabel, readPlan, readRanges, readScopes, wholeKey } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
@@ -46,7 +46,7 @@ Usage: sluice keys create --plan ${planNames.join('|')} [options]
 
   --plan NAME               the limits of the key (required)
   --scopes LIST             what the key may do, comma-separated: ${allScopes.join(', ')}. Default: all
-  --label TEXT              a note that the lists show, up to ${maxLabelLength} characters
+  --label TEXT              a note that the lists show, up to ${maxLabelChars} characters
   --expires TIME            how long the key works, for example 12h or 30d. Default: it does not expire
   --ip LIST                 addresses or CIDR ranges that may use the key, comma-separated, up to ${maxIpRanges}. Default: any
   --requests-per-minute N   replaces the limit of the plan, 1 to ${maxRequestsPerMinute}

@@ -23,7 +23,8 @@ import {
   storeNote,
   type Command,
 } from '../command.ts';
-import { maxLabelLength, readLabel, wholeKey } from '../key-options.ts';
+import { maxLabelChars } from '@sluice/shared/wire/values.ts';
+import { readLabel, wholeKey } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withProgress } from '../progress.ts';
@@ -53,7 +54,7 @@ ${storeNote}`,
 
 Usage: sluice wallets create [--label TEXT] [--account ID] [--json]
 
-  --label TEXT  a note that the lists show, up to ${maxLabelLength} characters
+  --label TEXT  a note that the lists show, up to ${maxLabelChars} characters
   --account ID  the account that owns the wallet. Default: operator
 
 Example: sluice wallets create --label bot`,
@@ -62,7 +63,7 @@ Example: sluice wallets create --label bot`,
 Usage: sluice wallets import [FILE] [--label TEXT] [--account ID] [--json]
 
   FILE          a secret key of 64 bytes, as base58 or as a JSON array. Default: standard input
-  --label TEXT  a note that the lists show, up to ${maxLabelLength} characters
+  --label TEXT  a note that the lists show, up to ${maxLabelChars} characters
   --account ID  the account that owns the wallet. Default: operator
 
 Example: sluice wallets import id.json --label bot`,

@@ -1,3 +1,4 @@
+import { SchemaBook } from '@sluice/shared/wire/openapi/schema-book.ts';
 import { SluiceError, type Sluice } from '@sluice/client';
 import { toolFaults, toolInputs } from '@sluice/shared/wire/agent-tools.ts';
 import { RpcRefusal, type Handle } from './json-rpc.ts';
@@ -75,5 +76,5 @@ function failed(text: string): object {
 
 function shownTool({ name, title, description, spends }: Tool): object {
   const annotations = { title, readOnlyHint: !spends, destructiveHint: spends, idempotentHint: !spends, openWorldHint: true };
-  return { name, title, description, inputSchema: toolInputs[name], annotations };
+  return { name, title, description, inputSchema: new SchemaBook().of(toolInputs[name]), annotations };
 }

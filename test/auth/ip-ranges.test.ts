@@ -1,4 +1,5 @@
-import { addressAllowed, maxIpRanges, readIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
+import { addressAllowed, readIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
+import { maxIpRanges } from '@sluice/shared/wire/values.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

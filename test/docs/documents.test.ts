@@ -198,15 +198,16 @@ describe('the OpenAPI document', () => {
 
   it('documents forms, lists of bodies, and answers that are not JSON', () => {
     const document = openApiDocument([pumpPortalLocalEndpoint, pumpPortalTradeEndpoint], options);
-    const one = { $ref: '#/components/schemas/pumpPortalOrder' };
+    const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    const one = schema('pumpPortalLocalOrder');
     const local = at(document, 'paths', '/api/trade-local', 'post') as Node;
     expect(at(local, 'requestBody', 'content')).toMatchObject({
       'application/json': { schema: { anyOf: [one, { type: 'array', minItems: 1, maxItems: 5, items: one }] } },
-      'application/x-www-form-urlencoded': { schema: one },
+      'application/x-www-form-urlencoded': { schema: schema('pumpPortalLocalOrderForm') },
     });
     expect(Object.keys(at(local, 'responses', '200', 'content') as Node)).toEqual(['application/octet-stream', 'application/json']);
     const lightning = at(document, 'paths', '/api/trade', 'post') as Node;
-    expect(at(lightning, 'requestBody', 'content', 'application/json', 'schema')).toEqual(one);
+    expect(at(lightning, 'requestBody', 'content', 'application/json', 'schema')).toEqual(schema('pumpPortalOrder'));
     expect(Object.keys(at(lightning, 'responses', '200', 'content') as Node)).toEqual(['application/json']);
   });
 

@@ -1,6 +1,6 @@
 import { fingerprintOf, readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
 import { newOrderId } from '@sluice/gateway/orders/model/order-id.ts';
-import { orderIdPattern } from '@sluice/shared/wire/orders.ts';
+import { orderIdPattern } from '@sluice/shared/wire/values.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

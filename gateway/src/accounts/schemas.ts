@@ -1,12 +1,10 @@
 import { planNames, scopes } from '@sluice/shared/wire/plans.ts';
 import { planFields } from '@sluice/shared/wire/plan-fields.ts';
+import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values.ts';
 import { Type, type Static } from 'typebox';
-import { maxIpRanges } from '../auth/ip-ranges.ts';
 
 /** Seven days. */
 const maxOverlapSeconds = 7 * 24 * 60 * 60;
-/** Characters of a key's label, all of them printable. */
-const maxLabelChars = 64;
 
 const closed = { additionalProperties: false } as const;
 

@@ -1,7 +1,6 @@
 import { BlockList, isIP } from 'node:net';
+import { maxIpRanges } from '@sluice/shared/wire/values.ts';
 
-/** The most ranges of one key. */
-export const maxIpRanges = 32;
 /** Longest text of one range: a full IPv6 address with an embedded IPv4 address, and its prefix. */
 const maxRangeLength = 49;
 

@@ -116,5 +116,5 @@ function bodyOf(operation: JsonObject): Html {
   return schema === undefined
     ? nothing
     : html`<h3>Body</h3>
-        ${schema['$ref'] === undefined && schema['anyOf'] === undefined ? nothing : html`<p>${typeOf(schema)}</p>`}${fieldTable(schema)}`;
+        ${schema['$ref'] === undefined && (schema['anyOf'] === undefined || schema['properties'] !== undefined) ? nothing : html`<p>${typeOf(schema)}</p>`}${fieldTable(schema)}`;
 }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import { boundsOf, readablePattern } from '@sluice/shared/wire/bounds.ts';
 import { html, inline, nothing, table, type Html } from './html.ts';
 import { words } from './json-at.ts';
 
@@ -47,27 +48,29 @@ export function typeOf(schema: JsonObject): Html {
       (schema['enum'] as readonly Json[]).map((value) => html`<code>${words(value)}</code>`),
       ' ',
     );
+  // An object with alternatives has the same fields in each of them.
+  if (schema['properties'] !== undefined) return html`object`;
   const alternatives = alternativesOf(schema);
   if (alternatives.length > 0) return joined(alternatives.map(typeOf), ' or ');
-  if (schema['items'] !== undefined) return html`list of ${typeOf(schema['items'] as JsonObject)}`;
+  if (schema['items'] !== undefined) return html`list of ${typeOf(schema['items'] as JsonObject)}${faint(boundsOf(schema))}`;
   if (schema['additionalProperties'] !== undefined && schema['additionalProperties'] !== false) {
     return html`map to ${typeOf(schema['additionalProperties'] as JsonObject)}`;
   }
-  const bounds = boundsOf(schema);
-  return html`${words(schema['type'] ?? 'anything')}${bounds === '' ? nothing : html` <span class="faint">${bounds}</span>`}`;
+  return html`${words(schema['type'] ?? 'anything')}${faint(boundsOf(schema))}${patternOf(schema)}`;
+}
+
+function faint(text: string): Html {
+  return text === '' ? nothing : html` <span class="faint">${text}</span>`;
+}
+
+function patternOf(schema: JsonObject): Html {
+  const pattern = readablePattern(schema);
+  return pattern === null ? nothing : html` <code class="faint">${pattern}</code>`;
 }
 
 export function schemaLink(reference: string): Html {
   const name = reference.split('/').at(-1)!;
   return html`<a href="/docs/schemas#schema-${name}">${name}</a>`;
-}
-
-function boundsOf(schema: JsonObject): string {
-  const { minimum, maximum, maxLength } = schema;
-  if (typeof maxLength === 'number') return `at most ${maxLength} characters`;
-  if (minimum !== undefined && maximum !== undefined) return `${words(minimum)} to ${words(maximum)}`;
-  if (minimum !== undefined) return `from ${words(minimum)}`;
-  return maximum === undefined ? '' : `up to ${words(maximum)}`;
 }
 
 function descriptionOf(schema: JsonObject): Html {

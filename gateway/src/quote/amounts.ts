@@ -35,8 +35,8 @@ export function rawOfText(text: string, decimals: number): bigint | null {
   return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
 }
 
-/** The exponent is bounded, because 10 to its power is computed. */
-const writtenText = /^(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/;
+/** The exponent is bounded, because 10 to its power is computed. The schemas bound the length. */
+const writtenText = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 const percentText = /^(\d{1,3})(?:\.(\d{1,4}))?%$/;
 const ppmOfAll = 1_000_000n;

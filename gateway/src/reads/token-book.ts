@@ -12,7 +12,7 @@ import type { History } from '../stream/history/history.ts';
 import type { MarketHealth } from './market-health.ts';
 import { renderToken, type Birth } from './render-token.ts';
 import { retractedAfter } from './surviving.ts';
-import { readToken, type TokenRead } from './token-facts.ts';
+import { bounded, readToken, type TokenRead } from './token-facts.ts';
 import { planToken, type TokenPlan } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
 
@@ -385,5 +385,5 @@ function priceOf(json: Uint8Array): PriceEvent | null {
 }
 
 function birthOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Birth {
-  return { identity: { name, symbol, uri, source: 'event', updateAuthority: null }, creator, traits: { traits, creatorFeeBps } };
+  return { identity: bounded({ name, symbol, uri, source: 'event', updateAuthority: null }), creator, traits: { traits, creatorFeeBps } };
 }

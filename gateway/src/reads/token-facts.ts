@@ -1,13 +1,10 @@
 import { decodeMetaplex } from '@sluice/shared/solana/metaplex.ts';
 import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/mint.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
+import { maxTokenNameChars, maxTokenUriChars } from '@sluice/shared/wire/values.ts';
 import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
 import { poolsAt, type CurveFacts, type PoolFacts } from '../pools/pool-accounts.ts';
 import type { TokenPlan } from './token-plan.ts';
-
-/** Longer strings are omitted, because the creator of a token controls them. */
-const maxNameChars = 256;
-const maxUriChars = 2048;
 
 export interface TokenIdentity {
   readonly name: string | null;
@@ -70,9 +67,16 @@ function identityOf(plan: TokenPlan, { extensions }: Mint, metaplex: ChainAccoun
   return decoded === null || decoded.mint !== plan.mint ? null : bounded({ ...decoded, source: 'metaplex' });
 }
 
-function bounded({ name, symbol, uri, source, updateAuthority }: TokenIdentity): TokenIdentity {
+/** Without texts that are too long. */
+export function bounded({ name, symbol, uri, source, updateAuthority }: TokenIdentity): TokenIdentity {
   const text = (value: string | null, most: number): string | null => (value !== null && value.length <= most ? value : null);
-  return { name: text(name, maxNameChars), symbol: text(symbol, maxNameChars), uri: text(uri, maxUriChars), source, updateAuthority };
+  return {
+    name: text(name, maxTokenNameChars),
+    symbol: text(symbol, maxTokenNameChars),
+    uri: text(uri, maxTokenUriChars),
+    source,
+    updateAuthority,
+  };
 }
 
 /** Creator and traits from the curve, or else from the first pool. Null: neither exists. */

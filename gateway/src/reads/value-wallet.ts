@@ -1,14 +1,11 @@
 import { inSolAndUsd, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import type { Portfolio, UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
+import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';
 import { priceNow } from './render-token.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';
 import type { WarmToken } from './warm-token.ts';
-
-/** The most mints that one answer lists. */
-const maxHoldings = 1_000;
 
 type Holding = Portfolio['holdings'][number];
 

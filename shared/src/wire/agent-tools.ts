@@ -4,16 +4,17 @@ import { maxIdempotencyKeyChars } from './rest/endpoint.ts';
 import { QuoteBody } from './rest/quote.ts';
 import { candleLimits, tradeLimits } from './rest/token.ts';
 import { BuyBody, orderPageLimits, SellBody } from './rest/trade.ts';
+import { Address, EventId, OrderId, RequestedMint, UnixSeconds } from './values.ts';
 import { validator } from './validate.ts';
 
 const closed = { additionalProperties: false } as const;
 /** Rows that a tool returns by default: fewer than the HTTP interface, because a model reads them all. */
 export const fewRows = 20;
 
-const mint = Type.String({ maxLength: 64, description: 'Mint of the token, base58.' });
-const before = Type.Optional(Type.String({ description: '`next` of the page before.' }));
+const mint = RequestedMint();
+const before = (id: typeof OrderId) => Type.Optional(id('`next` of the page before.'));
 const limit = (max: number) => Type.Optional(Type.Integer({ minimum: 1, maximum: max, default: fewRows, description: 'Most rows.' }));
-const second = (what: string) => Type.Optional(Type.Integer({ minimum: 0, description: `${what} Unix seconds.` }));
+const second = (what: string) => Type.Optional(UnixSeconds(`${what} Unix seconds.`));
 const ordering = {
   dryRun: Type.Optional(
     Type.Boolean({
@@ -43,11 +44,11 @@ export const toolInputs = {
     },
     closed,
   ),
-  token_trades: Type.Object({ mint, before, limit: limit(tradeLimits.max) }, closed),
-  portfolio: Type.Object({ publicKey: Type.String({ maxLength: 64, description: 'Address of the wallet, base58.' }) }, closed),
-  quote: QuoteBody,
-  order: Type.Object({ id: Type.String({ maxLength: 64, description: 'Id of the order, `ord_…`.' }) }, closed),
-  orders: Type.Object({ before, limit: limit(orderPageLimits.max) }, closed),
+  token_trades: Type.Object({ mint, before: before(EventId), limit: limit(tradeLimits.max) }, closed),
+  portfolio: Type.Object({ publicKey: Address('Address of the wallet.') }, closed),
+  quote: Type.Object(QuoteBody.properties, closed),
+  order: Type.Object({ id: OrderId('Id of the order, `ord_…`.') }, closed),
+  orders: Type.Object({ before: before(OrderId), limit: limit(orderPageLimits.max) }, closed),
   buy: Type.Object({ ...BuyBody.properties, ...ordering }, closed),
   sell: Type.Object({ ...SellBody.properties, ...ordering }, closed),
 } as const satisfies Readonly<Record<string, TObject>>;

@@ -3,6 +3,7 @@ import { filterSchemas } from './filters.ts';
 import { candleIntervalNames } from './intervals.ts';
 import { streamLimits } from './limits.ts';
 import type { Channel } from './topics.ts';
+import { ApiKey, addressPattern, topicPattern } from './values.ts';
 
 export const CommandId = Type.Union(
   [Type.String({ maxLength: 128 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],
@@ -35,9 +36,13 @@ const Since = Type.Union([Position, Type.Record(Type.String(), Position, { maxPr
 export type Since = Position | Record<string, Position>;
 
 const Keys = (what: string) =>
-  Type.Array(Type.String({ maxLength: 256 }), { minItems: 1, maxItems: streamLimits.keysPerCommand, description: what });
-const mints = Keys('Mints, base58.');
-const accounts = Keys('Wallets whose trades are requested, base58.');
+  Type.Array(Type.String({ maxLength: 256, documented: { pattern: addressPattern, maxLength: 44 } }), {
+    minItems: 1,
+    maxItems: streamLimits.keysPerCommand,
+    description: what,
+  });
+const mints = Keys('Mints, base58. One of another form is listed in `rejected`.');
+const accounts = Keys('Wallets whose trades are requested, base58. One of another form is listed in `rejected`.');
 
 const Interval = Type.Enum([...candleIntervalNames], { description: 'Length of a candle.' });
 
@@ -121,7 +126,7 @@ export const unsubscribeSchemas = {
 } as const satisfies Record<Channel, unknown>;
 
 export const AuthCommand = Type.Object(
-  { id: Type.Optional(CommandId), op: Type.Literal('auth'), key: Type.String({ minLength: 1, maxLength: 512, description: 'API key.' }) },
+  { id: Type.Optional(CommandId), op: Type.Literal('auth'), key: ApiKey('API key.') },
   closed('auth', 'Authenticates the connection, if the handshake did not.'),
 );
 export const PingCommand = Type.Object({ id: Type.Optional(CommandId), op: Type.Literal('ping') }, closed('ping', 'Answered with `pong`.'));
@@ -132,6 +137,7 @@ export const ListCommand = Type.Object(
     after: Type.Optional(
       Type.String({
         maxLength: 128,
+        documented: { pattern: topicPattern },
         description: '`next` of the previous page. Absent: the first page.',
       }),
     ),

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { boundsOf, readablePattern } from './bounds.ts';
 import { closeCodes } from './close-codes.ts';
 import { AuthCommand, ListCommand, PingCommand, Position, subscribeSchemas, unsubscribeSchemas } from './commands.ts';
 import { eventSchemas } from './events.ts';
@@ -21,9 +22,13 @@ interface Shown {
   readonly required?: readonly string[];
   readonly description?: string;
   readonly title?: string;
+  readonly documented?: Shown;
   readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
   readonly maxItems?: number;
   readonly maxLength?: number;
+  readonly pattern?: string;
 }
 
 const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
@@ -123,15 +128,17 @@ function fieldTable(schema: TSchema): string {
 }
 
 /** The type of a value. A schema with a title has a table of its own. */
-function typeOf(schema: Shown): string {
+function typeOf({ documented = {}, ...checked }: Shown): string {
+  const schema: Shown = { ...checked, ...documented };
   if (schema.title !== undefined) return schema.title;
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(' ');
   if (schema.anyOf !== undefined) return schema.anyOf.map(typeOf).join(' or ');
   if (schema.type === 'array')
-    return `list of ${schema.items === undefined ? 'anything' : typeOf(schema.items)}${schema.maxItems === undefined ? '' : ` (at most ${schema.maxItems})`}`;
+    return [`list of ${schema.items === undefined ? 'anything' : typeOf(schema.items)}`, boundsOf(schema)].join(' ').trim();
   if (schema.type === 'object') return objectType(schema);
-  return schema.type ?? 'anything';
+  const pattern = readablePattern(schema);
+  return [schema.type ?? 'anything', boundsOf(schema), pattern === null ? '' : `\`${pattern}\``].filter((part) => part !== '').join(' ');
 }
 
 function objectType({ properties, patternProperties }: Shown): string {

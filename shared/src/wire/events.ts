@@ -1,7 +1,24 @@
 import { Type, type Static, type TObject, type TProperties } from 'typebox';
-import { Address, commitments, EventId, Fees, Nullable, Raw, Signature, Traits, Ui, Venue } from './event-parts.ts';
+import { commitments, Fees, Traits, Venue } from './event-parts.ts';
 import { candleIntervalNames } from './intervals.ts';
 import { OrderEvent } from './order-event.ts';
+import {
+  Address,
+  BlockTime,
+  Bps,
+  Count,
+  Decimals,
+  EventId,
+  FreeText,
+  Nullable,
+  PublishedLink,
+  Raw,
+  Signature,
+  Slot,
+  Ui,
+  UnixSeconds,
+  UnixUs,
+} from './values.ts';
 
 export { commitments, venueNames, type Commitment, type VenueName } from './event-parts.ts';
 
@@ -15,13 +32,13 @@ const common = {
   pool: Venue,
   poolAddress: Address('The bonding curve or pool.'),
   signature: Nullable(Signature(), 'Signature of the transaction; null for a price read from an account change, and for a candle.'),
-  slot: Type.Integer({ description: 'Slot.' }),
-  blockTime: Nullable(Type.Integer(), 'Block time, Unix seconds; null if it is unknown.'),
+  slot: Slot('Slot.'),
+  blockTime: BlockTime(),
   commitment: Type.Enum([...commitments], { description: 'Commitment at which the event was seen.' }),
   ts: Type.Object(
     {
-      received: Type.Integer({ description: 'When the notification reached ingest, Unix microseconds.' }),
-      published: Type.Integer({ description: 'When ingest published the event, Unix microseconds.' }),
+      received: UnixUs('When the notification reached ingest, Unix microseconds.'),
+      published: UnixUs('When ingest published the event, Unix microseconds.'),
     },
     { additionalProperties: false },
   ),
@@ -66,9 +83,9 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   trader: Address('Wallet that traded.'),
   feePayer: Nullable(Address('Fee payer of the transaction.'), 'Null if the source does not show it (logs).'),
   baseAmount: Raw('Tokens through the pool, without fees.'),
-  baseDecimals: Type.Integer(),
+  baseDecimals: Decimals(),
   quoteAmount: Raw('Quote coins through the pool, without fees.'),
-  quoteDecimals: Type.Integer(),
+  quoteDecimals: Decimals(),
   tokenAmount: Ui('baseAmount in whole tokens.'),
   solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null if the quote coin is not SOL.'),
   quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
@@ -94,8 +111,8 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
     Type.Object(
       {
         price: Ui('USD for one SOL.'),
-        slot: Type.Integer(),
-        ageMs: Type.Integer({ description: 'Age of that price when the event was made, milliseconds.' }),
+        slot: Slot(),
+        ageMs: Count('Age of that price when the event was made, milliseconds.'),
       },
       { additionalProperties: false },
     ),
@@ -117,15 +134,15 @@ const InitialBuy = Type.Object(
 
 /** What a creation says about its token. */
 const creation = {
-  name: Type.String({ description: 'As on chain.' }),
-  symbol: Type.String({ description: 'As on chain.' }),
-  uri: Type.String({ description: 'Address of its metadata.' }),
+  name: FreeText('As on chain.'),
+  symbol: FreeText('As on chain.'),
+  uri: FreeText('Address of its metadata.'),
   creator: Address('Creator, who receives the creator fee.'),
 } as const;
 const initialBuy = Nullable(InitialBuy, 'What the creating wallet bought in the same transaction.');
 const traits = {
   traits: Traits,
-  creatorFeeBps: Type.Integer({ description: 'Creator fee that was set for this token; 0 if the venue decides.' }),
+  creatorFeeBps: Bps('Creator fee that was set for this token; 0 if the venue decides.'),
 } as const;
 
 export const NewTokenEvent = event('newToken', 'A token was created.', {
@@ -136,14 +153,14 @@ export const NewTokenEvent = event('newToken', 'A token was created.', {
   tokenProgram: Address('SPL Token or Token-2022.'),
   bondingCurve: Address('Bonding curve account.'),
   supply: Raw('Total supply.'),
-  decimals: Type.Integer(),
+  decimals: Decimals(),
   initialBuy,
   ...valuation,
   reserves: Reserves,
   ...traits,
 });
 
-const Link = (what: string) => Nullable(Type.String(), `${what} (http, https or ipfs); null if the document has no valid one.`);
+const Link = (what: string) => Nullable(PublishedLink(), `${what} (http, https or ipfs); null if the document has no valid one.`);
 
 /** The published part of the document at a token's `uri`. Anyone can write it, so strings are bounded and without control characters. */
 export const metadataFields = {
@@ -175,9 +192,9 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
   ...common,
   from: Type.Object({ pool: Venue, poolAddress: Address('The curve.') }, { additionalProperties: false }),
   baseAmount: Raw('Tokens moved to the pool.'),
-  baseDecimals: Type.Integer(),
+  baseDecimals: Decimals(),
   quoteAmount: Raw('Quote coins moved to the pool.'),
-  quoteDecimals: Type.Integer(),
+  quoteDecimals: Decimals(),
   solAmount: Nullable(Ui('quoteAmount in SOL.')),
   migrationFee: Raw(
     'Quote coins that the fee of the migration takes. 0 if the quote coin is not SOL: the migrator then pays the fee in lamports.',
@@ -187,7 +204,7 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
 
 /** Prices and sums of one interval. Events and answers use the same fields. */
 export const candleFields = {
-  start: Type.Integer({ description: 'Begin of the interval, Unix seconds of block time; a multiple of the interval.' }),
+  start: UnixSeconds('Begin of the interval, Unix seconds of block time; a multiple of the interval.'),
   open: Ui('Quote coins for one token in the main pool after the first trade.'),
   high: Ui('Highest.'),
   low: Ui('Lowest.'),
@@ -200,9 +217,9 @@ export const candleFields = {
   volumeQuote: Ui('Volume in quote coins of the main pool.'),
   volumeSol: Ui('Volume in SOL, as far as the value is known.'),
   volumeUsd: Ui('Volume in USD, as far as the value is known.'),
-  buys: Type.Integer({ minimum: 0, description: 'Buys, in all pools.' }),
-  sells: Type.Integer({ minimum: 0, description: 'Sells, in all pools.' }),
-  trades: Type.Integer({ minimum: 1, description: 'Both.' }),
+  buys: Count('Buys, in all pools.'),
+  sells: Count('Sells, in all pools.'),
+  trades: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Both.' }),
 } as const;
 
 export const CandleEvent = event(

@@ -23,7 +23,7 @@ export interface FaultSchema {
 type Faults = ReadonlyMap<string, string>;
 
 /** The most faults in one answer. The search stops there. */
-const maxFaults = 16;
+export const maxFaults = 16;
 /** Longest part of an unknown name that a message repeats, characters. */
 const maxNameChars = 64;
 

@@ -1,8 +1,9 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { commitments, venueNames } from './events.ts';
 import { streamLimits } from './limits.ts';
+import { addressPattern } from './values.ts';
 
-const Address = Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$' });
+const Address = Type.String({ pattern: addressPattern });
 const Venue = Type.Enum([...venueNames], { title: 'venue' });
 const OneOrMore = <T extends TSchema>(schema: T, description: string) =>
   Type.Optional(Type.Union([schema, Type.Array(schema, { minItems: 1, maxItems: streamLimits.filterValues })], { description }));

@@ -1,6 +1,21 @@
 import { Type } from 'typebox';
 import { errorTable, type ErrorCode } from '../errors/codes.ts';
-import { Address, Nullable, Raw, Ui, Venue } from './event-parts.ts';
+import { Venue } from './event-parts.ts';
+import {
+  Address,
+  BlockHeight,
+  BlockTime,
+  Decimals,
+  FreeText,
+  Nullable,
+  OrderId,
+  Raw,
+  Signature,
+  SignedRaw,
+  Slot,
+  Ui,
+  UnixMs,
+} from './values.ts';
 
 /**
  * The states of an order. It only moves forward: `submitted` → `processed` → `confirmed` → `finalized`. From each state before `finalized` it
@@ -25,16 +40,6 @@ export const orderKinds = ['lightning', 'sent', 'paper'] as const;
 export type OrderKind = (typeof orderKinds)[number];
 
 const closed = { additionalProperties: false } as const;
-const Signed = (description: string) =>
-  Type.String({
-    pattern: '^-?[0-9]+$',
-    examples: ['2039280'],
-    description: `${description} Raw integer in its smallest unit, as a decimal string.`,
-  });
-
-/** Form of the ids of orders. */
-export const orderIdPattern = '^ord_[0-9A-HJKMNP-TV-Z]{26}$';
-
 export const OrderStatus = Type.Enum([...orderStates], {
   description:
     '`accepted`: stored, not sent yet (no order is, so far). `simulated`: a dry run that passed; nothing was stored or sent. `submitted`: sent to the chain. `processed`, `confirmed`, `finalized`: in a block with this commitment. `failed`: it landed and failed. `expired`: it can no longer land. `unknown`: no node reports its state yet; sluice keeps asking. `finalized`, `failed` and `expired` are final.',
@@ -44,10 +49,10 @@ const OrderFill = Type.Object(
   {
     pool: Venue,
     baseAmount: Raw('Tokens traded.'),
-    baseDecimals: Type.Integer(),
+    baseDecimals: Decimals(),
     baseUiAmount: Ui('baseAmount in whole tokens.'),
     quoteAmount: Raw('Quote coins through the pool, without fees.'),
-    quoteDecimals: Type.Integer(),
+    quoteDecimals: Decimals(),
     quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
     traderQuoteAmount: Raw('Quote coins that the wallet paid (buy) or received (sell), with all fees of the venue.'),
     traderQuoteUiAmount: Ui('traderQuoteAmount in whole quote coins.'),
@@ -55,11 +60,11 @@ const OrderFill = Type.Object(
     venueFeesUi: Ui('venueFees in whole quote coins.'),
     price: Ui('Quote coins for one token, with all fees of the venue.'),
     networkFee: Raw('Base fee and priority fee, lamports.'),
-    otherLamports: Signed(
+    otherLamports: SignedRaw(
       'Rent of created accounts minus rent of closed accounts, plus tips, lamports. Negative if more was returned than paid.',
     ),
-    slot: Type.Integer({ minimum: 0, description: 'Slot of the block.' }),
-    blockTime: Nullable(Type.Integer(), 'Block time, Unix seconds; null if it is unknown.'),
+    slot: Slot('Slot of the block.'),
+    blockTime: BlockTime(),
   },
   { ...closed, description: 'What the transaction did, read from the landed transaction.' },
 );
@@ -67,7 +72,7 @@ const OrderFill = Type.Object(
 export const OrderFault = Type.Object(
   {
     code: Type.Enum(Object.keys(errorTable) as ErrorCode[], { description: 'From the table of errors.' }),
-    message: Type.String({ description: 'For people.' }),
+    message: FreeText('For people.'),
     details: Type.Record(Type.String(), Type.Unknown(), {
       description: 'Further data; the table of errors shows the fields of each code.',
     }),
@@ -77,9 +82,10 @@ export const OrderFault = Type.Object(
 
 /** The fields of an order in answers and events. */
 export const orderFields = {
-  orderId: Type.String({ description: 'Id of the order.' }),
+  orderId: OrderId('Id of the order.'),
   version: Type.Integer({
     minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
     description: 'Counts the changes of the order. The report with the higher version is the newer one.',
   }),
   kind: Type.Enum([...orderKinds], {
@@ -96,10 +102,10 @@ export const orderFields = {
   pool: Nullable(Venue, 'Venue that the order was built for.'),
   poolAddress: Nullable(Address('The bonding curve or pool.')),
   publicKey: Nullable(Address('Wallet that signs and pays.')),
-  signature: Nullable(Type.String(), 'Signature of its transaction; null before it was signed.'),
-  lastValidBlockHeight: Nullable(Type.Integer({ minimum: 0 }), 'Block height up to which it can land; null before it was signed.'),
+  signature: Nullable(Signature(), 'Signature of its transaction; null before it was signed.'),
+  lastValidBlockHeight: Nullable(BlockHeight(), 'Block height up to which it can land; null before it was signed.'),
   fill: Nullable(OrderFill, 'Null until the landed transaction was read.'),
   error: Nullable(OrderFault, 'Why it failed; null otherwise.'),
-  createdAtMs: Type.Integer({ description: 'When it was accepted, Unix milliseconds.' }),
-  updatedAtMs: Type.Integer({ description: 'When it last changed, Unix milliseconds.' }),
+  createdAtMs: UnixMs('When it was accepted, Unix milliseconds.'),
+  updatedAtMs: UnixMs('When it last changed, Unix milliseconds.'),
 } as const;

@@ -1,4 +1,7 @@
 import { Type, type Static } from 'typebox';
+import { streamLimits } from './limits.ts';
+import { Venue } from './event-parts.ts';
+import { Address, addressPattern, FreeText, Signature, Slot } from './values.ts';
 
 /** The stream dialect of PumpPortal: commands with `method`, answers with `message`, and events as plain objects. */
 export const dialectMethods = [
@@ -17,14 +20,19 @@ export type DialectMethod = (typeof dialectMethods)[number];
 export const DialectCommand = Type.Object(
   {
     method: Type.Enum([...dialectMethods]),
-    keys: Type.Optional(Type.Array(Type.String(), { description: 'Mints or wallets, for the methods of trades.' })),
+    keys: Type.Optional(
+      Type.Array(Type.String({ documented: { pattern: addressPattern } }), {
+        documented: { maxItems: streamLimits.keysPerCommand },
+        description: 'Mints or wallets, for the methods of trades.',
+      }),
+    ),
   },
   { title: 'method', description: 'A command of the PumpPortal dialect.' },
 );
 export type DialectCommand = Static<typeof DialectCommand>;
 
 /** Acknowledgements, errors and notices. They never have `mint` or `txType`, by which clients recognise events. */
-const DialectMessage = Type.Object({ message: Type.String() }, { additionalProperties: false, title: 'message' });
+const DialectMessage = Type.Object({ message: FreeText() }, { additionalProperties: false, title: 'message' });
 export type DialectMessage = Static<typeof DialectMessage>;
 
 export const dialectAcks: Readonly<Record<DialectMethod, string>> = {
@@ -38,60 +46,66 @@ export const dialectAcks: Readonly<Record<DialectMethod, string>> = {
   unsubscribeAccountTrade: 'Successfully unsubscribed from keys.',
 };
 
-const Amount = Type.Number({ description: 'Whole coins, float64.' });
+const Amount = Type.Number({ minimum: 0, description: 'Whole coins, float64.' });
 const Optional = <T extends typeof Amount>(schema: T) => Type.Optional(schema);
 const tail = {
-  quoteMint: Type.Optional(Type.String({ description: 'Present only if the quote coin is not SOL.' })),
-  slot: Type.Integer({ description: 'Not in PumpPortal.' }),
-  blockUnixTime: Type.Optional(Type.Integer({ description: 'Not in PumpPortal: block time in Unix seconds, if known.' })),
+  quoteMint: Type.Optional(Address('Present only if the quote coin is not SOL.')),
+  slot: Slot('Not in PumpPortal.'),
+  blockUnixTime: Type.Optional(
+    Type.Integer({
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Not in PumpPortal: block time in Unix seconds, if known.',
+    }),
+  ),
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
 } as const;
 
 export const DialectCreate = Type.Object(
   {
-    signature: Type.String(),
-    mint: Type.String(),
-    traderPublicKey: Type.String(),
+    signature: Signature(),
+    mint: Address(),
+    traderPublicKey: Address(),
     txType: Type.Literal('create'),
-    initialBuy: Type.Number({ description: 'Tokens the creator bought.' }),
+    initialBuy: Type.Number({ minimum: 0, description: 'Tokens the creator bought.' }),
     solAmount: Amount,
-    bondingCurveKey: Type.String(),
+    bondingCurveKey: Address(),
     vTokensInBondingCurve: Amount,
     vSolInBondingCurve: Optional(Amount),
     marketCapSol: Optional(Amount),
-    name: Type.String(),
-    symbol: Type.String(),
-    uri: Type.String(),
+    name: FreeText(),
+    symbol: FreeText(),
+    uri: FreeText(),
     is_mayhem_mode: Type.Boolean(),
-    pool: Type.String(),
+    pool: Venue,
     ...tail,
   },
   { additionalProperties: false, title: 'create' },
 );
 export const DialectTrade = Type.Object(
   {
-    signature: Type.String(),
-    mint: Type.String(),
-    traderPublicKey: Type.String(),
+    signature: Signature(),
+    mint: Address(),
+    traderPublicKey: Address(),
     txType: Type.Enum(['buy', 'sell']),
     tokenAmount: Amount,
     solAmount: Optional(Amount),
     newTokenBalance: Type.Union([Amount, Type.Null()], {
       description: 'Tokens of the trader after the transaction; null if the source does not show it.',
     }),
-    bondingCurveKey: Type.Optional(Type.String()),
+    bondingCurveKey: Type.Optional(Address()),
     vTokensInBondingCurve: Optional(Amount),
     vSolInBondingCurve: Optional(Amount),
     tokensInPool: Optional(Amount),
     solInPool: Optional(Amount),
     marketCapSol: Optional(Amount),
-    pool: Type.String(),
+    pool: Venue,
     ...tail,
   },
   { additionalProperties: false, title: 'buy, sell' },
 );
 export const DialectMigrate = Type.Object(
-  { signature: Type.String(), mint: Type.String(), txType: Type.Literal('migrate'), pool: Type.String() },
+  { signature: Signature(), mint: Address(), txType: Type.Literal('migrate'), pool: Venue },
   { additionalProperties: false, title: 'migrate' },
 );
 export const dialectSchemas = { message: DialectMessage, create: DialectCreate, trade: DialectTrade, migrate: DialectMigrate } as const;

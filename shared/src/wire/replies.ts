@@ -3,33 +3,35 @@ import { errorTable, type ErrorCode } from '../errors/codes.ts';
 import { CommandId } from './commands.ts';
 import { candleIntervalNames } from './intervals.ts';
 import { channelNames } from './topics.ts';
+import { streamLimits } from './limits.ts';
+import { planNames, scopes } from './plans.ts';
+import { Address, Count, Epoch, FreeText, KeyId, Ms, Nullable, Signature, Slot, Topic, UnixUs } from './values.ts';
 
 const Code = Type.Enum(Object.keys(errorTable) as ErrorCode[]);
 const Channel = Type.Enum([...channelNames]);
-const Topic = Type.String({ description: 'Topic.' });
-const Seq = Type.Integer({ minimum: 0 });
-const Keys = Type.Array(Type.String());
+const Seq = Count();
+const Keys = Type.Array(Address(), { maxItems: streamLimits.listTopics });
 const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
 
-const Position = Type.Object({ epoch: Type.String(), seq: Seq }, { additionalProperties: false });
+const Position = Type.Object({ epoch: Epoch(), seq: Seq }, { additionalProperties: false });
 const JoinPosition = Type.Object(
   {
-    epoch: Type.String(),
-    seq: Type.Integer({ minimum: 0, description: 'The next frame of the topic has this number plus one.' }),
+    epoch: Epoch(),
+    seq: Count('The next frame of the topic has this number plus one.'),
     recovered: Type.Boolean({ description: 'True if `since` was given and all later frames follow.' }),
   },
   { additionalProperties: false },
 );
-const SnapshotFrame = Type.Object({ topic: Topic, seq: Seq, data: Type.Unknown() }, { additionalProperties: false });
-const RejectedKey = Type.Object({ key: Type.String(), code: Code }, { additionalProperties: false });
+const SnapshotFrame = Type.Object({ topic: Topic(), seq: Seq, data: Type.Unknown() }, { additionalProperties: false });
+const RejectedKey = Type.Object({ key: Type.String({ maxLength: 256 }), code: Code }, { additionalProperties: false });
 
 export const AuthenticatedReply = Type.Object(
   {
     id: CommandId,
     op: Type.Literal('authenticated'),
-    keyId: Type.String({ description: 'The public part of the key.' }),
-    plan: Type.String(),
-    scopes: Type.Array(Type.String()),
+    keyId: KeyId('The public part of the key.'),
+    plan: Type.Enum([...planNames]),
+    scopes: Type.Array(Type.Enum([...scopes]), { maxItems: scopes.length }),
   },
   closed('authenticated', 'The reply to `auth`.'),
 );
@@ -38,11 +40,17 @@ export const SubscribedReply = Type.Object(
     id: CommandId,
     op: Type.Literal('subscribed'),
     channel: Channel,
-    accepted: Type.Array(Type.String(), { description: 'Keys that are followed from now on; empty for a channel without keys.' }),
-    rejected: Type.Array(RejectedKey, { description: 'Keys that are not followed, and why.' }),
+    accepted: Type.Array(Address(), {
+      maxItems: 2 * streamLimits.keysPerCommand,
+      description: 'Keys that are followed from now on; empty for a channel without keys.',
+    }),
+    rejected: Type.Array(RejectedKey, { maxItems: 2 * streamLimits.keysPerCommand, description: 'Keys that are not followed, and why.' }),
     positions: Type.Record(Type.String(), JoinPosition, { description: 'For each topic, the position where its frames begin.' }),
     snapshot: Type.Optional(
-      Type.Array(SnapshotFrame, { description: 'With `snapshot`: the newest retained event of each topic that has one.' }),
+      Type.Array(SnapshotFrame, {
+        maxItems: streamLimits.snapshotTopics,
+        description: 'With `snapshot`: the newest retained event of each topic that has one.',
+      }),
     ),
   },
   closed('subscribed', 'The reply to `subscribe`.'),
@@ -52,7 +60,10 @@ export const UnsubscribedReply = Type.Object(
     id: CommandId,
     op: Type.Literal('unsubscribed'),
     channel: Channel,
-    removed: Type.Array(Type.String(), { description: 'Topics that are no longer followed. No frame of them follows.' }),
+    removed: Type.Array(Topic(), {
+      maxItems: streamLimits.subscriptionsPerConnection,
+      description: 'Topics that are no longer followed. No frame of them follows.',
+    }),
     positions: Type.Record(Type.String(), Position, { description: 'The last position of each topic, to resume with `since`.' }),
   },
   closed('unsubscribed', 'The reply to `unsubscribe`.'),
@@ -74,14 +85,15 @@ export const SubscriptionsReply = Type.Object(
         },
         { additionalProperties: false },
       ),
+      { maxItems: streamLimits.listTopics },
     ),
-    total: Type.Integer({ minimum: 0, description: 'Topics that the connection follows.' }),
-    next: Type.Union([Type.String(), Type.Null()], { description: 'What to send as `after` for the next page; null on the last.' }),
+    total: Count('Topics that the connection follows.'),
+    next: Nullable(Topic(), 'What to send as `after` for the next page; null on the last.'),
   },
   closed('subscriptions', 'The reply to `list`: one entry for each channel, interval and filter, with the topics of this page.'),
 );
 export const PongReply = Type.Object(
-  { id: CommandId, op: Type.Literal('pong'), ts: Type.Integer({ description: "The gateway's clock, Unix microseconds." }) },
+  { id: CommandId, op: Type.Literal('pong'), ts: UnixUs("The gateway's clock, Unix microseconds.") },
   closed('pong', 'The reply to `ping`.'),
 );
 export const ErrorReply = Type.Object(
@@ -89,7 +101,7 @@ export const ErrorReply = Type.Object(
     id: CommandId,
     op: Type.Literal('error'),
     error: Type.Object(
-      { code: Code, message: Type.String(), retryable: Type.Boolean(), details: Type.Record(Type.String(), Type.Unknown()) },
+      { code: Code, message: FreeText(), retryable: Type.Boolean(), details: Type.Record(Type.String(), Type.Unknown()) },
       { additionalProperties: false },
     ),
   },
@@ -98,7 +110,7 @@ export const ErrorReply = Type.Object(
 export const Heartbeat = Type.Object(
   {
     op: Type.Literal('heartbeat'),
-    ts: Type.Integer({ description: "The gateway's clock, Unix microseconds." }),
+    ts: UnixUs("The gateway's clock, Unix microseconds."),
     positions: Type.Record(Type.String(), Position),
   },
   closed(
@@ -109,7 +121,7 @@ export const Heartbeat = Type.Object(
 export const Gap = Type.Object(
   {
     op: Type.Literal('gap'),
-    topic: Topic,
+    topic: Topic(),
     from: Seq,
     to: Type.Union([Seq, Type.Null()], {
       description:
@@ -119,15 +131,16 @@ export const Gap = Type.Object(
       description:
         '`trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, so the position does not belong to this log; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`.',
     }),
-    epoch: Type.String({ description: 'Epoch of the frames that follow.' }),
+    epoch: Epoch('Epoch of the frames that follow.'),
     slots: Type.Optional(
       Type.Object(
-        { from: Type.Integer(), to: Type.Integer() },
+        { from: Slot(), to: Slot() },
         { additionalProperties: false, description: 'Only with `unseen`: the first and the last slot in which something is missing.' },
       ),
     ),
     signatures: Type.Optional(
-      Type.Array(Type.String(), {
+      Type.Array(Signature(), {
+        maxItems: 16,
         description: 'Only with `unseen`: up to 16 transactions that are known to be missing. They may belong to other topics.',
       }),
     ),
@@ -135,16 +148,17 @@ export const Gap = Type.Object(
   closed('gap', 'Frames `from` to `to` of the topic are lost and cannot be replayed.'),
 );
 export const Draining = Type.Object(
-  { op: Type.Literal('draining'), reconnectWithinMs: Type.Integer({ description: 'Reconnect after a random part of this time.' }) },
+  { op: Type.Literal('draining'), reconnectWithinMs: Ms('Reconnect after a random part of this time.') },
   closed('draining', 'The gateway is about to restart; a close with 4012 follows.'),
 );
 export const EventFrame = Type.Object(
   {
-    topic: Topic,
+    topic: Topic(),
     seq: Seq,
     prev: Type.Optional(
       Type.Integer({
         minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
         description:
           'Present under a filter, or with `commitment` `confirmed`: the `seq` of the previous frame that passed. Nothing is missing as long as `prev` is not higher than the last `seq` in a frame, a reply or a heartbeat.',
       }),

@@ -105,8 +105,19 @@ function bodyContent({ form, batch }: EndpointSpec, body: TSchema, book: SchemaB
   const schema = batch === undefined ? one : { anyOf: [one, { type: 'array', minItems: 1, maxItems: batch.max, items: one }] };
   return {
     'application/json': { schema, example },
-    ...(form === true ? { 'application/x-www-form-urlencoded': { schema: one, example } } : {}),
+    ...(form === true ? { 'application/x-www-form-urlencoded': { schema: book.of(formOf(body)), example } } : {}),
   };
+}
+
+/** Printable ASCII without spaces; it may be in double quotes, which do not count. */
+const most = maxIdempotencyKeyChars - 1;
+const idempotencyPattern = `^([!#-~][!-~]{0,${most}}|"([!-~]{0,${most - 1}}[!#-~])?|"[!-~]{1,${most + 1}}")$`;
+
+/** The fields of a body that a form can have. */
+function formOf(body: TSchema): TSchema {
+  const { title = '', properties = {} } = body as SchemaShape;
+  const fields = Object.entries(properties).filter(([, { type }]) => type !== 'object');
+  return { ...body, title: `${title} form`, properties: Object.fromEntries(fields) };
 }
 
 /** The header of an endpoint that can spend. */
@@ -116,7 +127,7 @@ const idempotencyParameter: JsonObject = {
   required: false,
   description:
     'Chosen by the client, different for each operation that must happen once. A repeated request with the same key and body has the same outcome.',
-  schema: { type: 'string', minLength: 1, maxLength: maxIdempotencyKeyChars, pattern: '^[!-~]+$' },
+  schema: { type: 'string', minLength: 1, maxLength: maxIdempotencyKeyChars + 2, pattern: idempotencyPattern },
   example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
 };
 

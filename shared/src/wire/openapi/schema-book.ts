@@ -35,8 +35,8 @@ export class SchemaBook {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  #parts(schema: JsonObject): JsonObject {
-    const entries = Object.entries(schema).map(([name, value]): [string, Json] => {
+  #parts({ documented = {}, ...checked }: JsonObject): JsonObject {
+    const entries = Object.entries({ ...checked, ...(documented as JsonObject) }).map(([name, value]): [string, Json] => {
       switch (name) {
         case 'properties':
           return [name, this.#each(value as JsonObject)];

@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import { errorTable, type ErrorCode } from '../../errors/codes.ts';
+import { maxFaults } from '../faults.ts';
+import { FreeText, RequestId } from '../values.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 
@@ -9,7 +11,7 @@ export const ErrorAnswer = Type.Object(
     error: Type.Object(
       {
         code: Type.Enum(codes, { description: 'From the table of errors. It stays the same even if the message changes.' }),
-        message: Type.String({ description: 'For people.' }),
+        message: FreeText('For people.'),
         retryable: Type.Boolean({ description: 'The same request may succeed later.' }),
         details: Type.Record(Type.String(), Type.Unknown(), {
           description: 'Further data; the table of errors shows the fields of each code.',
@@ -18,12 +20,13 @@ export const ErrorAnswer = Type.Object(
       { additionalProperties: false },
     ),
     errors: Type.Optional(
-      Type.Array(Type.String(), {
+      Type.Array(FreeText(), {
+        maxItems: 1 + maxFaults,
         description:
           'Only at the endpoints for clients of PumpPortal: the same error as strings: first the code and message, then each wrong field.',
       }),
     ),
-    requestId: Type.String({ description: 'The value of `X-Request-Id`, which identifies the request in the log.' }),
+    requestId: RequestId('The value of `X-Request-Id`, which identifies the request in the log.'),
   },
   { additionalProperties: false, title: 'error' },
 );

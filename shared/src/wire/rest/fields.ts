@@ -1,21 +1,13 @@
-import { Type, type TSchema } from 'typebox';
-import { venueNames } from '../events.ts';
+import { Type } from 'typebox';
+import { venueNames } from '../event-parts.ts';
+import { Ms, Nullable, Slot, Ui } from '../values.ts';
 
 /** Fields that the answers of several endpoints share. */
 export const closed = { additionalProperties: false } as const;
 
-export const Raw = (description: string) =>
-  Type.String({ pattern: '^[0-9]+$', description: `${description} Raw integer in its smallest unit, as a decimal string.` });
-export const Ui = (description: string) => Type.Number({ description: `${description} UI number (float64).` });
-export const Address = (description: string) =>
-  Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$', description: `${description} Base58.` });
-export const OrNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description });
-export const Slot = (description: string) => Type.Integer({ minimum: 0, description });
-export const Ms = (description: string) => Type.Integer({ description: `${description} Milliseconds.` });
-export const Count = (description: string) => Type.Integer({ minimum: 0, description });
 export const Venue = (description: string) => Type.Enum([...venueNames], { description });
 
-export const SolUsd = OrNull(
+export const SolUsd = Nullable(
   Type.Object(
     {
       price: Ui('USD for one SOL.'),

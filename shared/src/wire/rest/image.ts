@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
+import { RequestedMint } from '../values.ts';
 
 export const tokenImageEndpoint = defineEndpoint({
   id: 'tokenImage',
@@ -11,7 +12,7 @@ export const tokenImageEndpoint = defineEndpoint({
   summary: 'The image in the off-chain metadata of one token.',
   description:
     'The image is fetched on request and cached for a while. It must be PNG, JPEG, GIF, WebP or AVIF (its bytes decide, and `Content-Type` shows the result) of at most 5 MB. `NOT_FOUND`: the token has no such image. `UPSTREAM_UNAVAILABLE`: the image cannot be fetched now. Anyone can create a token with any image, so do not trust its content.',
-  params: Type.Object({ mint: Type.String({ description: 'Mint of the token, base58.' }) }, { additionalProperties: false }),
+  params: Type.Object({ mint: RequestedMint() }, { additionalProperties: false }),
   answer: null,
   contentType: 'image/*',
   errors: ['INVALID_MINT', 'NOT_FOUND', 'UPSTREAM_UNAVAILABLE'],

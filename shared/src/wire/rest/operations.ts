@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
+import { Count, Epoch, FreeText, Nullable, Version } from '../values.ts';
 
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
 const closed = { additionalProperties: false } as const;
 const latencies = (count: string, p50: string) =>
@@ -15,16 +15,17 @@ const latencies = (count: string, p50: string) =>
     },
     closed,
   );
+const partNames = ['bus', 'ingest', 'store', 'limits', 'chain', 'trading'];
 const PartReports = Type.Record(
   Type.String(),
   Type.Object(
     {
       ok: Type.Boolean(),
-      reason: Type.Union([Type.String(), Type.Null()], { description: 'What is wrong; null if the part works.' }),
+      reason: Nullable(FreeText(), 'What is wrong; null if the part works.'),
     },
     closed,
   ),
-  { description: 'The parts that the gateway needs: `bus`, `ingest`, `store`, `limits`, `chain`, `trading`.' },
+  { description: `The parts that the gateway needs: ${partNames.map((name) => `\`${name}\``).join(', ')}.` },
 );
 const TradingRole = Type.Union([Type.Enum(['self', 'other']), Type.Null()], {
   description:
@@ -35,9 +36,9 @@ const step = (what: string) => latencies('Orders measured.', `${what}, microseco
 const Status = Type.Object(
   {
     name: Type.Literal('sluice'),
-    version: Type.String({ description: 'Version of sluice.' }),
-    apiVersion: Type.String({ description: 'Version of the API, as in `X-API-Version`.' }),
-    node: Type.String({ description: 'Version of Node.js.' }),
+    version: Version('Version of sluice.'),
+    apiVersion: Version('Version of the API, as in `X-API-Version`.'),
+    node: Version('Version of Node.js.'),
     transport: Type.Union([Type.Enum(['uws', 'node']), Type.Null()], { description: 'What speaks HTTP.' }),
     startedAtMs: Count('Start of this gateway, Unix time in milliseconds.'),
     uptimeMs: Count('Time since then.'),
@@ -65,21 +66,21 @@ const Status = Type.Object(
     endpoints: Type.Array(
       Type.Object(
         {
-          endpoint: Type.Integer({ minimum: 1, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
+          endpoint: Type.Integer({ minimum: 1, maximum: 1_000, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
           impossibleAnswers: Count('HTTP answers since the start that were longer, or more deeply nested, than any correct one can be.'),
           suspended: Type.Boolean({ description: 'Whether the endpoint is not used for a while, because it sent such an answer.' }),
           suspendedForMs: Count('Time until it is used again; 0 if it is in use.'),
         },
         closed,
       ),
-      { description: 'The RPC endpoints of this gateway, without their addresses.' },
+      { maxItems: 1_000, description: 'The RPC endpoints of this gateway, without their addresses.' },
     ),
     bus: Type.Object(
       {
         kind: Type.Enum(['in-process', 'redis']),
         linkUp: Type.Boolean(),
         caughtUp: Type.Boolean({ description: 'Whether the history was read completely.' }),
-        epoch: Type.Union([Type.String(), Type.Null()], { description: 'The current epoch of positions.' }),
+        epoch: Nullable(Epoch(), 'The current epoch of positions.'),
       },
       closed,
     ),
@@ -126,12 +127,12 @@ const Status = Type.Object(
     ingest: Type.Array(
       Type.Object(
         {
-          name: Type.String(),
+          name: FreeText('Its name.'),
           value: Type.Record(Type.String(), Type.Unknown(), { description: 'The report of the process: sources, lag, counts.' }),
         },
         closed,
       ),
-      { description: 'Ingest processes that report.' },
+      { maxItems: 1_000, description: 'Ingest processes that report.' },
     ),
   },
   { ...closed, title: 'status' },
@@ -172,7 +173,14 @@ export const readyEndpoint = defineEndpoint({
   description: 'If a part does not work, the details of the error have the same `parts` and `tradingRole`.',
   query: Type.Object(
     {
-      exclude: Type.Optional(Type.String({ maxLength: 200, description: 'Parts to ignore, comma-separated.', examples: ['ingest'] })),
+      exclude: Type.Optional(
+        Type.String({
+          maxLength: 200,
+          documented: { pattern: `^(${partNames.join('|')})(,(${partNames.join('|')}))*$` },
+          description: 'Parts to ignore, comma-separated.',
+          examples: ['ingest'],
+        }),
+      ),
     },
     closed,
   ),

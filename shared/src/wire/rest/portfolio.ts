@@ -1,8 +1,12 @@
 import { Type, type Static } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
-import { Address, closed, Count, Ms, OrNull, priceNullMeaning, priceNullReasons, Raw, Slot, SolUsd, Ui, Venue } from './fields.ts';
+import { closed, priceNullMeaning, priceNullReasons, SolUsd, Venue } from './fields.ts';
+import { Address, Count, Decimals, Ms, Nullable, Raw, Slot, TokenName, Ui } from '../values.ts';
 
-const share = OrNull(
+/** The most mints that one answer lists. */
+export const maxHoldings = 1_000;
+
+const share = Nullable(
   Type.Number({ minimum: 0, maximum: 100, description: 'Part of the total value, percent.' }),
   'Null if the value or the total is unknown.',
 );
@@ -10,10 +14,10 @@ const share = OrNull(
 const Sol = Type.Object(
   {
     amount: Raw('Lamports in the wallet itself; wrapped SOL is among the holdings.'),
-    decimals: Type.Integer(),
+    decimals: Decimals(),
     uiAmount: Ui('SOL.'),
-    priceUsd: OrNull(Ui('USD for one SOL.'), 'Null if `solUsd` is.'),
-    valueUsd: OrNull(Ui('Value in USD.'), 'Null if `solUsd` is.'),
+    priceUsd: Nullable(Ui('USD for one SOL.'), 'Null if `solUsd` is.'),
+    valueUsd: Nullable(Ui('Value in USD.'), 'Null if `solUsd` is.'),
     sharePercent: share,
   },
   { ...closed, description: 'What the wallet holds in SOL.' },
@@ -26,21 +30,21 @@ const Holding = Type.Object(
   {
     mint: Address('Mint.'),
     tokenProgram: Address('SPL Token or Token-2022.'),
-    name: OrNull(Type.String(), 'Null if it is unknown.'),
-    symbol: OrNull(Type.String(), 'Null if it is unknown.'),
+    name: Nullable(TokenName(), 'Null if it is unknown.'),
+    symbol: Nullable(TokenName(), 'Null if it is unknown.'),
     accounts: Count('Token accounts of the wallet with a balance of this mint.'),
     amount: Raw('Their balance in total.'),
     frozenAmount: Raw('The part of it in frozen accounts, which cannot be moved.'),
-    decimals: OrNull(Type.Integer(), 'Null if the mint could not be read.'),
-    uiAmount: OrNull(Ui('Whole tokens.'), 'Null if `decimals` is.'),
+    decimals: Nullable(Decimals(), 'Null if the mint could not be read.'),
+    uiAmount: Nullable(Ui('Whole tokens.'), 'Null if `decimals` is.'),
     nft: Type.Boolean({ description: 'Whether it is an NFT: no decimals and a supply of 1. It is not valued.' }),
-    venue: OrNull(Venue('Venue of the main pool.'), 'Null if none is known.'),
-    priceSol: OrNull(Ui('SOL for one token.'), 'Null if no current price is known; `unpriced` has the reason.'),
-    priceUsd: OrNull(Ui('USD for one token.'), 'Null if `priceSol` or `solUsd` is.'),
-    valueSol: OrNull(Ui('Value in SOL.'), 'Null if the price is.'),
-    valueUsd: OrNull(Ui('Value in USD.'), 'Null if the price is.'),
+    venue: Nullable(Venue('Venue of the main pool.'), 'Null if none is known.'),
+    priceSol: Nullable(Ui('SOL for one token.'), 'Null if no current price is known; `unpriced` has the reason.'),
+    priceUsd: Nullable(Ui('USD for one token.'), 'Null if `priceSol` or `solUsd` is.'),
+    valueSol: Nullable(Ui('Value in SOL.'), 'Null if the price is.'),
+    valueUsd: Nullable(Ui('Value in USD.'), 'Null if the price is.'),
     sharePercent: share,
-    unpriced: OrNull(
+    unpriced: Nullable(
       Type.Enum([...unpricedReasons], {
         description: `${priceNullMeaning} \`not_looked_up\`: the wallet has more tokens than one answer looks up. \`nft\`: it is an NFT.`,
       }),
@@ -58,6 +62,7 @@ export const Portfolio = Type.Object(
     slot: Slot('Oldest slot of the reads behind this answer.'),
     sol: Sol,
     holdings: Type.Array(Holding, {
+      maxItems: maxHoldings,
       description:
         'All mints of which the wallet has a balance: the most valuable first, those without a price last. Empty accounts are only counted.',
     }),
@@ -67,7 +72,7 @@ export const Portfolio = Type.Object(
     totals: Type.Object(
       {
         valueSol: Ui('SOL and all holdings with a price, in SOL.'),
-        valueUsd: OrNull(Ui('The same in USD.'), 'Null if `solUsd` is.'),
+        valueUsd: Nullable(Ui('The same in USD.'), 'Null if `solUsd` is.'),
         priced: Count('Holdings with a price.'),
         unpriced: Count('Holdings without a price. Their value is not in the totals.'),
       },

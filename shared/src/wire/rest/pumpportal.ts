@@ -1,9 +1,22 @@
 import { Type, type Static } from 'typebox';
+import { quotedVenueNames } from '../event-parts.ts';
 import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, keylessQuota } from './endpoint.ts';
-import { closed, OrNull } from './fields.ts';
 import { slippageLimits } from './quote.ts';
 import { exampleMint, exampleWallet } from './trade-examples.ts';
+import { closed } from './fields.ts';
+import {
+  addressPattern,
+  decimalPattern,
+  FreeText,
+  Nullable,
+  OrderId,
+  percentPattern,
+  Signature,
+  upToHundredPattern,
+  upToTenthPattern,
+  type Described,
+} from '../values.ts';
 
 /**
  * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields are checked after the schema, so that an
@@ -14,26 +27,43 @@ import { exampleMint, exampleWallet } from './trade-examples.ts';
 export const pumpPortalLimits = { maxSol: 100, maxSlippage: 100, maxPriorityFee: 0.1, maxBatch: 5 } as const;
 
 const Flag = (description: string) => Type.Optional(Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])], { description }));
-const Decimal = (description: string) =>
-  Type.Optional(Type.Union([Type.Number(), Type.String({ minLength: 1, maxLength: 48 })], { description }));
-const Text = (maxLength: number, description: string) => Type.Optional(Type.String({ minLength: 1, maxLength, description }));
+/** `documented`: of numbers, and of texts. */
+const Decimal = (description: string, ofNumber: Described['documented'] = {}, ofText: Described['documented'] = {}) =>
+  Type.Optional(
+    Type.Union([Type.Number({ documented: ofNumber }), Type.String({ minLength: 1, maxLength: 48, documented: ofText })], { description }),
+  );
+const Text = (maxLength: number, description: string, documented: Described['documented'] = {}) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength, documented, description }));
 
 const order = {
-  action: Type.String({ minLength: 1, maxLength: 32, description: '`buy` or `sell`. Others, for example `create`, are refused.' }),
-  mint: Text(128, 'Mint of the token, base58. Required.'),
+  action: Type.String({
+    minLength: 1,
+    maxLength: 32,
+    documented: { enum: ['buy', 'sell'] },
+    description: '`buy` or `sell`. Others, for example `create`, are refused.',
+  }),
+  mint: Text(128, 'Mint of the token, base58. Required.', { pattern: addressPattern, maxLength: 44 }),
   amount: Decimal(
     `The amount, in the unit given by \`denominatedInSol\`. For a sell, also a part of the wallet's balance, for example "100%". Required. A buy spends at most ${pumpPortalLimits.maxSol} SOL. Decimals beyond those of the coin are ignored.`,
+    { exclusiveMinimum: 0 },
+    { anyOf: [{ pattern: decimalPattern }, { pattern: percentPattern }] },
   ),
   denominatedInSol: Flag(
     '`true`: `amount` is SOL: what a buy spends with all fees, or what a sell gives after all fees. `false`: `amount` is the exact number of tokens. Required unless `amount` is a percentage.',
   ),
   slippage: Decimal(
     `Percent that the price may move against the trader, 0 to ${pumpPortalLimits.maxSlippage}; default ${slippageLimits.default}.`,
+    { minimum: 0, maximum: pumpPortalLimits.maxSlippage },
+    { pattern: upToHundredPattern(2) },
   ),
   priorityFee: Decimal(
     `Priority fee of the whole transaction in SOL, 0 to ${pumpPortalLimits.maxPriorityFee}. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap.`,
+    { minimum: 0, maximum: pumpPortalLimits.maxPriorityFee },
+    { pattern: upToTenthPattern },
   ),
-  pool: Text(32, '`pump` (default), `pump-amm` or `auto`. Venues that are not supported for trading are refused.'),
+  pool: Text(32, '`pump` (default), `pump-amm` or `auto`. Venues that are not supported for trading are refused.', {
+    enum: ['auto', ...quotedVenueNames],
+  }),
   skipPreflight: Flag('`true`: the order is checked against the known state instead of simulated.'),
   jitoOnly: Flag('`true` is refused at `/api/trade`, because orders are sent to all nodes. It has no effect at `/api/trade-local`.'),
   tokenMetadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'For `create`, which is not supported.' })),
@@ -52,25 +82,56 @@ const example = {
   pool: 'auto',
 };
 
-const PumpPortalBody = Type.Object(
+const solText = { type: 'string', pattern: upToHundredPattern(9) };
+/** Which fields go together. */
+const forms = [
   {
-    publicKey: Text(
-      64,
-      'Wallet that signs and pays. At `/api/trade`: a custodial wallet; without it, the default wallet of the key: the one set with `sluice wallets default`, otherwise the oldest of its account. At `/api/trade-local`: required.',
-    ),
-    ...order,
+    properties: {
+      action: { const: 'buy' },
+      denominatedInSol: { enum: [true, 'true'] },
+      amount: { anyOf: [{ type: 'number', exclusiveMinimum: 0, maximum: pumpPortalLimits.maxSol }, solText] },
+    },
+    required: ['denominatedInSol'],
   },
-  { ...closed, title: 'pumpPortal order', examples: [example] },
+  {
+    properties: {
+      action: { const: 'buy' },
+      denominatedInSol: { enum: [false, 'false'] },
+      amount: {
+        anyOf: [
+          { type: 'number', exclusiveMinimum: 0 },
+          { type: 'string', pattern: decimalPattern },
+        ],
+      },
+    },
+    required: ['denominatedInSol'],
+  },
+  { properties: { action: { const: 'sell' } }, required: ['denominatedInSol'] },
+  { properties: { action: { const: 'sell' }, amount: { type: 'string', pattern: percentPattern } } },
+];
+
+const publicKey = Text(
+  64,
+  'Wallet that signs and pays. At `/api/trade`: a custodial wallet; without it, the default wallet of the key: the one set with `sluice wallets default`, otherwise the oldest of its account. At `/api/trade-local`: required.',
+  { pattern: addressPattern, maxLength: 44 },
 );
+const bodyOf = (title: string, required: readonly string[]) =>
+  Type.Object(
+    { publicKey, ...order },
+    { ...closed, title, documented: { required: ['action', 'mint', 'amount', ...required], anyOf: forms }, examples: [example] },
+  );
+const PumpPortalBody = bodyOf('pumpPortal order', []);
+const PumpPortalLocalBody = bodyOf('pumpPortal local order', ['publicKey']);
 export type PumpPortalBody = Static<typeof PumpPortalBody>;
 
 export const PumpPortalAnswer = Type.Object(
   {
-    signature: OrNull(Type.String(), 'Signature of the transaction; null in paper trading.'),
-    errors: Type.Array(Type.String(), {
+    signature: Nullable(Signature(), 'Signature of the transaction; null in paper trading.'),
+    errors: Type.Array(FreeText(), {
+      maxItems: 1,
       description: 'Empty, except if a repeated `Idempotency-Key` returns an order that has failed since.',
     }),
-    orderId: Type.String({ description: 'Id for `GET /trade/orders/{id}`. Not in PumpPortal.' }),
+    orderId: OrderId('Id for `GET /trade/orders/{id}`. Not in PumpPortal.'),
     status: OrderStatus,
   },
   { ...closed, title: 'pumpPortal answer' },
@@ -108,13 +169,15 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
   tag: 'PumpPortal',
   summary: "The unsigned transaction of a buy or sell as raw bytes; the body has PumpPortal's format.",
   description: `Returns the same transaction as \`/transaction/buy\` and \`/transaction/sell\`. Nothing is stored or sent. ${differences} Without a key it works while \`PUMPPORTAL_KEYLESS\` is \`on\`, with at most ${keylessQuota.perMinute} requests a minute from one address. For a list, the answer is a JSON list of transactions in base58, in the same order, for a Jito bundle. They are quoted against the current state and not simulated, because each may depend on the previous one. The \`priorityFee\` of the first is required and is the tip of the bundle; the others are ignored.`,
-  body: PumpPortalBody,
+  body: PumpPortalLocalBody,
   form: true,
   batch: {
     max: pumpPortalLimits.maxBatch,
-    answer: Type.Array(Type.String({ description: 'An unsigned transaction, base58.' }), {
+    answer: Type.Array(Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{1,1683}$', description: 'An unsigned transaction, base58.' }), {
+      minItems: 1,
+      maxItems: pumpPortalLimits.maxBatch,
       title: 'pumpPortal bundle',
-      examples: [['AbLFk5…', 'AcT7vQ…']],
+      examples: [['AbLFk5NqE2', 'AcT7vQm4Rd']],
     }),
   },
   errorList: true,

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
-import { Fees } from '../event-parts.ts';
-import { venueNames } from '../events.ts';
+import { Fees, quotedVenueNames, venueNames } from '../event-parts.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { Address, closed, Ms, OrNull, Raw, Slot, Ui, Venue } from './fields.ts';
 import { exampleMint } from './trade-examples.ts';
+import { closed, Venue } from './fields.ts';
+import { Address, Decimals, Ms, Nullable, percentPattern, Raw, RequestedMint, RequestedSale, Slot, Ui } from '../values.ts';
 
 /** Whole quote coins that a buy may spend. */
 export const buyLimits = { min: 0.001, max: 100 } as const;
@@ -14,10 +14,10 @@ export const slippageLimits = { min: 0.1, max: 50, default: 10 } as const;
 export const QuoteObject = Type.Object(
   {
     inAmount: Raw('What the trader pays: quote coins with all fees for a buy, tokens for a sell.'),
-    inDecimals: Type.Integer(),
+    inDecimals: Decimals(),
     inUiAmount: Ui('inAmount in whole coins.'),
     outAmount: Raw('What the trader receives: tokens for a buy, quote coins after all fees for a sell.'),
-    outDecimals: Type.Integer(),
+    outDecimals: Decimals(),
     outUiAmount: Ui('outAmount in whole coins.'),
     minOut: Raw('The least that the trader receives at this slippage, rounded up.'),
     minOutUiAmount: Ui('minOut in whole coins.'),
@@ -45,14 +45,29 @@ export const QuoteObject = Type.Object(
 );
 export type QuoteObject = Static<typeof QuoteObject>;
 
+const notAll = { sellAll: { const: false } };
+/** Which fields go together. */
+const quoteForms = [
+  {
+    properties: { side: { const: 'buy' }, amount: { type: 'number', minimum: buyLimits.min, maximum: buyLimits.max }, ...notAll },
+    required: ['amount'],
+  },
+  { properties: { side: { const: 'sell' }, amount: { type: 'number', exclusiveMinimum: 0 }, ...notAll }, required: ['amount'] },
+  {
+    properties: { side: { const: 'sell' }, amount: { type: 'string', pattern: percentPattern }, ...notAll },
+    required: ['amount', 'publicKey'],
+  },
+  { properties: { side: { const: 'sell' }, sellAll: { const: true } }, required: ['sellAll', 'publicKey'], not: { required: ['amount'] } },
+];
+
 export const QuoteBody = Type.Object(
   {
     side: Type.Enum(['buy', 'sell'], { description: "The taker's side." }),
-    mint: Type.String({ maxLength: 64, description: 'Mint of the token, base58.' }),
+    mint: RequestedMint(),
     amount: Type.Optional(
-      Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
-        description: `For a buy: quote coins to spend, with all fees, ${buyLimits.min}–${buyLimits.max}. This is SOL, or another coin (for example USDC) if the token trades against that. For a sell: tokens, or a part of the balance of \`publicKey\`, for example "50%". A number can have as many decimals as the coin, a percentage four.`,
-      }),
+      RequestedSale(
+        `For a buy: quote coins to spend, with all fees, ${buyLimits.min}–${buyLimits.max}. This is SOL, or another coin (for example USDC) if the token trades against that. For a sell: tokens, or a part of the balance of \`publicKey\`, for example "50%". A number can have as many decimals as the coin, a percentage four.`,
+      ),
     ),
     sellAll: Type.Optional(
       Type.Boolean({ description: 'Sells the whole balance in the associated token account of `publicKey`. Omit `amount` then.' }),
@@ -68,13 +83,14 @@ export const QuoteBody = Type.Object(
     pool: Type.Optional(
       Type.Enum(['auto', ...venueNames], {
         default: 'auto',
+        documented: { enum: ['auto', ...quotedVenueNames] },
         description:
           'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without quotes is refused.',
       }),
     ),
     publicKey: Type.Optional(Address('Wallet that sells. Required for a percentage and for `sellAll`.')),
   },
-  { ...closed, examples: [{ side: 'buy', mint: exampleMint, amount: 0.1 }] },
+  { ...closed, documented: { anyOf: quoteForms }, examples: [{ side: 'buy', mint: exampleMint, amount: 0.1 }] },
 );
 export type QuoteBody = Static<typeof QuoteBody>;
 
@@ -86,7 +102,7 @@ export const QuoteAnswer = Type.Object(
     poolAddress: Address('The bonding curve or pool.'),
     quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
     quote: QuoteObject,
-    completesCurve: OrNull(
+    completesCurve: Nullable(
       Type.Boolean({ description: 'This buy takes the last tokens of the curve, which then moves to a pool.' }),
       'Null if the venue has no curve.',
     ),

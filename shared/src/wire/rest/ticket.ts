@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
+import { Ms, RequestedIp, Ticket } from '../values.ts';
 
 export const wsTicketEndpoint = defineEndpoint({
   id: 'wsTicket',
@@ -15,19 +16,15 @@ export const wsTicketEndpoint = defineEndpoint({
   body: Type.Object(
     {
       address: Type.Optional(
-        Type.String({
-          minLength: 2,
-          maxLength: 45,
-          description: 'The only IP address that may use the ticket. It replaces the addresses to which the key is limited.',
-        }),
+        RequestedIp('The only IP address that may use the ticket. It replaces the addresses to which the key is limited.'),
       ),
     },
     { additionalProperties: false },
   ),
   answer: Type.Object(
     {
-      ticket: Type.String({ description: '43 characters that need no escaping in a URL.' }),
-      expiresInMs: Type.Integer({ minimum: 0 }),
+      ticket: Ticket('43 characters that need no escaping in a URL.'),
+      expiresInMs: Ms('Time until it expires.'),
     },
     { additionalProperties: false, title: 'ticket' },
   ),

@@ -3,78 +3,99 @@ import { Traits } from '../event-parts.ts';
 import { candleFields, metadataFields, Reserves, TradeEvent } from '../events.ts';
 import { candleIntervalNames } from '../intervals.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { Address, closed, Count, Ms, OrNull, priceNullMeaning, priceNullReasons, Raw, Slot, SolUsd, Ui, Venue } from './fields.ts';
+import { closed, priceNullMeaning, priceNullReasons, SolUsd, Venue } from './fields.ts';
+import {
+  Address,
+  Bps,
+  Count,
+  Decimals,
+  EventId,
+  Ms,
+  Nullable,
+  Raw,
+  RequestedMint,
+  Slot,
+  TokenName,
+  TokenUri,
+  Ui,
+  UnixSeconds,
+} from '../values.ts';
 
 /** The mint in the path. A text that is not a mint is refused with INVALID_MINT. */
-const mintParams = Type.Object({ mint: Type.String({ description: 'Mint of the token, base58.' }) }, closed);
+const mintParams = Type.Object({ mint: RequestedMint() }, closed);
 
 const TransferFee = Type.Object(
   {
-    bps: Type.Integer({ minimum: 0, description: 'Withheld from every transfer, basis points.' }),
+    bps: Bps('Withheld from every transfer, basis points.'),
     maxFee: Raw('The most that one transfer pays.'),
-    nextBps: OrNull(Type.Integer({ minimum: 0 }), 'Rate that is already set for a later epoch; null if there is none.'),
-    nextMaxFee: OrNull(Raw('The most that one transfer then pays.'), 'Null if `nextBps` is.'),
-    nextEpoch: OrNull(Type.Integer({ minimum: 0 }), 'The first epoch with the new rate; null if `nextBps` is.'),
-    configAuthority: OrNull(Address('May change the fee.'), 'Null: no one may.'),
-    withdrawAuthority: OrNull(Address('May withdraw the withheld fees.'), 'Null: no one may.'),
+    nextBps: Nullable(Bps(), 'Rate that is already set for a later epoch; null if there is none.'),
+    nextMaxFee: Nullable(Raw('The most that one transfer then pays.'), 'Null if `nextBps` is.'),
+    nextEpoch: Nullable(Count(), 'The first epoch with the new rate; null if `nextBps` is.'),
+    configAuthority: Nullable(Address('May change the fee.'), 'Null: no one may.'),
+    withdrawAuthority: Nullable(Address('May withdraw the withheld fees.'), 'Null: no one may.'),
   },
   closed,
 );
 
 const Extensions = Type.Object(
   {
-    transferFee: OrNull(TransferFee, 'Fee that is withheld from transfers; null if the mint has no such extension.'),
-    transferHook: OrNull(
+    transferFee: Nullable(TransferFee, 'Fee that is withheld from transfers; null if the mint has no such extension.'),
+    transferHook: Nullable(
       Type.Object(
         {
-          programId: OrNull(Address('Program that every transfer calls. It can refuse the transfer.'), 'Null: currently none.'),
-          authority: OrNull(Address('May set the program.'), 'Null: no one may.'),
+          programId: Nullable(Address('Program that every transfer calls. It can refuse the transfer.'), 'Null: currently none.'),
+          authority: Nullable(Address('May set the program.'), 'Null: no one may.'),
         },
         closed,
       ),
       'Null if the mint has no such extension.',
     ),
-    permanentDelegate: OrNull(Address('May move or burn the tokens of every holder.'), 'Null: no one may.'),
-    defaultAccountState: OrNull(
+    permanentDelegate: Nullable(Address('May move or burn the tokens of every holder.'), 'Null: no one may.'),
+    defaultAccountState: Nullable(
       Type.Enum(['initialized', 'frozen'], {
         description: 'State of new token accounts. A `frozen` account can neither receive nor send.',
       }),
       'Null if the mint has no such extension.',
     ),
     nonTransferable: Type.Boolean({ description: 'Tokens cannot be moved, only burned.' }),
-    pausable: OrNull(
+    pausable: Nullable(
       Type.Object(
         {
           paused: Type.Boolean({ description: 'Whether transfers, mints and burns are paused now.' }),
-          authority: OrNull(Address('May pause and resume.'), 'Null: no one may.'),
+          authority: Nullable(Address('May pause and resume.'), 'Null: no one may.'),
         },
         closed,
       ),
       'Null if the mint has no such extension.',
     ),
     confidentialTransfer: Type.Boolean({ description: 'Amounts of transfers may be hidden.' }),
-    interestBearing: OrNull(
+    interestBearing: Nullable(
       Type.Object(
         {
-          rateBps: Type.Integer({ description: 'Yearly interest by which UI amounts grow, basis points; may be negative.' }),
-          authority: OrNull(Address('May set the rate.'), 'Null: no one may.'),
+          rateBps: Type.Integer({
+            minimum: -32_768,
+            maximum: 32_767,
+            description: 'Yearly interest by which UI amounts grow, basis points; may be negative.',
+          }),
+          authority: Nullable(Address('May set the rate.'), 'Null: no one may.'),
         },
         closed,
       ),
       'Other programs may display UI amounts with interest; sluice never does. Null if the mint has no such extension.',
     ),
-    scaledUiAmount: OrNull(
+    scaledUiAmount: Nullable(
       Type.Object(
         {
           multiplier: Type.Number({ description: 'Other programs multiply UI amounts by it; sluice never does.' }),
-          authority: OrNull(Address('May set it.'), 'Null: no one may.'),
+          authority: Nullable(Address('May set it.'), 'Null: no one may.'),
         },
         closed,
       ),
       'Null if the mint has no such extension.',
     ),
-    closeAuthority: OrNull(Address('May close the mint once its supply is 0.'), 'Null: no one may.'),
-    others: Type.Array(Type.Integer({ minimum: 0 }), {
+    closeAuthority: Nullable(Address('May close the mint once its supply is 0.'), 'Null: no one may.'),
+    others: Type.Array(Type.Integer({ minimum: 0, maximum: 65_535 }), {
+      maxItems: 256,
       description: 'Other extensions of the mint, except metadata, by their type numbers in Token-2022.',
     }),
   },
@@ -94,7 +115,7 @@ const Window = Type.Object(
   closed,
 );
 
-const Windows = OrNull(
+const Windows = Nullable(
   Type.Object(
     { '5m': Window, '1h': Window, '24h': Window },
     {
@@ -106,7 +127,7 @@ const Windows = OrNull(
   'Null if the stored trades cannot be read.',
 );
 
-const OffChain = OrNull(
+const OffChain = Nullable(
   Type.Object(metadataFields, closed),
   'Content of the JSON document at `uri`; null if it is not known yet. The first request starts to fetch it.',
 );
@@ -116,21 +137,21 @@ export const TokenInfo = Type.Object(
     mint: Address('Mint.'),
     asOfMs: Ms('Unix time of this answer. All ages are relative to it. An answer may be reused for up to 250 ms.'),
     simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
-    name: OrNull(Type.String(), 'From the metadata that the mint points to: in the mint itself or of Metaplex. Null if there is none.'),
-    symbol: OrNull(Type.String(), 'Like `name`.'),
-    uri: OrNull(Type.String(), 'Address of the off-chain metadata. From the same source as `name`.'),
-    metadataSource: OrNull(
+    name: Nullable(TokenName(), 'From the metadata that the mint points to: in the mint itself or of Metaplex. Null if there is none.'),
+    symbol: Nullable(TokenName(), 'Like `name`.'),
+    uri: Nullable(TokenUri(), 'Address of the off-chain metadata. From the same source as `name`.'),
+    metadataSource: Nullable(
       Type.Enum(['token-2022', 'metaplex', 'event'], { description: '`event`: from the creation event, because no account has them.' }),
       'Source of name, symbol and URI; null if there is none.',
     ),
-    updateAuthority: OrNull(Address('May change name, symbol and URI.'), 'Null if no one may, or if it is unknown.'),
+    updateAuthority: Nullable(Address('May change name, symbol and URI.'), 'Null if no one may, or if it is unknown.'),
     offChain: OffChain,
     tokenProgram: Address('SPL Token or Token-2022.'),
-    decimals: Type.Integer({ minimum: 0, maximum: 255 }),
+    decimals: Decimals(),
     supply: Raw('Supply as of `chain`.'),
     supplyUi: Ui('Supply in whole tokens.'),
-    mintAuthority: OrNull(Address('May mint more tokens.'), 'Null: no one may.'),
-    freezeAuthority: OrNull(Address('May freeze the accounts of holders.'), 'Null: no one may.'),
+    mintAuthority: Nullable(Address('May mint more tokens.'), 'Null: no one may.'),
+    freezeAuthority: Nullable(Address('May freeze the accounts of holders.'), 'Null: no one may.'),
     extensions: Extensions,
     chain: Type.Object(
       { slot: Slot('Slot of the read.'), ageMs: Ms('Age of the read at `asOfMs`.') },
@@ -140,25 +161,22 @@ export const TokenInfo = Type.Object(
           'When supply, authorities, extensions and metadata were read from the chain. They are read again every minute as long as there are requests.',
       },
     ),
-    creator: OrNull(Address('Creator according to the venue, who receives the creator fee.'), 'Null if it is unknown.'),
-    traits: OrNull(Traits, 'Null if they are not known.'),
-    creatorFeeBps: OrNull(
-      Type.Integer({ minimum: 0, description: 'Creator fee that was set for this token; 0 if the venue decides.' }),
-      'Null if it is not known.',
-    ),
-    venue: OrNull(
+    creator: Nullable(Address('Creator according to the venue, who receives the creator fee.'), 'Null if it is unknown.'),
+    traits: Nullable(Traits, 'Null if they are not known.'),
+    creatorFeeBps: Nullable(Bps('Creator fee that was set for this token; 0 if the venue decides.'), 'Null if it is not known.'),
+    venue: Nullable(
       Venue(
         'Venue of the main pool: the bonding curve until it is complete, and then the pool to which it migrated. Without a curve, the main pool is chosen by its depth.',
       ),
       'Null if no supported venue trades it.',
     ),
-    poolAddress: OrNull(Address('The main pool or curve.'), 'Null if `venue` is.'),
-    quoteMint: OrNull(Address('Its quote coin; wrapped SOL for SOL.'), 'Null if `venue` is.'),
-    curve: OrNull(
+    poolAddress: Nullable(Address('The main pool or curve.'), 'Null if `venue` is.'),
+    quoteMint: Nullable(Address('Its quote coin; wrapped SOL for SOL.'), 'Null if `venue` is.'),
+    curve: Nullable(
       Type.Object(
         {
           poolAddress: Address('The bonding curve.'),
-          progressPercent: OrNull(
+          progressPercent: Nullable(
             Type.Number({ minimum: 0, maximum: 100 }),
             'Part of its tokens that was sold; null if no current value is known.',
           ),
@@ -168,24 +186,24 @@ export const TokenInfo = Type.Object(
       ),
       'Null if the token has no bonding curve.',
     ),
-    reserves: OrNull(Reserves, 'Reserves of the main pool, raw integers; null if no current value is known.'),
-    priceQuote: OrNull(
+    reserves: Nullable(Reserves, 'Reserves of the main pool, raw integers; null if no current value is known.'),
+    priceQuote: Nullable(
       Ui('Quote coins for one token, from the reserves of the main pool.'),
       'Null if no current price is known; `priceNullReason` has the reason.',
     ),
-    priceSol: OrNull(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
-    priceUsd: OrNull(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
-    priceNullReason: OrNull(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null if there is a price.'),
-    priceSlot: OrNull(Slot('Slot of the reserves behind the price.'), 'Null if there is no price.'),
-    priceAgeMs: OrNull(Ms('Age of these reserves at `asOfMs`. They stay valid until the next trade.'), 'Null if there is no price.'),
+    priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
+    priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
+    priceNullReason: Nullable(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null if there is a price.'),
+    priceSlot: Nullable(Slot('Slot of the reserves behind the price.'), 'Null if there is no price.'),
+    priceAgeMs: Nullable(Ms('Age of these reserves at `asOfMs`. They stay valid until the next trade.'), 'Null if there is no price.'),
     solUsd: SolUsd,
-    marketCapSol: OrNull(Ui('Price times supply, in SOL.'), 'Null if the price is.'),
-    marketCapUsd: OrNull(Ui('Price times supply, in USD.'), 'Null if the price is.'),
-    liquiditySol: OrNull(
+    marketCapSol: Nullable(Ui('Price times supply, in SOL.'), 'Null if the price is.'),
+    marketCapUsd: Nullable(Ui('Price times supply, in USD.'), 'Null if the price is.'),
+    liquiditySol: Nullable(
       Ui('Quote coins that the main pool holds and can pay out (without virtual reserves), in SOL.'),
       'Null if it is unknown.',
     ),
-    liquidityUsd: OrNull(Ui('The same in USD.'), 'Null if it is unknown.'),
+    liquidityUsd: Nullable(Ui('The same in USD.'), 'Null if it is unknown.'),
     windows: Windows,
   },
   { ...closed, title: 'tokenInfo' },
@@ -234,16 +252,8 @@ export const tokenCandlesEndpoint = defineEndpoint({
   query: Type.Object(
     {
       interval: Type.Optional(Type.Enum(candleIntervalNames, { description: 'Default: `1m`.' })),
-      from: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 9_999_999_999, description: 'Unix seconds; candles that begin at or after it.' }),
-      ),
-      to: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          maximum: 9_999_999_999,
-          description: 'Unix seconds; candles that begin before it. Default: now.',
-        }),
-      ),
+      from: Type.Optional(UnixSeconds('Unix seconds; candles that begin at or after it.')),
+      to: Type.Optional(UnixSeconds('Unix seconds; candles that begin before it. Default: now.')),
       limit: Type.Optional(
         Type.Integer({
           minimum: 1,
@@ -255,7 +265,7 @@ export const tokenCandlesEndpoint = defineEndpoint({
     closed,
   ),
   answer: Type.Object(
-    { mint: Address('Mint.'), interval: Type.Enum(candleIntervalNames), candles: Type.Array(Candle) },
+    { mint: Address('Mint.'), interval: Type.Enum(candleIntervalNames), candles: Type.Array(Candle, { maxItems: candleLimits.max }) },
     { ...closed, title: 'tokenCandles' },
   ),
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
@@ -287,8 +297,8 @@ export const tokenTradesEndpoint = defineEndpoint({
   answer: Type.Object(
     {
       mint: Address('Mint.'),
-      trades: Type.Array(TradeEvent),
-      next: OrNull(Type.String(), 'Send it as `before` for the next, older trades; null if no older ones are stored.'),
+      trades: Type.Array(TradeEvent, { maxItems: tradeLimits.max }),
+      next: Nullable(EventId(), 'Send it as `before` for the next, older trades; null if no older ones are stored.'),
     },
     { ...closed, title: 'tokenTrades' },
   ),

@@ -54,7 +54,7 @@ export const tradeExample = {
 };
 
 export const transactionExample = {
-  transaction: 'AQAAAAAAAAAAAAAA…',
+  transaction: 'AQAAAAAAAAAAAAAAAAAAAA==',
   ...terms,
   quote: quoteExample,
   blockhash,

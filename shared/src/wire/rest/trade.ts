@@ -1,8 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { OrderFault, orderFields, orderIdPattern, orderStates, OrderStatus } from '../orders.ts';
-import { venueNames } from '../events.ts';
+import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders.ts';
+import { tradedVenueNames, venueNames } from '../event-parts.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { Address, closed, OrNull, Raw, Ui, Venue } from './fields.ts';
 import { buyLimits, QuoteObject, slippageLimits } from './quote.ts';
 import {
   exampleMint,
@@ -13,6 +12,23 @@ import {
   tradeExample,
   transactionExample,
 } from './trade-examples.ts';
+import { closed, Venue } from './fields.ts';
+import {
+  Address,
+  Base64,
+  BlockHeight,
+  Count,
+  Nullable,
+  OrderId,
+  Raw,
+  RequestedMint,
+  RequestedRaw,
+  RequestedSale,
+  Signature,
+  Slot,
+  Ui,
+  orderIdPattern,
+} from '../values.ts';
 
 /** Priority fee of a transaction, SOL. */
 const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
@@ -21,18 +37,13 @@ export const orderPageLimits = { default: 50, max: 200 } as const;
 /** Base64 of the longest transaction: 1,232 bytes, or 4,096 in version 1. */
 const maxTransactionChars = 5_464;
 
-const RawText = (description: string) =>
-  Type.Optional(
-    Type.String({
-      pattern: '^[0-9]+$',
-      maxLength: 20,
-      description: `${description} Raw integer in its smallest unit, as a decimal string. The order obeys the stricter of this limit and \`slippage\`.`,
-    }),
-  );
+/** A bound of the caller, in addition to its slippage. */
+const Bound = (description: string) =>
+  Type.Optional(RequestedRaw(`${description} The order obeys the stricter of this limit and \`slippage\`.`));
 
 const common = {
   publicKey: Address('Wallet that signs and pays.'),
-  mint: Type.String({ maxLength: 64, description: 'Mint of the token, base58.' }),
+  mint: RequestedMint(),
   slippage: Type.Optional(
     Type.Number({
       minimum: slippageLimits.min,
@@ -52,12 +63,13 @@ const common = {
   pool: Type.Optional(
     Type.Enum(['auto', ...venueNames], {
       default: 'auto',
+      documented: { enum: ['auto', ...tradedVenueNames] },
       description:
         'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused.',
     }),
   ),
-  maxIn: RawText('The most to pay.'),
-  minOut: RawText('The least to receive.'),
+  maxIn: Bound('The most to pay.'),
+  minOut: Bound('The least to receive.'),
   dryRun: Type.Optional(
     Type.Boolean({
       default: false,
@@ -90,10 +102,9 @@ export const SellBody = Type.Object(
   {
     ...common,
     amount: Type.Optional(
-      Type.Union([Type.Number(), Type.String({ maxLength: 16 })], {
-        description:
-          'Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four.',
-      }),
+      RequestedSale(
+        'Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four.',
+      ),
     ),
     sellAll: Type.Optional(
       Type.Boolean({
@@ -103,7 +114,11 @@ export const SellBody = Type.Object(
       }),
     ),
   },
-  { ...closed, examples: [{ publicKey: exampleWallet, mint: exampleMint, amount: '50%' }] },
+  {
+    ...closed,
+    documented: { anyOf: [{ required: ['amount'] }, { properties: { sellAll: { const: true } }, required: ['sellAll'] }] },
+    examples: [{ publicKey: exampleWallet, mint: exampleMint, amount: '50%' }],
+  },
 );
 export type SellBody = Static<typeof SellBody>;
 
@@ -133,11 +148,11 @@ const tradeFields = {
   quote: QuoteObject,
 } as const;
 
-const Simulation = OrNull(
+const Simulation = Nullable(
   Type.Object(
     {
-      unitsConsumed: Type.Integer({ minimum: 0, description: 'Compute units.' }),
-      slot: Type.Integer({ minimum: 0, description: 'Slot of the state that the simulation used.' }),
+      unitsConsumed: Count('Compute units.'),
+      slot: Slot('Slot of the state that the simulation used.'),
     },
     closed,
   ),
@@ -146,13 +161,13 @@ const Simulation = OrNull(
 
 export const TradeAnswer = Type.Object(
   {
-    orderId: OrNull(Type.String(), 'Id for `GET /trade/orders/{id}`; null for a `dryRun`.'),
+    orderId: Nullable(OrderId(), 'Id for `GET /trade/orders/{id}`; null for a `dryRun`.'),
     status: OrderStatus,
-    signature: OrNull(Type.String(), 'Signature of its transaction; null if nothing was signed.'),
+    signature: Nullable(Signature(), 'Signature of its transaction; null if nothing was signed.'),
     ...tradeFields,
-    lastValidBlockHeight: OrNull(Type.Integer({ minimum: 0 }), 'Block height up to which it can land; null if nothing is sent.'),
+    lastValidBlockHeight: Nullable(BlockHeight(), 'Block height up to which it can land; null if nothing is sent.'),
     simulation: Simulation,
-    error: OrNull(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
+    error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
     dryRun: Type.Optional(Type.Literal(true, { description: 'Present and true if nothing was sent because the request was a dry run.' })),
     paper: Type.Optional(
       Type.Literal(true, { description: 'Present and true if nothing was sent because the server is in paper trading.' }),
@@ -165,11 +180,14 @@ export type TradeAnswer = Static<typeof TradeAnswer>;
 
 const TransactionAnswer = Type.Object(
   {
-    transaction: Type.String({ description: 'The unsigned transaction (v0, one signer: `publicKey`), base64.' }),
+    transaction: Base64('The unsigned transaction (v0, one signer: `publicKey`), base64.', {
+      minLength: 4,
+      maxLength: maxTransactionChars,
+    }),
     ...tradeFields,
-    blockhash: Type.String({ description: 'Blockhash of the transaction, base58.' }),
-    lastValidBlockHeight: Type.Integer({ minimum: 0, description: 'Block height up to which it can land.' }),
-    computeUnitLimit: Type.Integer({ minimum: 0, description: 'Compute units that it requests.' }),
+    blockhash: Address('Blockhash of the transaction.'),
+    lastValidBlockHeight: BlockHeight('Block height up to which it can land.'),
+    computeUnitLimit: Count('Compute units that it requests.'),
     priorityFee: Raw('Priority fee that it offers, lamports.'),
     priorityFeeUi: Ui('The same in SOL.'),
     simulation: Simulation,
@@ -181,12 +199,7 @@ type TransactionAnswer = Static<typeof TransactionAnswer>;
 
 export const SendBody = Type.Object(
   {
-    transaction: Type.String({
-      minLength: 1,
-      maxLength: maxTransactionChars,
-      pattern: '^[A-Za-z0-9+/]+={0,2}$',
-      description: 'The signed transaction, base64. It is sent unchanged.',
-    }),
+    transaction: Base64('The signed transaction, base64. It is sent unchanged.', { minLength: 1, maxLength: maxTransactionChars }),
     skipSimulation: Type.Optional(Type.Boolean({ default: false, description: 'Sends the transaction without a simulation.' })),
   },
   closed,
@@ -195,16 +208,13 @@ export type SendBody = Static<typeof SendBody>;
 
 export const SendAnswer = Type.Object(
   {
-    orderId: Type.String({ description: 'Id for `GET /trade/orders/{id}`.' }),
+    orderId: OrderId('Id for `GET /trade/orders/{id}`.'),
     status: OrderStatus,
-    signature: Type.String({ description: 'Its first signature, which identifies it on the chain.' }),
+    signature: Signature('Its first signature, which identifies it on the chain.'),
     publicKey: Address('Its fee payer.'),
-    lastValidBlockHeight: OrNull(
-      Type.Integer({ minimum: 0 }),
-      'Block height up to which it is sent again. After it, it can no longer land.',
-    ),
+    lastValidBlockHeight: Nullable(BlockHeight(), 'Block height up to which it is sent again. After it, it can no longer land.'),
     simulation: Simulation,
-    error: OrNull(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
+    error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
     timing: OrderTiming,
   },
   { ...closed, title: 'send answer', examples: [sendExample] },
@@ -214,12 +224,12 @@ export type SendAnswer = Static<typeof SendAnswer>;
 export const OrderObject = Type.Object(
   {
     ...orderFields,
-    genesisHash: OrNull(
-      Type.String(),
+    genesisHash: Nullable(
+      Address(),
       'Genesis hash of the chain of the order; null if it was not stored. If the nodes of the server belong to another chain, it returns the last stored state of the order.',
     ),
-    quote: OrNull(QuoteObject, 'The quote of the order; null if there was none.'),
-    timing: OrNull(OrderTiming, 'Timing of the request that placed it; null if it is unknown.'),
+    quote: Nullable(QuoteObject, 'The quote of the order; null if there was none.'),
+    timing: Nullable(OrderTiming, 'Timing of the request that placed it; null if it is unknown.'),
   },
   { ...closed, title: 'order state', examples: [orderExample] },
 );
@@ -345,8 +355,8 @@ export const orderPageEndpoint = defineEndpoint({
   ),
   answer: Type.Object(
     {
-      orders: Type.Array(OrderObject),
-      next: OrNull(Type.String(), 'Send it as `before` for the next, older orders; null if there are none.'),
+      orders: Type.Array(OrderObject, { maxItems: orderPageLimits.max }),
+      next: Nullable(OrderId(), 'Send it as `before` for the next, older orders; null if there are none.'),
     },
     { ...closed, title: 'tradeOrders', examples: [{ orders: [orderExample], next: null }] },
   ),

@@ -2,20 +2,23 @@ import { Type } from 'typebox';
 import { planFields } from '../plan-fields.ts';
 import { planNames, scopes } from '../plans.ts';
 import { defineEndpoint } from './endpoint.ts';
+import { Count, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, UnixMs } from '../values.ts';
 
 const closed = { additionalProperties: false } as const;
-const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
 export const Usage = Type.Object(
   {
     key: Type.Object(
       {
-        id: Type.String(),
-        prefix: Type.String({ description: 'The part of the key that is not secret.' }),
-        label: Type.Union([Type.String(), Type.Null()]),
-        scopes: Type.Array(Type.Enum([...scopes])),
-        ipRanges: Type.Array(Type.String(), { description: 'Addresses and CIDR ranges that may use the key; empty: any.' }),
-        expiresAtMs: Type.Union([Type.Integer(), Type.Null()], {
+        id: KeyId('Id of the key.'),
+        prefix: KeyPrefix('The part of the key that is not secret.'),
+        label: Nullable(Type.String({ minLength: 1, maxLength: maxLabelChars }), 'The note of its owner; null if there is none.'),
+        scopes: Type.Array(Type.Enum([...scopes]), { maxItems: scopes.length, description: 'What the key may be used for.' }),
+        ipRanges: Type.Array(IpRange(), {
+          maxItems: maxIpRanges,
+          description: 'Addresses and CIDR ranges that may use the key; empty: any.',
+        }),
+        expiresAtMs: Type.Union([UnixMs(), Type.Null()], {
           description: 'When the secret of this request expires, Unix time in milliseconds; null if it does not expire.',
         }),
       },

@@ -1,0 +1,161 @@
+import { Type, type TSchema } from 'typebox';
+import { candleIntervalNames } from './intervals.ts';
+
+/**
+ * Kinds of values, each defined once: the patterns and lengths of texts, and the bounds of numbers.
+ *
+ * `documented` holds what the code checks after the schema, because the answer depends on it: a mint of another form gives INVALID_MINT, and
+ * not INVALID_REQUEST. Only the documents have it.
+ */
+export interface Described {
+  readonly documented?: Readonly<Record<string, unknown>>;
+  readonly [keyword: string]: unknown;
+}
+
+const safe = Number.MAX_SAFE_INTEGER;
+const sentence = (...parts: readonly (string | undefined)[]): { readonly description?: string } => {
+  const description = parts.filter((part) => part !== undefined && part !== '').join(' ');
+  return description === '' ? {} : { description };
+};
+
+export const Nullable = <T extends TSchema>(schema: T, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+// --- Texts of the chain.
+
+const base58 = '[1-9A-HJ-NP-Za-km-z]';
+/** Base58 of 32 bytes. */
+export const addressPattern = `^${base58}{32,44}$`;
+export const Address = (description?: string) => Type.String({ pattern: addressPattern, ...sentence(description, 'Base58.') });
+/** A mint in a request. Another text gives INVALID_MINT. */
+export const RequestedMint = (description = 'Mint of the token, base58.', options: Described = {}) =>
+  Type.String({ maxLength: 64, documented: { pattern: addressPattern, minLength: 32, maxLength: 44 }, description, ...options });
+/** Base58 of 64 bytes. */
+export const signaturePattern = `^${base58}{64,88}$`;
+export const Signature = (description?: string) => Type.String({ pattern: signaturePattern, ...sentence(description) });
+export const base64Pattern = '^[A-Za-z0-9+/]+={0,2}$';
+export const Base64 = (description: string, bounds: { readonly minLength: number; readonly maxLength: number }) =>
+  Type.String({ pattern: base64Pattern, ...bounds, description });
+
+// --- Amounts.
+
+const rawUnit = 'Raw integer in its smallest unit, as a decimal string.';
+/** At most the 39 digits of a u128. */
+export const rawPattern = '^[0-9]{1,39}$';
+export const Raw = (description: string) => Type.String({ pattern: rawPattern, ...sentence(description, rawUnit) });
+export const SignedRaw = (description: string) =>
+  Type.String({ pattern: '^-?[0-9]{1,39}$', examples: ['2039280'], ...sentence(description, rawUnit) });
+/** An amount in a request, from 1 to the largest u64. */
+export const RequestedRaw = (description: string) =>
+  Type.String({
+    pattern: '^[0-9]+$',
+    maxLength: 20,
+    documented: { pattern: upTo('18446744073709551615') },
+    ...sentence(description, rawUnit),
+  });
+/** A number in a request that may be a text, as in forms: above 0. */
+export const decimalPattern = `^([0-9]*[1-9][0-9]*(\\.[0-9]+)?|[0-9]+\\.[0-9]*[1-9][0-9]*)([eE][+-]?[0-9]{1,3})?$`;
+/** From 0 to 100; the decimals after the first `places` do not count. */
+export const upToHundredPattern = (places: number): string => `^0*([0-9]{1,2}(\\.[0-9]+)?|100(\\.0{1,${places}}|\\.0{${places}}[0-9]+)?)$`;
+/** From 0 to 0.1; the decimals after the ninth do not count. */
+export const upToTenthPattern = '^0+(\\.(0[0-9]*|10{0,8}|10{8}[0-9]+))?$';
+
+/** A part of a balance in a request: above 0% and up to 100%, with at most four decimals. */
+export const percentPattern = [
+  '^(100(\\.0{1,4})?',
+  '(0{0,2}[1-9]|0?[1-9][0-9])(\\.[0-9]{1,4})?',
+  '0{1,3}\\.([1-9][0-9]{0,3}|0[1-9][0-9]{0,2}|00[1-9][0-9]?|000[1-9]))%$',
+].join('|');
+/** An amount in a sale: whole tokens, or a part of the balance. */
+export const RequestedSale = (description: string) =>
+  Type.Union(
+    [
+      Type.Number({ documented: { exclusiveMinimum: 0 } }),
+      Type.String({ maxLength: 16, documented: { pattern: percentPattern, minLength: 2, maxLength: 9 } }),
+    ],
+    { description },
+  );
+export const Ui = (description: string) => Type.Number({ minimum: 0, ...sentence(description, 'UI number (float64).') });
+
+/** A pattern of the decimal integers from 1 to `max`, with leading zeros. */
+function upTo(max: string): string {
+  const digits = [...max].map(Number);
+  const smaller = digits.flatMap((digit, at) => {
+    const least = at === 0 ? 1 : 0;
+    return digit > least ? [`${max.slice(0, at)}[${least}-${digit - 1}][0-9]{${max.length - at - 1}}`] : [];
+  });
+  return `^(0*[1-9][0-9]{0,${max.length - 2}}|${[...smaller, max].join('|')})$`;
+}
+
+// --- Numbers.
+
+const integer = (minimum: number, maximum: number) => (description?: string) =>
+  Type.Integer({ minimum, maximum, ...sentence(description) });
+export const Count = integer(0, safe);
+export const Slot = Count;
+export const BlockHeight = Count;
+export const Decimals = integer(0, 255);
+export const Bps = Count;
+/** A time that the chain reports. Nobody checks it. */
+export const BlockTime = (description = 'Block time, Unix seconds; null if it is unknown.') =>
+  Type.Union([Type.Integer({ minimum: -safe, maximum: safe }), Type.Null()], { description });
+export const UnixSeconds = integer(0, 9_999_999_999);
+export const UnixMs = integer(0, safe);
+export const UnixUs = integer(0, safe);
+export const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: safe, ...sentence(description, 'Milliseconds.') });
+
+// --- Names that the gateway gives.
+
+/** Form of the ids of orders. */
+export const orderIdPattern = '^ord_[0-9A-HJKMNP-TV-Z]{26}$';
+export const OrderId = (description?: string) => Type.String({ pattern: orderIdPattern, ...sentence(description) });
+/** Longer than any: a signature, the path of an instruction, and endings. */
+export const eventIdPattern = '^[0-9A-Za-z.:+_-]{1,160}$';
+export const EventId = (description?: string) => Type.String({ pattern: eventIdPattern, ...sentence(description) });
+export const keyIdPattern = '^[0-9A-Za-z]{10}$';
+export const KeyId = (description?: string) => Type.String({ pattern: keyIdPattern, ...sentence(description) });
+/** The part of an API key that is not secret. */
+export const keyPrefixPattern = '^sluice_[0-9A-Za-z]{10}$';
+export const KeyPrefix = (description: string) => Type.String({ pattern: keyPrefixPattern, description });
+/** An API key in a request. Another text gives UNAUTHENTICATED. */
+export const ApiKey = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 512, documented: { pattern: '^sluice_[0-9A-Za-z]{10}_[0-9A-Za-z]{40}$' }, description });
+export const ticketPattern = '^[A-Za-z0-9_-]{43}$';
+export const Ticket = (description: string) => Type.String({ pattern: ticketPattern, description });
+export const requestIdPattern = '^[A-Za-z0-9._-]{8,64}$';
+export const RequestId = (description: string) => Type.String({ pattern: requestIdPattern, description });
+export const versionPattern = '^[0-9]+\\.[0-9]+\\.[0-9]+(-[0-9A-Za-z.-]+)?$';
+export const Version = (description: string) => Type.String({ pattern: versionPattern, description });
+export const epochPattern = '^[0-9A-Za-z_-]{1,128}$';
+export const Epoch = (description?: string) => Type.String({ pattern: epochPattern, ...sentence(description) });
+
+const address = `${base58}{32,44}`;
+const interval = `(${candleIntervalNames.join('|')})`;
+export const topicPattern = `^(newTokens|migrations|trades(:@?${address})?|prices:${address}|candles:${address}:${interval}|orders:[0-9A-Za-z]{10})$`;
+export const Topic = (description = 'Topic.') => Type.String({ pattern: topicPattern, description });
+
+// --- Addresses of the network.
+
+/** An IP address in a request. It may have capital letters, but no zone. */
+export const RequestedIp = (description: string) =>
+  Type.String({ minLength: 2, maxLength: 45, documented: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] }, description });
+/** An address with the length of its prefix, as the gateway stores it. */
+/** The most ranges of one key. */
+export const maxIpRanges = 32;
+export const ipRangePattern = '^[0-9a-f.:]{2,45}/[0-9]{1,3}$';
+export const IpRange = () => Type.String({ pattern: ipRangePattern });
+
+// --- Texts for people, and texts that others wrote.
+
+/** Characters of an API key's label, all of them printable. */
+export const maxLabelChars = 64;
+/** Name or symbol of a token in an answer. The creator of the token controls it; a longer one is omitted. */
+export const maxTokenNameChars = 256;
+export const TokenName = () => Type.String({ maxLength: maxTokenNameChars });
+export const maxTokenUriChars = 2048;
+export const TokenUri = () => Type.String({ maxLength: maxTokenUriChars });
+/** An address in the metadata of a token, as it is published. */
+export const linkPattern = '^(https?|ipfs)://';
+export const PublishedLink = () => Type.String({ pattern: linkPattern, maxLength: 512 });
+/** A text that the code does not restrict. */
+export const FreeText = (description?: string) => Type.String(sentence(description));

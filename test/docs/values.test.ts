@@ -1,0 +1,124 @@
+import { readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
+import { partsPerMillion, rawOfText } from '@sluice/gateway/quote/amounts.ts';
+import { defaultPlans } from '@sluice/shared/config/plans.ts';
+import { venues } from '@sluice/shared/venues/registry.ts';
+import { quotedVenueNames, tradedVenueNames } from '@sluice/shared/wire/event-parts.ts';
+import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
+import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
+import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
+import { decimalPattern, percentPattern, RequestedRaw, upToHundredPattern, upToTenthPattern } from '@sluice/shared/wire/values.ts';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+const options = { version: '1.0.0', plans: Object.values(defaultPlans) };
+const openApi = openApiDocument(endpoints, options);
+const asyncApi = asyncApiDocument(options);
+
+/** Texts that the code does not restrict: what people, creators of tokens and nodes wrote, and whole files. */
+const freeTexts =
+  /\/properties\/(message|reason|name|symbol|uri)(\/anyOf\/0)?$|\/properties\/errors\/items$|\/content\/(text|image|application~octet-stream)[^/]*(~[^/]*)?\/schema$/;
+/** Other programs multiply by it; any number may be in the mint. */
+const freeNumbers = /\/properties\/multiplier$/;
+
+interface Schema {
+  readonly [keyword: string]: unknown;
+}
+
+/** The schemas of a document that bound nothing. */
+function* unbounded(value: unknown, path: string): Generator<string> {
+  if (typeof value !== 'object' || value === null || /\/(examples?|value)$/.test(path)) return;
+  const {
+    type,
+    enum: values,
+    const: constant,
+    pattern,
+    format,
+    maxLength,
+    anyOf,
+    minimum,
+    exclusiveMinimum,
+    maximum,
+    maxItems,
+  } = value as Schema;
+  const bounds = {
+    string: [values, constant, pattern, format, maxLength, anyOf].some((one) => one !== undefined) || freeTexts.test(path),
+    number: minimum !== undefined || exclusiveMinimum !== undefined || freeNumbers.test(path),
+    integer: minimum !== undefined && maximum !== undefined,
+    array: maxItems !== undefined,
+  };
+  if (typeof type === 'string' && bounds[type as keyof typeof bounds] === false) yield `${type} ${path}`;
+  for (const [name, part] of Object.entries(value)) yield* unbounded(part, `${path}/${name.replaceAll('/', '~')}`);
+}
+
+describe('the values in the documents', () => {
+  it.each([
+    ['OpenAPI', { paths: openApi['paths'], components: openApi['components'] }],
+    ['AsyncAPI', { components: asyncApi['components'] }],
+  ])('are all bounded in %s', (_name, document) => {
+    expect([...unbounded(document, '')]).toEqual([]);
+    expect(JSON.stringify(document)).not.toContain('"documented"');
+  });
+
+  it('name the venues of the registry', () => {
+    const named = (has: (venue: (typeof venues)[number]) => boolean) => venues.filter(has).map(({ name }) => name);
+    expect(named(({ quoting }) => quoting !== null)).toEqual([...quotedVenueNames]);
+    expect(named(({ signing }) => signing !== null)).toEqual([...tradedVenueNames]);
+  });
+});
+
+/** Texts near the edges of a form: its own characters in any order. */
+const near = (characters: string, maxLength: number) => fc.string({ unit: fc.constantFrom(...characters), minLength: 1, maxLength });
+/** The pattern and the code agree about each text. */
+const agree = (pattern: string, texts: fc.Arbitrary<string>, accepts: (text: string) => boolean) => {
+  const form = new RegExp(pattern);
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect([text, form.test(text)]).toEqual([text, accepts(text)]);
+    }),
+    { numRuns: 3_000 },
+  );
+};
+
+describe('the patterns in the documents', () => {
+  it('of a percentage', () => {
+    const percent = fc.oneof(
+      near('01.%', 9),
+      near('019.', 8).map((text) => `${text}%`),
+    );
+    agree(percentPattern, percent, (text) => partsPerMillion(text) !== null);
+    for (const text of ['100%', '100.0000%', '0.0001%', '050%', '005.5%']) expect(text).toMatch(new RegExp(percentPattern));
+  });
+
+  it('of a raw amount', () => {
+    const { documented } = RequestedRaw('') as unknown as { readonly documented: { readonly pattern: string } };
+    const top = 18446744073709551615n;
+    const texts = fc.oneof(
+      near('0189', 20),
+      fc.bigInt({ min: top - 2_000n, max: top + 2_000n }).map(String),
+      fc.bigInt({ min: 0n, max: 99999999999999999999n }).map(String),
+    );
+    agree(documented.pattern, texts, (text) => BigInt(text) > 0n && BigInt(text) <= top);
+  });
+
+  it('of the numbers of PumpPortal clients', () => {
+    const upTo = (max: string, places: number) => (text: string) => {
+      const raw = rawOfText(text, places);
+      return raw !== null && raw <= rawOfText(max, places)!;
+    };
+    agree(decimalPattern, near('05.e-+', 9), (text) => rawOfText(text, 9) !== null && /[1-9]/.test(text.replace(/e.*$/i, '')));
+    agree(upToHundredPattern(2), near('01.9', 10), upTo('100', 2));
+    agree(upToTenthPattern, near('01.9', 14), upTo('0.1', 9));
+  });
+
+  it('of an Idempotency-Key', () => {
+    const buy = (openApi['paths'] as unknown as Record<string, { post: { parameters: { name: string; schema: { pattern: string } }[] } }>)[
+      '/trade/buy'
+    ]!;
+    const { pattern } = buy.post.parameters.find(({ name }) => name === 'Idempotency-Key')!.schema;
+    const texts = fc.oneof(
+      near('"a ', 6),
+      fc.integer({ min: 250, max: 260 }).chain((length) => fc.constantFrom('a'.repeat(length), `"${'a'.repeat(length)}"`)),
+    );
+    agree(pattern, texts, (text) => readIdempotency(text, '', {}).ok);
+  });
+});
