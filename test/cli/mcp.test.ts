@@ -140,7 +140,7 @@ describe('sluice mcp', () => {
     const { code, stdout, stderr } = await run([
       request(1, 'initialize'),
       call(2, 'token_info', { mint }),
-      call(3, 'order', { id: 'ord_nothing' }),
+      call(3, 'order', { id: 'ord_01JD2Q6M7N8P9RSTVWXYZ01234' }),
     ]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const replies = stdout

@@ -254,7 +254,7 @@ describe.each(transports)('plans over %s', (transport) => {
     it('reports the plan, what is left and what is open, at both paths, and counts itself', async () => {
       const key = keyOf(
         { name: 'premium', requestsPerMinute: 1, burst: 5, withoutChannels: ['migrations'] },
-        { keyId: 'usageKey', label: 'mine', ipRanges: ['127.0.0.0/8'], expiresAtMs: 2e12 },
+        { keyId: 'usageKey01', label: 'mine', ipRanges: ['127.0.0.0/8'], expiresAtMs: 2e12 },
       );
       const client = await connect(`?api-key=${key}`).open();
       await client.ask({ op: 'subscribe', channel: 'prices', mints: [addressOf(1), addressOf(2)] });
@@ -264,8 +264,8 @@ describe.each(transports)('plans over %s', (transport) => {
       expect(checkUsage(usage)).toMatchObject({ ok: true });
       expect(usage).toEqual({
         key: {
-          id: 'usageKey',
-          prefix: 'sluice_usageKey',
+          id: 'usageKey01',
+          prefix: 'sluice_usageKey01',
           label: 'mine',
           scopes: ['stream', 'read'],
           ipRanges: ['127.0.0.0/8'],

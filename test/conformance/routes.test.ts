@@ -77,8 +77,9 @@ beforeAll(async () => {
   // Orders on paper need no signature.
   const custodial = { publicKey, accountId, label: null, imported: true, sealedSeed: new Uint8Array(60), createdAtMs: Date.now() };
   await store.wallets.insert('cluster', custodial);
-  for (const { key, plan, scopes: set } of callers) {
-    if (key !== null && plan !== null) market.server.keys.add(key, { plan, scopes: set, accountId });
+  for (const [at, { key, plan, scopes: set }] of callers.entries()) {
+    if (key !== null && plan !== null)
+      market.server.keys.add(key, { keyId: `key${String(at).padStart(7, '0')}`, plan, scopes: set, accountId });
   }
 }, 120_000);
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { eventSchemas } from '@sluice/shared/wire/events.ts';
 import { EventFrame, noticeSchemas, replySchemas } from '@sluice/shared/wire/replies.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { fastClock } from '../support/clocks.ts';
-import { goodKey, scopelessKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { goodKey, goodKeyId, scopelessKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
 import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 import { transports } from '../support/transports.ts';
@@ -116,7 +116,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       });
       expect(await client.ask({ op: 'auth', key: goodKey })).toMatchObject({
         op: 'authenticated',
-        keyId: goodKey,
+        keyId: goodKeyId,
         plan: 'enterprise',
         scopes: ['stream'],
       });

@@ -94,6 +94,8 @@ export class TestKeys implements Authenticator {
 }
 
 export const goodKey = 'sluice_test_streams';
+/** A key id has ten letters and digits. */
+export const goodKeyId = 'teststream';
 export const scopelessKey = 'sluice_test_without_scope';
 
 /** The same for all gateways of a test, as if they shared a pepper. */
@@ -132,7 +134,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const log = createLog({ level: 'silent', name: 'test' });
   const bus = options.bus ?? (await createBus({ redisUrls: null, log }));
   const keys = new TestKeys();
-  keys.add(goodKey);
+  keys.add(goodKey, { keyId: goodKeyId });
   keys.add(scopelessKey, { scopes: ['read'] });
   const gateway = await startGateway({
     config: { ...testConfig, ...options.config },
