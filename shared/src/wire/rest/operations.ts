@@ -15,6 +15,9 @@ const latencies = (count: string, p50: string) =>
     },
     closed,
   );
+/** RPC addresses of one gateway (`SOLANA_RPC_URL`). */
+const maxEndpoints = 16;
+/** The parts of a gateway, in reports about its readiness. */
 const partNames = ['bus', 'ingest', 'store', 'limits', 'chain', 'trading'];
 const PartReports = Type.Record(
   Type.String(),
@@ -66,14 +69,14 @@ const Status = Type.Object(
     endpoints: Type.Array(
       Type.Object(
         {
-          endpoint: Type.Integer({ minimum: 1, maximum: 1_000, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
+          endpoint: Type.Integer({ minimum: 1, maximum: maxEndpoints, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
           impossibleAnswers: Count('HTTP answers since the start that were longer, or more deeply nested, than any correct one can be.'),
           suspended: Type.Boolean({ description: 'Whether the endpoint is not used for a while, because it sent such an answer.' }),
           suspendedForMs: Count('Time until it is used again; 0 if it is in use.'),
         },
         closed,
       ),
-      { maxItems: 1_000, description: 'The RPC endpoints of this gateway, without their addresses.' },
+      { maxItems: maxEndpoints, description: 'The RPC endpoints of this gateway, without their addresses.' },
     ),
     bus: Type.Object(
       {
