@@ -79,7 +79,7 @@ export const Ui = (description: string) => Type.Number({ minimum: 0, ...sentence
 
 /** A pattern of the decimal integers from 1 to `max`, with leading zeros. */
 function upTo(max: string): string {
-  const digits = [...max].map(Number);
+  const digits = Array.from(max, Number);
   const smaller = digits.flatMap((digit, at) => {
     const least = at === 0 ? 1 : 0;
     return digit > least ? [`${max.slice(0, at)}[${least}-${digit - 1}][0-9]{${max.length - at - 1}}`] : [];
@@ -92,10 +92,10 @@ function upTo(max: string): string {
 const integer = (minimum: number, maximum: number) => (description?: string) =>
   Type.Integer({ minimum, maximum, ...sentence(description) });
 export const Count = integer(0, safe);
-export const Slot = Count;
-export const BlockHeight = Count;
+export const Slot = integer(0, safe);
+export const BlockHeight = integer(0, safe);
 export const Decimals = integer(0, 255);
-export const Bps = Count;
+export const Bps = integer(0, safe);
 /** A time that the chain reports. Nobody checks it. */
 export const BlockTime = (description = 'Block time, Unix seconds; null if it is unknown.') =>
   Type.Union([Type.Integer({ minimum: -safe, maximum: safe }), Type.Null()], { description });
