@@ -39,13 +39,13 @@ const linkLifeMs = 24 * 60 * 60_000;
 const chainBounds = { history: { transactions: 1_000, blocks: 2_000 }, coins: { onCurve: 150, onPool: 50, retired: 200 } } as const;
 
 /**
- * With a simulated chain, the engine collects the heap whenever it has grown by 15 % since the last collection, and merges sparse pages. Its
- * own choice lets the heap grow to several times of what is in use, most of which is then lost between objects that live: 800 MB after a day.
- * (To merge all pages at each collection would save more, but takes 120 MB more while it lasts.)
+ * With a simulated chain, the engine collects the heap whenever it has grown by 15 % since the last collection, and merges sparse pages. By
+ * default, it lets the heap grow to several times the size of the living objects. Most of that memory then cannot be returned, because living
+ * objects are spread over its pages: 800 MB after a day. (Merging all pages at each collection would save more, but needs 120 MB meanwhile.)
  */
 const simnetHeap = ['--heap-growing-percent=15', '--optimize-for-size'] as const;
 
-/** If the start takes longer, the log is written before the block, so that it shows the reason. */
+/** If the start takes longer, the log is written before the printed summary, so that the user sees the reason. */
 const holdLogsMs = 10_000;
 
 /** Starts everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
@@ -158,7 +158,7 @@ async function signInFragment(store: Store): Promise<string> {
   const token = newToken();
   const nowMs = Date.now();
   const link = { kind: 'link', hash: tokenHash(token), accountId: operatorAccountId, expiresAtMs: nowMs + linkLifeMs } as const;
-  // If too many links are unused, the page asks how to sign in.
+  // Without a link, because too many are unused, the page shows the ways to sign in.
   return (await store.oneTime.put(link, nowMs)) ? `#sign-in=${token}` : '';
 }
 

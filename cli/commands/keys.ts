@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createApiKey, endOfKeyMs, rotateApiKey, type ShownKey } from '@sluice/gateway/auth/api-keys.ts';
+import { createApiKey, endOfKeyMs, rotateApiKey, type CreatedKey } from '@sluice/gateway/auth/api-keys.ts';
 import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values.ts';
 import { replaceLostPepper } from '@sluice/gateway/auth/pepper.ts';
 import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
@@ -112,16 +112,16 @@ async function create(argv: readonly string[]): Promise<number> {
     return createApiKey(store, request);
   });
   if (!made.ok) throw new CommandError(whyNot(made.reason, request.accountId));
-  const { id, plan, scopes } = made.shown;
+  const { id, plan, scopes } = made.created;
   show(
-    made.shown,
+    made.created,
     values.json === true,
     `Key ${id}, ${plan}: ${scopes.join(', ')}. It is printed only this once, because the store has only its hash.`,
   );
   return 0;
 }
 
-function show(key: ShownKey, json: boolean, note: string): void {
+function show(key: CreatedKey, json: boolean, note: string): void {
   if (json) printJson(key);
   else console.log(`${key.key}\n\n${note}`);
 }

@@ -82,12 +82,11 @@ async function setHalt(halted: boolean, reason: string | null, json: boolean): P
     await store.halt.set(halted, reason, Date.now());
     return store.halt.read();
   });
-  // Gateways and signing processes may act on a state that they read up to this long ago.
+  // A gateway or signing process reads the halt again only after this time. Until then it may still use the earlier state.
   if (halted) await pause(maxHaltAgeMs);
-  // Another command changed it at the same moment.
   if (state.halted !== halted)
     throw new CommandError(
-      `Another command changed it at the same time: trading is ${halted ? 'not halted' : 'halted'}. Check: sluice trading status`,
+      `Another command changed the halt at the same time: trading is ${halted ? 'not halted' : 'halted'}. Check: sluice trading status`,
     );
   show(state, json);
 }

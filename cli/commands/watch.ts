@@ -58,7 +58,7 @@ Examples:
     onReaderGone(() => controller.abort());
     let apiKey = '';
     const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, async () => (apiKey = await key.get())) });
-    // A key of its own would end the one of the stream.
+    // It uses the key of the stream. If it created another key, the key of the stream would be deleted.
     const reader = new Sluice({ url, apiKey: async () => apiKey, retries: 0 });
     const printer = values.json ? null : printerOf(new Names(reader, controller.signal));
     if (process.stdout.isTTY)
@@ -146,5 +146,5 @@ async function makeKey(store: Store): Promise<{ readonly id: string; readonly ke
   const operators = { label: keyLabel, accountId: null, ipRanges: [], limits: null };
   const made = await createApiKey(store, { ...operators, plan: 'enterprise', scopes: ['stream', 'read'], expiresAtMs });
   if (!made.ok) throw new CommandError('The store already has as many keys as it can have.');
-  return made.shown;
+  return made.created;
 }

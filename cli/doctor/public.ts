@@ -30,8 +30,8 @@ function checkPublicUrl({ publicUrl, host }: Config): Finding {
 /** Behind a proxy that is not in TRUSTED_PROXIES, all clients have the address of the proxy. */
 function checkProxies({ trustedProxies, host, publicUrl, port }: Config): readonly Finding[] {
   if (trustedProxies.length > 0) return [ok('proxies', trustedProxies.join(', '))];
-  const isBehindOne = publicUrl !== null && isLoopback(host) && !isOwnAddress(publicUrl, port);
-  return isBehindOne
+  const isBehindProxy = publicUrl !== null && isLoopback(host) && !isOwnAddress(publicUrl, port);
+  return isBehindProxy
     ? [
         warn(
           'proxies',

@@ -1,6 +1,6 @@
 /**
- * Writes the text of each block between its markers, `<!-- generated: name -->` and `<!-- /generated -->`. Throws if the document lacks a
- * block, or has a block without a text: the table would be missing or stale.
+ * Writes the text of each block between its markers, `<!-- generated: name -->` and `<!-- /generated -->`. Throws if the document lacks the
+ * markers of a block, because the table would be missing, or has markers for which there is no text, because the table would be stale.
  */
 export function fillBlocks(document: string, blocks: Readonly<Record<string, string>>): string {
   const found = new Set<string>();

@@ -6,12 +6,12 @@ export interface SluiceErrorFields {
   /** HTTP status; null if no HTTP answer arrived. */
   readonly status?: number | null;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Leads to the request in the gateway's log; null if no answer arrived. */
+  /** The id of the request in the gateway's log; null if no answer arrived. */
   readonly requestId?: string | null;
 }
 
 /**
- * A request or a subscription failed. `code` is from sluice's table of errors, or one of four of the client: `NETWORK` (no answer), `TIMEOUT`,
+ * A request or a subscription failed. `code` is from sluice's table of errors, or one of four codes that only the client uses: `NETWORK` (no answer), `TIMEOUT`,
  * `MALFORMED` (the answer is not from sluice), `CLOSED` (the client was closed).
  */
 export class SluiceError extends Error {

@@ -8,7 +8,7 @@ let last = 0;
 export function nowUs(): number {
   const monotonicUs = performance.now() * 1000;
   if (monotonicUs - anchoredAtMonotonicUs > reanchorEveryUs) {
-    // `Date` has milliseconds only. The origin gives the microseconds as long as the two agree.
+    // `Date` has only milliseconds. `timeOrigin` has microseconds, but ignores corrections of the clock, so it is used only while both agree.
     const byOrigin = performance.timeOrigin * 1000 + monotonicUs;
     const byDate = Date.now() * 1000;
     anchorUs = Math.abs(byOrigin - byDate) < 2000 ? byOrigin : byDate;

@@ -10,7 +10,7 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface ShownKey {
+export interface CreatedKey {
   readonly id: string;
   readonly key: string;
 }
@@ -66,10 +66,10 @@ export class DashboardClient {
     return answer;
   }
 
-  async makeKey(body: Readonly<Record<string, unknown>> = {}): Promise<ShownKey> {
+  async makeKey(body: Readonly<Record<string, unknown>> = {}): Promise<CreatedKey> {
     const answer = await this.post('keys', { scopes: ['read', 'stream'], ...body });
     if (answer.status !== 200) throw new Error(`no key: ${answer.text}`);
-    return answer.body as unknown as ShownKey;
+    return answer.body as unknown as CreatedKey;
   }
 
   #cookieHeader(): Record<string, string> {

@@ -142,7 +142,7 @@ describe('a session calls the public interface', () => {
       limits: null,
     });
     const operator = await visit(operatorAccountId);
-    expect(made.ok && made.shown.id).toBe(operator.keyId);
+    expect(made.ok && made.created.id).toBe(operator.keyId);
     expect((await call({ ...operator, keyId: holder.keyId }, '/api/usage')).status).toBe(401);
     expect((await call(operator, '/api/usage')).status).toBe(200);
     expect((await operator.client.get('wallets')).body).toEqual({ wallets: [], unlisted: 0 });

@@ -27,4 +27,4 @@ if (!made.ok) throw new Error('no key was created');
 const authenticator = await createAuthenticator({ store, plans: config.plans, log });
 const { server, mints, ...market } = await startMarketGateway({ seed: 5, slots: 60, transport: 'uws', config, authenticator });
 await market.freeze();
-process.stdout.write(`key ${made.shown.key}\npath /token/info/${mints[0]}\nlistening ${server.gateway.url}\n`);
+process.stdout.write(`key ${made.created.key}\npath /token/info/${mints[0]}\nlistening ${server.gateway.url}\n`);

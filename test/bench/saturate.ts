@@ -147,7 +147,7 @@ async function highestRate(
 }
 
 const millions = (value: number): string => `${(value / 1e6).toFixed(2)} M`;
-/** The rest of the machine can only lower a rate. */
+/** The highest value, because other programs on the machine can only lower a rate. */
 const best = (values: readonly number[]): number => Math.max(...values);
 
 async function rowsOf(stage: Stage, program: string, saturating: SaturatingLoad): Promise<BenchRow[]> {

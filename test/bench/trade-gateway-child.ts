@@ -54,6 +54,6 @@ for (let i = 0; i < Number(walletCount); i++) wallets.push((await opened.keystor
 const authenticator = await createAuthenticator({ store, plans: config.plans, log });
 const bus = await createBus({ redisUrls, log });
 const { gateway } = await startTestGateway({ config, store, authenticator, bus });
-process.stdout.write(`key ${made.shown.key}\nwallets ${wallets.join(',')}\nlistening ${gateway.url}\n`);
+process.stdout.write(`key ${made.created.key}\nwallets ${wallets.join(',')}\nlistening ${gateway.url}\n`);
 // Ends cleanly on request, so that a profile of it is written.
 process.once('SIGTERM', () => void gateway.close().then(() => process.exit(0)));

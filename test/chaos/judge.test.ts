@@ -117,7 +117,7 @@ describe('the resuming client and the judge', () => {
     await until('the fault', () => bad.judge.faults.length > 0);
   });
 
-  it('knows events that were emitted and never published, published and never emitted, or published to some clients only', async () => {
+  it('reports events that were emitted and never published, published and never emitted, or published to some clients only', async () => {
     const judge = new Judge({ passes: () => true, partOf: () => 'all' });
     const event = (id: string): { topic: string; epoch: string; event: { type: string; id: string } } => ({
       topic,
@@ -143,13 +143,13 @@ describe('the resuming client and the judge', () => {
     );
     expect(faults.join('\n')).toMatch(/2 is trade y, and trade x for another/);
     expect(faults.join('\n')).toMatch(/nobody received trade b/);
-    expect(faults.join('\n')).toMatch(/never happened or died: trade x/);
+    expect(faults.join('\n')).toMatch(/never expectedEvents or died: trade x/);
     judge.onFrame('one', { ...event('z'), seq: 3 });
     expect(judge.judge(new Map()).join('\n')).toMatch(/two: trades: has 2 of 3 frames/);
   });
 
-  describe('by what each client has', () => {
-    const took = (judge: Judge, client: string, ...frames: readonly (readonly [seq: number, type: string, id: string])[]): void => {
+  describe('checks what each client has received:', () => {
+    const receive = (judge: Judge, client: string, ...frames: readonly (readonly [seq: number, type: string, id: string])[]): void => {
       for (const [seq, type, id] of frames) judge.onFrame(client, { topic, epoch: 'a', seq, event: { type, id } });
     };
     const emitted = (...ids: readonly string[]) => new Map([[topic, new Map(ids.map((id) => [`trade ${id}`, 0]))]]);
@@ -169,35 +169,35 @@ describe('the resuming client and the judge', () => {
 
     it('counts retracted events as gone, and an event that landed again once', () => {
       const judge = withClients('one', 'confirmed');
-      took(judge, 'one', ...landed);
+      receive(judge, 'one', ...landed);
       expect(judge.isCaughtUp()).toBe(false);
-      took(judge, 'confirmed', [1, 'trade', 'a'], [4, 'trade', 'b']);
+      receive(judge, 'confirmed', [1, 'trade', 'a'], [4, 'trade', 'b']);
       expect([judge.isCaughtUp(), judge.isWhole(emitted('a', 'b'))]).toEqual([true, true]);
       expect([judge.judge(emitted('a', 'b')), judge.counts]).toEqual([[], { gap: 0, double: 0, other: 0 }]);
     });
 
     it('notices a dead event that is confirmed, one that is not retracted, and one that is never published again', () => {
       const one = withClients('one', 'confirmed');
-      took(one, 'one', ...landed);
-      took(one, 'confirmed', [1, 'trade', 'a'], [2, 'trade', 'b']);
+      receive(one, 'one', ...landed);
+      receive(one, 'confirmed', [1, 'trade', 'a'], [2, 'trade', 'b']);
       expect(one.judge(emitted('a', 'b')).join()).toMatch(/confirmed: trades: has 2 of 2 frames .* not the same/);
       const two = withClients('one');
-      took(two, 'one', ...landed.slice(0, 5));
-      expect(two.judge(emitted('a', 'b')).join()).toMatch(/never happened or died: trade c/);
+      receive(two, 'one', ...landed.slice(0, 5));
+      expect(two.judge(emitted('a', 'b')).join()).toMatch(/never expectedEvents or died: trade c/);
       const three = withClients('one');
-      took(three, 'one', ...landed.slice(0, 3));
+      receive(three, 'one', ...landed.slice(0, 3));
       expect(three.judge(emitted('a', 'b')).join()).toMatch(/nobody received trade b/);
       expect([one.counts.gap, two.counts.other, three.counts.gap]).toEqual([1, 1, 1]);
     });
 
-    it('counts repeated events, and how far others received each log', () => {
+    it('counts repeated events, and compares with what other processes received', () => {
       const judge = withClients('one', 'two');
-      for (const client of ['one', 'two']) took(judge, client, [1, 'trade', 'a']);
-      took(judge, 'two', [1, 'trade', 'a']);
+      for (const client of ['one', 'two']) receive(judge, client, [1, 'trade', 'a']);
+      receive(judge, 'two', [1, 'trade', 'a']);
       expect(judge.judge(emitted('a')).join()).toMatch(/two: trades: has 2 of 1 frames/);
       expect(judge.counts.double).toBe(1);
       const short = withClients('one');
-      took(short, 'one', [1, 'trade', 'a']);
+      receive(short, 'one', [1, 'trade', 'a']);
       expect(short.isCaughtUp()).toBe(true);
       short.expectEnds([{ topic, epoch: 'a', seq: 2 }]);
       expect(short.isCaughtUp()).toBe(false);
@@ -207,7 +207,7 @@ describe('the resuming client and the judge', () => {
 
     it('compares what other processes received with the same log', () => {
       const judge = withClients('one');
-      took(judge, 'one', [1, 'trade', 'a']);
+      receive(judge, 'one', [1, 'trade', 'a']);
       judge.learn('another', { topic, epoch: 'a', seq: 1, key: 'trade z' });
       judge.learn('another', { topic, epoch: 'a', seq: 2, key: 'trade b' });
       expect(judge.judge(emitted('a', 'b')).join()).toMatch(/another: trades: 1 is trade z, and trade a.*one: trades: has 1 of 2 frames/);
@@ -215,28 +215,28 @@ describe('the resuming client and the judge', () => {
 
     it('allows one new epoch for each start of a Redis, without a loss', () => {
       const judge = withClients('one');
-      took(judge, 'one', [1, 'trade', 'a']);
-      const happened = new Map([[topic, new Map([['trade b', performance.now()]])]]);
+      receive(judge, 'one', [1, 'trade', 'a']);
+      const expectedEvents = new Map([[topic, new Map([['trade b', performance.now()]])]]);
       judge.restarted();
-      expect(judge.isWhole(happened)).toBe(false);
+      expect(judge.isWhole(expectedEvents)).toBe(false);
       judge.onGap('one', { topic, epoch: 'b', from: 1, to: null, reason: 'epoch' });
-      expect([judge.isWhole(happened), judge.faults]).toEqual([false, []]);
+      expect([judge.isWhole(expectedEvents), judge.faults]).toEqual([false, []]);
       // A second one without another start.
       judge.onGap('one', { topic, epoch: 'c', from: 1, to: null, reason: 'epoch' });
       expect(judge.faults.join()).toMatch(/a gap was reported \(epoch\) at \d+ ms, and no Redis lost its memory/);
     });
 
-    it('misses only what was lost without a Redis that lost its memory', () => {
+    it('reports a missing event, unless Redis lost it in a declared loss', () => {
       const judge = withClients('one');
-      took(judge, 'one', [1, 'trade', 'a']);
+      receive(judge, 'one', [1, 'trade', 'a']);
       judge.forgot();
       const nowMs = performance.now();
-      const happened = (ms: number) => new Map([[topic, new Map([['trade b', ms]])]]);
-      expect([judge.isWhole(happened(nowMs)), judge.isWhole(happened(nowMs - 60_000)), judge.isWhole(happened(nowMs + 10_000))]).toEqual([
-        true,
-        false,
-        false,
-      ]);
+      const expectedEvents = (ms: number) => new Map([[topic, new Map([['trade b', ms]])]]);
+      expect([
+        judge.isWhole(expectedEvents(nowMs)),
+        judge.isWhole(expectedEvents(nowMs - 60_000)),
+        judge.isWhole(expectedEvents(nowMs + 10_000)),
+      ]).toEqual([true, false, false]);
       judge.onGap('one', { topic, epoch: 'b', from: 1, to: null, reason: 'epoch' });
       judge.onFrame('one', { topic, epoch: 'b', seq: 4, event: { type: 'trade', id: 'a' } });
       judge.learn('another', { topic, epoch: 'b', seq: 5, key: 'trade c' });

@@ -5,10 +5,10 @@ const times = { quietMs: 60, giveUpMs: 400, atMostMs: 2_000, lookEveryMs: 5 };
 
 describe('the end of a run', () => {
   it('is not judged while frames still arrive, even if all clients have everything', async () => {
-    let looks = 0;
-    const frames = (): number => Math.min(looks, 20);
-    await settle({ isSettled: async () => ++looks > 0, frames }, times);
-    expect(looks).toBeGreaterThan(20);
+    let checks = 0;
+    const frames = (): number => Math.min(checks, 20);
+    await settle({ isSettled: async () => ++checks > 0, frames }, times);
+    expect(checks).toBeGreaterThan(20);
   });
 
   it('is judged if some client never gets everything', async () => {

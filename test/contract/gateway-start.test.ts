@@ -17,16 +17,16 @@ const reconnectsWithinMs = 2_500;
 const maxSteps = 200;
 const cutForMs = 50;
 
-it('a gateway that loses Redis anywhere in its start leaves no connection behind', { timeout: 60_000 }, async () => {
+it('a gateway that loses Redis at any step of its start closes all its connections', { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-start-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
-  let left = Number.POSITIVE_INFINITY;
+  let messagesBeforeCut = Number.POSITIVE_INFINITY;
   let cutUntilMs = 0;
   const proxy = await startProxy(redis.port, async () => {
-    left--;
-    if (left === -1) cutUntilMs = performance.now() + cutForMs;
+    messagesBeforeCut--;
+    if (messagesBeforeCut === -1) cutUntilMs = performance.now() + cutForMs;
     if (performance.now() < cutUntilMs) proxy.cut();
   });
   onTestFinished(() => proxy.close());
@@ -36,15 +36,15 @@ it('a gateway that loses Redis anywhere in its start leaves no connection behind
   for (let steps = 0; wasCut && steps < maxSteps; steps++) {
     const store = await openStore(config);
     const bus = await connectRedisBus([proxy.url], silentLog);
-    left = steps;
+    messagesBeforeCut = steps;
     const { signal } = new AbortController();
     const gateway = await startGateway({ config, bus, log: silentLog, signal, store }).catch((error: unknown) => {
       if (!(error instanceof BusError)) throw error;
       failures++;
       return null;
     });
-    wasCut = left < 0;
-    left = Number.POSITIVE_INFINITY;
+    wasCut = messagesBeforeCut < 0;
+    messagesBeforeCut = Number.POSITIVE_INFINITY;
     cutUntilMs = 0;
     await gateway?.close();
     await bus.close();

@@ -14,7 +14,7 @@ import { run, seqs, StreamClient } from '../support/stream-client.ts';
 
 const topic = 'trades';
 
-describe('a gateway that is disconnected while Redis loses the end of its log, which then grows beyond it', () => {
+describe('a gateway that is disconnected while Redis loses the end of its log and receives new entries', () => {
   let folder: string;
   let redis: TestRedis;
   let key: string;
@@ -56,7 +56,7 @@ describe('a gateway that is disconnected while Redis loses the end of its log, w
     await ended;
   }
 
-  /** By a publisher that knows nothing of the earlier entries. */
+  /** Publishes with a new publisher, which does not know the earlier entries. */
   async function publish(count: number): Promise<void> {
     const bus = await connectRedisBus([redis.url], silentLog);
     await (await bus.publisher()).publish(Array.from({ length: count }, () => entryOf(tradeEvent(addressOf(1)))));
@@ -64,7 +64,9 @@ describe('a gateway that is disconnected while Redis loses the end of its log, w
   }
 
   /** A client receives ten events, and its gateway ends. */
-  async function seeTen(signal: NodeJS.Signals): Promise<{ readonly since: { epoch: string; seq: number }; readonly sizeAtFive: number }> {
+  async function receiveTen(
+    signal: NodeJS.Signals,
+  ): Promise<{ readonly since: { epoch: string; seq: number }; readonly sizeAtFive: number }> {
     const { child, client } = await startGateway();
     const { positions } = await client.ask({ op: 'subscribe', channel: topic });
     await publish(5);
@@ -82,7 +84,7 @@ describe('a gateway that is disconnected while Redis loses the end of its log, w
     await redis.restart();
   }
 
-  async function comeBack(since: { epoch: string; seq: number }, recovered: boolean): Promise<StreamClient> {
+  async function resume(since: { epoch: string; seq: number }, recovered: boolean): Promise<StreamClient> {
     const { client } = await startGateway();
     const { positions } = await client.ask({ op: 'subscribe', channel: topic, since });
     expect(positions![topic]!.recovered).toBe(recovered);
@@ -90,27 +92,27 @@ describe('a gateway that is disconnected while Redis loses the end of its log, w
   }
 
   it.each(['SIGTERM', 'SIGKILL'] as const)('reports the loss to its clients after %s', { timeout: 60_000 }, async (signal) => {
-    const { since, sizeAtFive } = await seeTen(signal);
+    const { since, sizeAtFive } = await receiveTen(signal);
     await restartRedis(sizeAtFive);
     await publish(20);
-    const client = await comeBack(since, false);
+    const client = await resume(since, false);
     expect(await client.next('the gap', ({ op }) => op === 'gap')).toMatchObject({ topic, from: 11, to: null, reason: 'epoch' });
-    // Earlier subscribers had them already.
+    // Frames 6 to 10 were lost and replaced, so they are sent again.
     expect(seqs(await client.framesTo(topic, 20))).toEqual(run(6, 25));
   });
 
   it('continues if the log has everything that the gateway has sent', { timeout: 60_000 }, async () => {
-    const { since } = await seeTen('SIGTERM');
+    const { since } = await receiveTen('SIGTERM');
     await restartRedis(null);
     await publish(3);
-    const first = await comeBack(since, true);
+    const first = await resume(since, true);
     expect(seqs(await first.framesTo(topic, 3))).toEqual(run(11, 13));
   });
 
   it('continues after it was killed, if Redis was running', { timeout: 60_000 }, async () => {
-    const { since } = await seeTen('SIGKILL');
+    const { since } = await receiveTen('SIGKILL');
     await publish(3);
-    const client = await comeBack(since, true);
+    const client = await resume(since, true);
     expect(seqs(await client.framesTo(topic, 3))).toEqual(run(11, 13));
   });
 });

@@ -15,17 +15,17 @@ const read = (slot: number): WalletRead => ({
   isDisputed: false,
 });
 
-it('an order after one that landed waits for the state that includes it, for at most a second', async () => {
+it('an order waits until the state includes the previous order of the wallet, but at most one second', async () => {
   const orders = new OwnOrders();
   orders.landed('wallet', 105);
   orders.landed('wallet', 103);
   expect([orders.landedIn('wallet'), orders.landedIn('another')]).toEqual([105, 0]);
   let slot = 103;
-  const comes = awaitOwnOrders(() => read(slot), orders.landedIn('wallet'));
+  const found = awaitOwnOrders(() => read(slot), orders.landedIn('wallet'));
   await vi.advanceTimersByTimeAsync(300);
   slot = 106;
   await vi.advanceTimersByTimeAsync(10);
-  expect((await comes).slot).toBe(106);
+  expect((await found).slot).toBe(106);
   const never = awaitOwnOrders(() => read(104), 105);
   await vi.advanceTimersByTimeAsync(1_010);
   expect((await never).slot).toBe(104);

@@ -1,4 +1,4 @@
-import { createApiKey, type KeyRequest, type ShownKey } from '@sluice/gateway/auth/api-keys.ts';
+import { createApiKey, type KeyRequest, type CreatedKey } from '@sluice/gateway/auth/api-keys.ts';
 import { createAuthenticator, type StoreAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
@@ -10,7 +10,7 @@ export function openEmbeddedStore(dataDir: string): Promise<Store> {
 }
 
 /** A key of the operator's: Standard plan and all scopes, unless stated otherwise. */
-export async function makeKey(store: Store, request: Partial<KeyRequest> = {}): Promise<ShownKey> {
+export async function makeKey(store: Store, request: Partial<KeyRequest> = {}): Promise<CreatedKey> {
   const made = await createApiKey(store, {
     plan: 'standard',
     scopes: ['stream', 'read', 'trade'],
@@ -22,7 +22,7 @@ export async function makeKey(store: Store, request: Partial<KeyRequest> = {}): 
     ...request,
   });
   if (!made.ok) throw new Error(`no key was made: ${made.reason}`);
-  return made.shown;
+  return made.created;
 }
 
 /** An authenticator with the default plans that logs nothing. */

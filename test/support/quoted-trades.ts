@@ -74,7 +74,7 @@ export function launchCoin(chain: SimChain, parts: Partial<NewCoin> = {}): Quote
   });
 }
 
-/** The first trade creates accounts; later ones are equal. */
+/** Sends a first trade, which creates accounts, so that all later trades cost the same. */
 export function setUp(chain: SimChain, coin: QuotedCoin): QuotedCoin {
   const { publicKey } = trader;
   succeeded(land(chain, [associatedTokenInstruction(publicKey, publicKey, coin.mint, coin.tokenProgram, true)], [trader]));

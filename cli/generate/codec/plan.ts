@@ -8,7 +8,7 @@ import {
   TradeEvent,
 } from '@sluice/shared/wire/events.ts';
 
-// `pnpm generate` writes this code into shared/src/codec. It compiles all programs first, so run it before another file imports a new name.
+// `pnpm generate` writes this code into shared/src/codec. It compiles all programs first. So run it before you import a new generated name elsewhere: until then, that name does not exist.
 
 /** The most frequent events have generated writers. `packValue` and `JSON.stringify` write the others. */
 export const writtenEvents = { TradeEvent, PriceEvent } as const;

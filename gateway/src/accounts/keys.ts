@@ -51,7 +51,7 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
     ipRanges: ranges.ranges,
     limits: body.limits ?? null,
   });
-  if (made.ok) return { value: made.shown };
+  if (made.ok) return { value: made.created };
   if (made.reason === 'no-account') return { error: 'UNAUTHENTICATED', message: 'This account is disabled.' };
   if (made.reason === 'store-full') return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store has no room for another key.' };
   return {

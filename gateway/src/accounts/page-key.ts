@@ -27,7 +27,7 @@ export async function choosePageKey(store: Store, account: StoredAccount, nowMs:
     ipRanges: [],
     limits: null,
   });
-  if (made.ok) return { value: { id: made.shown.id } };
+  if (made.ok) return { value: { id: made.created.id } };
   if (made.reason === 'no-account') return { error: 'UNAUTHENTICATED', message: 'This account is disabled.' };
   const message = `The page needs a key with the scopes read and stream, and the account has ${maxKeysPerAccount} keys. Delete one.`;
   return { error: 'FORBIDDEN', message, details: { limit: maxKeysPerAccount } };

@@ -20,7 +20,7 @@ export interface KeyRequest {
 }
 
 /** A new key with its secret, which is shown only once. */
-export interface ShownKey {
+export interface CreatedKey {
   readonly id: string;
   readonly key: string;
   readonly plan: PlanName;
@@ -28,7 +28,7 @@ export interface ShownKey {
 }
 
 export type CreateKeyOutcome =
-  | { readonly ok: true; readonly shown: ShownKey }
+  | { readonly ok: true; readonly created: CreatedKey }
   | { readonly ok: false; readonly reason: Exclude<KeyInsertOutcome, 'stored'> };
 
 /** Creates a key. The gateway of this process accepts it after `Authenticator.refresh`, the others within 250 ms. */
@@ -38,14 +38,14 @@ export async function createApiKey(store: Store, { expiresAtMs, ...request }: Ke
   const createdAtMs = Date.now();
   const outcome = await store.keys.insert({ id, ...request, createdAtMs, secret: { hash, createdAtMs, endsAtMs: expiresAtMs } });
   if (outcome !== 'stored') return { ok: false, reason: outcome };
-  return { ok: true, shown: { id, key, plan: request.plan, scopes: request.scopes } };
+  return { ok: true, created: { id, key, plan: request.plan, scopes: request.scopes } };
 }
 
 /**
  * Gives the key a new secret with the same expiry. The old secret works for another `overlapMs`. Null: there is no such key, or it is revoked
  * or expired.
  */
-export async function rotateApiKey(store: Store, id: string, overlapMs: number): Promise<ShownKey | null> {
+export async function rotateApiKey(store: Store, id: string, overlapMs: number): Promise<CreatedKey | null> {
   const { key, hash } = await newSecret(store, id);
   const nowMs = Date.now();
   const stored = await store.keys.addSecret(id, { hash, createdAtMs: nowMs }, nowMs + overlapMs);

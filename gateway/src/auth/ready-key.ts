@@ -32,7 +32,7 @@ export async function readyKey(store: Store, label: string): Promise<string> {
   if (!made.ok) throw new SettingError('DATA_DIR', 'the store already has as many keys as it can have');
   return aboutKey(() => {
     rmSync(file, { force: true });
-    return readOrMakeSecret(file, () => `${made.shown.key}\n`);
+    return readOrMakeSecret(file, () => `${made.created.key}\n`);
   });
 }
 

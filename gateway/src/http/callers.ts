@@ -2,7 +2,7 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { addressAllowed } from '../auth/ip-ranges.ts';
 import { parseApiKey } from '../auth/key-format.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
-import { takeOfKey } from '../ratelimit/key-limit.ts';
+import { takeFromKey } from '../ratelimit/key-limit.ts';
 import type { LimitDecision, RateLimiter } from '../ratelimit/limiter.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import { apiKeyOf } from './credentials.ts';
@@ -52,7 +52,7 @@ export function createCallers({ authenticator, limiter, addressOf, findSession }
   const admit = (request: HttpRequest, principal: Principal, cost: 0 | 1): Caller | Promise<Caller> => {
     const refusal = principal.ipRanges.length === 0 ? null : addressRefusal(principal, addressOf(request));
     // A caller from a refused address cannot use up the limit of the key.
-    const taken = takeOfKey(limiter, principal, refusal === null ? cost : 0);
+    const taken = takeFromKey(limiter, principal, refusal === null ? cost : 0);
     return taken instanceof Promise
       ? taken.then((decision) => callerOf(principal, decision, refusal))
       : callerOf(principal, taken, refusal);

@@ -20,7 +20,7 @@ export interface SolUsdNow {
   readonly ageMs: number;
 }
 
-interface Heard {
+interface SolUsdReport {
   readonly price: number;
   readonly slot: number;
   readonly atMs: number;
@@ -39,16 +39,16 @@ export class MarketHealth {
   failedPolls = 0;
   readonly #options: MarketHealthOptions;
   #ingest: 'leads' | 'blind' | 'none' = 'none';
-  /** The ingest process that last saw the chain, and since when without a break. Null: none so far. */
-  #sight: string | null = null;
-  #onUnseen: () => void = () => undefined;
+  /** Identifies the leading ingest process and its last interruption. Null: none has led so far. */
+  #continuity: string | null = null;
+  #onPossibleLoss: () => void = () => undefined;
   #statusAtMs = Number.NEGATIVE_INFINITY;
   #liveAtMs = Number.NEGATIVE_INFINITY;
   #slot = 0;
   #slotAtMs = 0;
   /** When the leading ingest process saw its newest slot, as it reported. Null: it reported none. */
   #newSlotAtMs: number | null = null;
-  #solUsd: Heard | null = null;
+  #solUsd: SolUsdReport | null = null;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(options: MarketHealthOptions) {
@@ -67,9 +67,9 @@ export class MarketHealth {
     this.#timer = null;
   }
 
-  /** Calls `listener` when ingest sees the chain again after an interruption. Earlier knowledge may then be outdated. */
-  whenUnseen(listener: () => void): void {
-    this.#onUnseen = listener;
+  /** Calls `listener` when ingest may have missed events of the chain. Data that was read before may then be outdated. */
+  whenEventsMayBeMissing(listener: () => void): void {
+    this.#onPossibleLoss = listener;
   }
 
   async poll(): Promise<void> {
@@ -88,7 +88,7 @@ export class MarketHealth {
     const isBlind = (value: (typeof ingests)[number]): boolean => value['endpointsUp'] === 0;
     if (leader !== undefined) this.#ingest = isBlind(leader) ? 'blind' : 'leads';
     else this.#ingest = ingests.some(isBlind) ? 'blind' : 'none';
-    this.#noteSight(ingests.filter((value) => value['leads'] === true && !isBlind(value)));
+    this.#noteContinuity(ingests.filter((value) => value['leads'] === true && !isBlind(value)));
     const status = leader ?? ingests[0];
     const slotAgeMs = status?.['slotAgeMs'];
     this.#newSlotAtMs = typeof slotAgeMs === 'number' ? nowMs - slotAgeMs : null;
@@ -104,7 +104,7 @@ export class MarketHealth {
   /** Call it with each live price event. */
   noteLive({ solUsd, ts, simulated }: Pick<PriceEvent, 'solUsd' | 'ts' | 'simulated'>): void {
     if (simulated === true) this.simulated = true;
-    if (solUsd !== null) this.#hear({ price: solUsd.price, slot: solUsd.slot, atMs: ts.received / 1000 - solUsd.ageMs });
+    if (solUsd !== null) this.#noteSolUsd({ price: solUsd.price, slot: solUsd.slot, atMs: ts.received / 1000 - solUsd.ageMs });
   }
 
   /** Call it for each live entry. */
@@ -118,8 +118,8 @@ export class MarketHealth {
     const ingest = nowMs - this.#statusAtMs <= statusGoodForMs ? this.#ingest : 'none';
     if (ingest === 'leads') return null;
     if (ingest === 'blind') return 'ingest_blind';
-    // After the first leader, a live entry proves nothing until another leader is reported: ingest may have missed events before it.
-    return this.#sight === null && nowMs - this.#liveAtMs <= liveForMs ? null : 'no_ingest';
+    // A live entry is accepted as a proof only before the first leader is known. Later, ingest may have missed events before the entry.
+    return this.#continuity === null && nowMs - this.#liveAtMs <= liveForMs ? null : 'no_ingest';
   }
 
   solUsd(nowMs: number): SolUsdNow | null {
@@ -144,33 +144,33 @@ export class MarketHealth {
     return this.#slot + maxAheadSlots + Math.ceil((Math.max(0, nowMs - this.#slotAtMs) / 1000) * slotsPerSecond);
   }
 
-  #noteSight(leaders: readonly BusStatus['value'][]): void {
+  #noteContinuity(leaders: readonly BusStatus['value'][]): void {
     if (leaders.length === 0) return;
-    const sight = leaders.map(sightOf).toSorted().join();
-    const isOther = this.#sight !== null && this.#sight !== sight;
-    this.#sight = sight;
-    if (isOther) this.#onUnseen();
+    const continuity = leaders.map(continuityOf).toSorted().join();
+    const isOther = this.#continuity !== null && this.#continuity !== continuity;
+    this.#continuity = continuity;
+    if (isOther) this.#onPossibleLoss();
   }
 
   #takeSolUsd(value: unknown, nowMs: number): void {
     if (typeof value !== 'object' || value === null) return;
     const { price, slot, ageMs } = value as Readonly<Record<string, unknown>>;
     if (typeof price !== 'number' || typeof slot !== 'number' || typeof ageMs !== 'number') return;
-    this.#hear({ price, slot, atMs: nowMs - ageMs });
+    this.#noteSolUsd({ price, slot, atMs: nowMs - ageMs });
   }
 
-  #hear(heard: Heard): void {
-    if (!(heard.price > 0) || !Number.isFinite(heard.price)) return;
-    if (this.#solUsd === null || heard.atMs >= this.#solUsd.atMs) this.#solUsd = heard;
+  #noteSolUsd(report: SolUsdReport): void {
+    if (!(report.price > 0) || !Number.isFinite(report.price)) return;
+    if (this.#solUsd === null || report.atMs >= this.#solUsd.atMs) this.#solUsd = report;
   }
 }
 
 /** Changes whenever ingest may have missed something: another process leads, no node answered for a time, or events were dropped. */
-function sightOf({ instance, blindPeriods, endpoints, publisher }: BusStatus['value']): string {
+function continuityOf({ instance, blindPeriods, endpoints, publisher }: BusStatus['value']): string {
   const connects = (Array.isArray(endpoints) ? (endpoints as readonly { readonly connects?: unknown }[]) : []).map((of) =>
     Number(of.connects),
   );
   const dropped = typeof publisher === 'object' && publisher !== null ? (publisher as { readonly dropped?: unknown }).dropped : 0;
-  // While one node stays connected nothing is missed, so a reconnection of another does not matter.
+  // Nothing is missed while at least one node stays connected, so only the smallest number of connects matters.
   return `${String(instance)}/${String(blindPeriods)}/${connects.length === 0 ? 0 : Math.min(...connects)}/${String(dropped)}`;
 }

@@ -13,7 +13,7 @@ import { readWallet, type WalletRead } from './wallet-reader.ts';
 /** Limits. Further requests are refused as unavailable, the oldest stored answers are deleted, and further tokens are marked `not_looked_up`. */
 const portfolioLimits = {
   /** Wallets read at the same time. */
-  underWay: 8,
+  running: 8,
   /** Wallets that wait for their turn. */
   waiting: 64,
   /** Bytes of stored answers. */
@@ -41,7 +41,7 @@ export interface PortfolioParts {
 export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
   const stored = new LruCache<Buffer>(portfolioLimits.storedBytes);
   const asked = new Map<string, Promise<Buffer | null>>();
-  const turns = new Turns(portfolioLimits.underWay, portfolioLimits.waiting);
+  const turns = new Turns(portfolioLimits.running, portfolioLimits.waiting);
 
   const answer = async (wallet: string): Promise<Buffer | null> => {
     if (!(await turns.take())) return null;
@@ -94,13 +94,13 @@ async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMa
     if (token === null) cold.push(mint);
     else {
       book.refreshIfDue(token, nowMs);
-      found.set(mint, { token, ...textsOf(book, token) });
+      found.set(mint, { token, ...namesOf(book, token) });
     }
   }
   const reads: Promise<void>[] = [];
   const read = async (mint: string): Promise<void> => {
     const outcome = await book.find(mint);
-    found.set(mint, outcome.ok ? { token: outcome.token, ...textsOf(book, outcome.token) } : { token: null, reason: 'unknown' });
+    found.set(mint, outcome.ok ? { token: outcome.token, ...namesOf(book, outcome.token) } : { token: null, reason: 'unknown' });
   };
   const asked = cold.slice(0, portfolioLimits.lookUps);
   for (let at = 0; at < asked.length; at += lookUpsATurn) {
@@ -111,7 +111,7 @@ async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMa
   return found;
 }
 
-function textsOf(
+function namesOf(
   book: TokenBook,
   token: Parameters<TokenBook['identityOf']>[0],
 ): { readonly name: string | null; readonly symbol: string | null } {

@@ -13,7 +13,7 @@ import type { WarmToken } from './warm-token.ts';
 const slotsPerEpoch = 432_000;
 
 /** What only the creation event of a token contains. */
-export interface Birth {
+export interface Creation {
   readonly identity: TokenIdentity;
   readonly creator: string;
   readonly traits: TokenTraits;
@@ -21,7 +21,7 @@ export interface Birth {
 
 export interface RenderContext {
   readonly health: MarketHealth;
-  readonly birth: Birth | null;
+  readonly creation: Creation | null;
   readonly offChain: OffChainMetadata | null;
   readonly nowMs: number;
 }
@@ -46,12 +46,12 @@ export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolU
 }
 
 /** The answer of `/token/info`. A pure function: the time and all data are arguments. */
-export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }: RenderContext): TokenInfo {
+export function renderToken(token: WarmToken, { health, creation, offChain, nowMs }: RenderContext): TokenInfo {
   const { facts, market, minutes, mint } = token;
   const { decimals, supply, tokenProgram, mintAuthority, freezeAuthority, extensions } = facts.token;
   const { main } = market;
-  const identity = facts.identity ?? birth?.identity ?? null;
-  const known = traitsOf(facts) ?? birth?.traits ?? null;
+  const identity = facts.identity ?? creation?.identity ?? null;
+  const known = traitsOf(facts) ?? creation?.traits ?? null;
   const solUsd = health.solUsd(nowMs);
   const price = priceNow(market, health, solUsd, nowMs);
   const isPriced = price.reason === null;
@@ -77,7 +77,7 @@ export function renderToken(token: WarmToken, { health, birth, offChain, nowMs }
     freezeAuthority,
     extensions: extensionsOf(extensions, facts.slot, nowMs),
     chain: { slot: facts.slot, ageMs: Math.max(0, nowMs - facts.askedAtMs) },
-    creator: creatorOf(facts) ?? birth?.creator ?? null,
+    creator: creatorOf(facts) ?? creation?.creator ?? null,
     traits: known === null ? null : [...known.traits],
     creatorFeeBps: known?.creatorFeeBps ?? null,
     venue: main?.venue ?? null,

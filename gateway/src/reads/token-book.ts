@@ -10,7 +10,7 @@ import type { PoolReader } from '../pools/pool-reader.ts';
 import type { LazyEvent } from '../stream/history/lazy-event.ts';
 import type { History } from '../stream/history/history.ts';
 import type { MarketHealth } from './market-health.ts';
-import { renderToken, type Birth } from './render-token.ts';
+import { renderToken, type Creation } from './render-token.ts';
 import { retractedAfter } from './surviving.ts';
 import { bounded, readToken, type TokenRead } from './token-facts.ts';
 import { planToken, type TokenPlan } from './token-plan.ts';
@@ -29,7 +29,7 @@ const bookLimits = {
   /** Addresses that are known not to be mints. */
   negatives: 20_000,
   /** Creation events held. */
-  births: 10_000,
+  creations: 10_000,
   /** Rendered answers held. */
   rendered: 4_096,
 } as const;
@@ -40,7 +40,7 @@ const renderedForMs = 250;
 const refreshAfterMs = 60_000;
 /** When the stored trades could not be joined with the log, they are read again after this time. */
 const joinAgainMs = 1_000;
-/** How long a missing account counts as no mint, because it may exist in the next slot. An account of another kind never becomes a mint. */
+/** How long an address is remembered as no mint. A missing account may exist in the next slot. An account of another kind never becomes a mint. */
 const missingForMs = 2_000;
 const noMintForMs = 30_000;
 const touchEveryMs = 1_000;
@@ -89,21 +89,22 @@ export class TokenBook {
   /** Ordered by last use, oldest first. */
   readonly #tokens = new Map<string, WarmToken>();
   readonly #loads = new Map<string, Promise<TokenOutcome>>();
-  /** The time until which each address counts as no mint. */
+  /** Addresses that are no mints, each with the time until which this is remembered. */
   readonly #negatives = new Map<string, number>();
-  /** With the ids of the events that reported them. */
-  readonly #births = new Map<string, { readonly id: string; readonly birth: Birth }>();
+  /** By mint: what its creation event reported, and the id of that event. */
+  readonly #creations = new Map<string, { readonly id: string; readonly creation: Creation }>();
   /** Tokens with a rendered answer, oldest first. */
   readonly #rendered = new Set<WarmToken>();
   #minutes = 0;
   #refreshing = 0;
+  /** The first offset after the last loss of the log. */
   #wholeFrom = 0;
   /** Counts the losses of the log. A read that began before a loss is not joined with the log after it. */
   #losses = 0;
 
   constructor(options: TokenBookOptions) {
     this.#options = options;
-    options.health.whenUnseen(() => this.#forgetAll());
+    options.health.whenEventsMayBeMissing(() => this.#forgetAll());
   }
 
   get size(): number {
@@ -123,10 +124,10 @@ export class TokenBook {
     const nowMs = Date.now();
     const token = this.warm(mint, nowMs);
     if (token !== null) return { ok: true, token };
-    const under = this.#loads.get(mint);
-    if (under !== undefined) {
+    const loading = this.#loads.get(mint);
+    if (loading !== undefined) {
       this.counters.shared++;
-      return under;
+      return loading;
     }
     if (!isAddress(mint)) return noMint;
     const negativeUntilMs = this.#negatives.get(mint);
@@ -148,10 +149,10 @@ export class TokenBook {
     const { rendered, renderedAtMs } = token;
     if (rendered !== null && nowMs - renderedAtMs < renderedForMs && nowMs >= renderedAtMs) return rendered;
     const { health } = this.#options;
-    const birth = this.#births.get(token.mint)?.birth ?? null;
-    const uri = token.facts.identity?.uri ?? birth?.identity.uri ?? null;
+    const creation = this.#creations.get(token.mint)?.creation ?? null;
+    const uri = token.facts.identity?.uri ?? creation?.identity.uri ?? null;
     const offChain = uri === null || uri === '' ? null : this.#options.offChain(uri);
-    const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, birth, offChain, nowMs })));
+    const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, creation, offChain, nowMs })));
     token.rendered = bytes;
     token.renderedAtMs = nowMs;
     this.#rendered.delete(token);
@@ -161,7 +162,7 @@ export class TokenBook {
   }
 
   identityOf(token: WarmToken): { readonly name: string | null; readonly symbol: string | null; readonly uri: string | null } | null {
-    return token.facts.identity ?? this.#births.get(token.mint)?.birth.identity ?? null;
+    return token.facts.identity ?? this.#creations.get(token.mint)?.creation.identity ?? null;
   }
 
   // --- The log.
@@ -211,13 +212,13 @@ export class TokenBook {
     if (event.type === 'migration') this.#onEvent(event.mint, entry, lazy, replayed, nowMs);
     else if (event.type === 'newToken') {
       this.#negatives.delete(event.mint);
-      remember(this.#births, event.mint, { id: event.id, birth: birthOf(event) }, bookLimits.births);
+      remember(this.#creations, event.mint, { id: event.id, creation: creationOf(event) }, bookLimits.creations);
     } else if (event.type === 'retract') this.#onRetracted(event.id);
   }
 
   /** Handles a creation or migration. Its topics do not name the token, so the event is decoded; there are few of them. */
   #onRetracted(id: string): void {
-    for (const [mint, born] of this.#births) if (born.id === id) this.#births.delete(mint);
+    for (const [mint, found] of this.#creations) if (found.id === id) this.#creations.delete(mint);
     for (const token of this.#tokens.values()) if (token.migrationId === id) this.#drop(token);
   }
 
@@ -271,7 +272,7 @@ export class TokenBook {
 
   #isReported(mint: string): boolean {
     const { history } = this.#options;
-    return this.#births.has(mint) || history.newest(pricesTopic(mint)) > 0 || history.newest(tradesTopic(mint)) > 0;
+    return this.#creations.has(mint) || history.newest(pricesTopic(mint)) > 0 || history.newest(tradesTopic(mint)) > 0;
   }
 
   async #summary(mint: string): Promise<MarketSummary | null> {
@@ -384,6 +385,6 @@ function priceOf(json: Uint8Array): PriceEvent | null {
   return event.type === 'price' ? event : null;
 }
 
-function birthOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Birth {
+function creationOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Creation {
   return { identity: bounded({ name, symbol, uri, source: 'event', updateAuthority: null }), creator, traits: { traits, creatorFeeBps } };
 }

@@ -4,7 +4,7 @@ import { readIpRanges } from '../auth/ip-ranges.ts';
 import type { Principal } from '../auth/principal.ts';
 import { ticketTtlMs, type Tickets } from '../auth/tickets.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '../http/endpoint.ts';
-import { takeOfKey } from '../ratelimit/key-limit.ts';
+import { takeFromKey } from '../ratelimit/key-limit.ts';
 import type { RateLimiter } from '../ratelimit/limiter.ts';
 import type { KeyUsages } from '../stream/session/key-usage.ts';
 
@@ -24,7 +24,7 @@ function tellUsage({ limiter, usages }: UsageParts): EndpointHandler<typeof usag
   return async ({ principal }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     const { keyId, label, scopes, ipRanges, expiresAtMs, plan } = principal;
-    const { remaining, resetMs, counted } = await takeOfKey(limiter, principal, 0);
+    const { remaining, resetMs, counted } = await takeFromKey(limiter, principal, 0);
     const { connections, subscriptions } = usages.of(keyId);
     return {
       json: {

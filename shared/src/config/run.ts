@@ -29,7 +29,7 @@ export async function runOnSettings(
   }
 }
 
-/** A service manager waits for the end of the process before it starts it again, so it ends even if something is left open. */
+/** Exits even if something keeps the process alive, because a service manager restarts it only after it has exited. */
 function refuse(text: string): void {
   process.stderr.write(`${text}\n`);
   process.exitCode = 1;

@@ -70,7 +70,11 @@ export async function serveOperations(options: OperationsServerOptions): Promise
     const code = codeOf(error);
     if (code !== 'EADDRINUSE') throw new SettingError('METRICS_HOST', `${host}:${port} cannot be used to listen (${code})`, error);
     if (!waitForPort) {
-      throw new SettingError('METRICS_PORT', `${host}:${port} is in use by another process (EADDRINUSE); each needs its own`, error);
+      throw new SettingError(
+        'METRICS_PORT',
+        `${host}:${port} is in use by another process (EADDRINUSE). Give each process another port`,
+        error,
+      );
     }
     log.info({ host, port }, 'operations_port_awaited');
     waiting = waitAndListen();

@@ -28,9 +28,9 @@ export interface Group {
   readonly filter: CompiledFilter | null;
   /** Null without `?batch=1`. */
   readonly batch: Batch | null;
-  /** Id of the key that used this group first. Its filter counts for that key. */
+  /** Id of the key that used this group first. The filter counts against the limit of that key. */
   readonly ownerKeyId: string;
-  /** With a filter: `seq` of the last frame that passed. If none has passed yet (`prevIsExact` is false), where following began. */
+  /** With a filter: `seq` of the last frame that passed. If none has passed yet (`prevIsExact` is false), the position at which the first follower began. */
   prev: number;
   prevIsExact: boolean;
   /** Connections in the group, including those that still replay. */

@@ -2,7 +2,7 @@ import type { Authenticator, Principal } from '../../auth/principal.ts';
 import { addressAllowed } from '../../auth/ip-ranges.ts';
 import { parseApiKey } from '../../auth/key-format.ts';
 import type { Tickets } from '../../auth/tickets.ts';
-import { takeOfKey } from '../../ratelimit/key-limit.ts';
+import { takeFromKey } from '../../ratelimit/key-limit.ts';
 import type { LimitDecision, RateLimiter } from '../../ratelimit/limiter.ts';
 import { missingBatch } from './plan-features.ts';
 
@@ -49,7 +49,7 @@ export function createAdmission({ authenticator, limiter, tickets }: AdmissionPa
     const { principal, addressRanges } = identified;
     const isAllowed = addressAllowed(addressRanges, form.address);
     // A stolen key cannot use up the limit of its owner.
-    const decision = await takeOfKey(limiter, principal, isAllowed ? 1 : 0);
+    const decision = await takeFromKey(limiter, principal, isAllowed ? 1 : 0);
     const counted = { principal, decision };
     const refusal = isAllowed ? refusalOf(principal, form) : wrongAddress(form);
     if (refusal !== null) return { ok: false, code: 'FORBIDDEN', ...refusal, counted };

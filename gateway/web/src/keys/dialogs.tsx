@@ -192,7 +192,7 @@ export function DeleteKey({ of, onClose, onDone }: { of: ListedKey; onClose: () 
 }
 
 /** Shows a key once. The page forgets it when the dialog closes, however it is closed. */
-export function ShownKey({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+export function CreatedKey({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     // A property and not an attribute, so that the key is in no markup.

@@ -5,7 +5,7 @@ import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink } from '../parts/links.tsx';
 import { Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
-import { DeleteKey, NewKey, RotateKey, ShownKey } from './dialogs.tsx';
+import { DeleteKey, NewKey, RotateKey, CreatedKey } from './dialogs.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
 import { UsageChart } from './usage.tsx';
 
@@ -59,7 +59,7 @@ export function KeysPage() {
       {open?.dialog === 'new' && <NewKey isOperator={isOperator} onClose={close} onMade={show} />}
       {open?.dialog === 'rotate' && <RotateKey of={open.key} onClose={close} onMade={show} />}
       {open?.dialog === 'delete' && <DeleteKey of={open.key} onClose={close} onDone={reload} />}
-      {open?.dialog === 'shown' && <ShownKey secret={open.secret} onClose={close} />}
+      {open?.dialog === 'shown' && <CreatedKey secret={open.secret} onClose={close} />}
     </>
   );
 }
