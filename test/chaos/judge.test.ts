@@ -143,7 +143,7 @@ describe('the resuming client and the judge', () => {
     );
     expect(faults.join('\n')).toMatch(/2 is trade y, and trade x for another/);
     expect(faults.join('\n')).toMatch(/nobody received trade b/);
-    expect(faults.join('\n')).toMatch(/never expectedEvents or died: trade x/);
+    expect(faults.join('\n')).toMatch(/never happened or died: trade x/);
     judge.onFrame('one', { ...event('z'), seq: 3 });
     expect(judge.judge(new Map()).join('\n')).toMatch(/two: trades: has 2 of 3 frames/);
   });
@@ -183,7 +183,7 @@ describe('the resuming client and the judge', () => {
       expect(one.judge(emitted('a', 'b')).join()).toMatch(/confirmed: trades: has 2 of 2 frames .* not the same/);
       const two = withClients('one');
       receive(two, 'one', ...landed.slice(0, 5));
-      expect(two.judge(emitted('a', 'b')).join()).toMatch(/never expectedEvents or died: trade c/);
+      expect(two.judge(emitted('a', 'b')).join()).toMatch(/never happened or died: trade c/);
       const three = withClients('one');
       receive(three, 'one', ...landed.slice(0, 3));
       expect(three.judge(emitted('a', 'b')).join()).toMatch(/nobody received trade b/);
