@@ -59,7 +59,7 @@ Usage: sluice accounts list [--json]`,
 Usage: sluice accounts set-plan <id> ${planNames.join('|')} [--json]
 
 Example: sluice accounts set-plan 4fKq9Zr1 enterprise`,
-    disable: `Disable an account for good. Its keys stop working within a second, its sessions at once.
+    disable: `Disable an account permanently. Its keys stop working within a second, its sessions at once.
 Nobody can sign in to it again.
 
 Usage: sluice accounts disable <id> [--json]`,

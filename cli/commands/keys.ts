@@ -64,7 +64,7 @@ Usage: sluice keys rotate <id> [--overlap TIME] [--json]
   --overlap TIME  how long the old secret still works, for example 30m or 24h. Default: 0s
 
 Example: sluice keys rotate 4fKq9Zr1 --overlap 24h`,
-    revoke: `Revoke a key for good. Within a second, running gateways refuse it and close its connections.
+    revoke: `Revoke a key permanently. Within a second, running gateways refuse it and close its connections.
 
 Usage: sluice keys revoke <id> [--json]`,
     reset: `Revoke all keys and create a new pepper. Use it only if DATA_DIR/pepper is lost on every machine and in every

@@ -84,7 +84,7 @@ is missing.
 
 Usage: sluice wallets audit [--forget LOG] [--json]
 
-  --forget LOG  delete the record of a log that is lost for good. While the record exists, no signing process starts`,
+  --forget LOG  delete the record of a log that is lost permanently. While the record exists, no signing process starts`,
     reads: `List which user read or opened wallets or orders with a command, newest first.
 
 Usage: sluice wallets reads [--json]`,

@@ -185,7 +185,7 @@ describe('signing in with a wallet', () => {
       expirationTime: new Date(Date.now() + minuteMs).toISOString(),
     };
     expectError(await client.post('sign-in', signed(wallet, message)), 401, 'UNAUTHENTICATED');
-    // The age of the nonce is counted from when we issued it, whatever time the message contains.
+    // The age of the nonce is counted from when the server issued it, not from the time in the message.
     expectError(await client.post('sign-in', signed(wallet, late)), 401, 'UNAUTHENTICATED');
   });
 
@@ -294,7 +294,7 @@ describe('the operator’s link', () => {
 });
 
 describe('a session', () => {
-  it('is new at each sign-in, whatever the browser sends', async () => {
+  it('is new at each sign-in, also if the browser sends an old one', async () => {
     const client = await start();
     const planted = `sluice_session=${'a'.repeat(64)}`;
     client.cookie = planted;
@@ -422,7 +422,7 @@ describe('requests that change something', () => {
     },
   );
 
-  it('answer no preflight, whatever CORS_ORIGINS contains', async () => {
+  it('answer no preflight, not even for an origin in CORS_ORIGINS', async () => {
     const client = await start({ corsOrigins: ['*'] });
     for (const path of ['me', 'keys', 'sign-in']) {
       const response = await fetch(`${client.url}/dashboard/${path}`, {

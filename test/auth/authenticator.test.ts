@@ -119,7 +119,7 @@ describe('the authenticator', () => {
     }
   });
 
-  it('accepts a new key after a refresh, whichever process created it', async () => {
+  it('accepts a new key after a refresh, also if another process created it', async () => {
     for (const maker of [store, elsewhere]) {
       const { key } = await makeKey(maker, request);
       await authenticator.refresh();

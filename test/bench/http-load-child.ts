@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 
 /**
  * HTTP/1.1 clients in one process, on bare sockets. `closed`: every connection always has `depth` open requests. `open`: requests are due
- * at fixed times, whatever the server does. Latency counts from when a request was sent. If all connections were waiting for the server, it
+ * at fixed times, even if the server is slow. Latency counts from when a request was sent. If all connections were waiting for the server, it
  * counts from when the request was due. Messages control the clients.
  */
 export interface HttpLoadOrder {

@@ -194,7 +194,7 @@ describe('a subscription', () => {
     });
   });
 
-  it('fails for good with a wrong key, and with a wrong filter alone', async () => {
+  it('fails without a retry with a wrong key, and with a wrong filter alone', async () => {
     const stranger = new Sluice({ url: `http://127.0.0.1:${proxy.port}`, apiKey: 'sluice_nobody_x' });
     const failure = await firstOf(stranger.subscribe('newTokens')).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(SluiceError);

@@ -142,7 +142,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(found.map(({ id }) => id)).toEqual([order.id, others.id].sort());
     });
 
-    it('with our message exists once, whichever keys submit it at once; a caller that submits it as its own gets one too', async () => {
+    it('with our message exists once, even if several keys submit it at once; a caller that submits it as its own gets one too', async () => {
       const { signature } = signedMessage();
       const outcomes = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
@@ -241,7 +241,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
   });
 
   describe('an Idempotency-Key', () => {
-    it('belongs to one order, whatever other requests arrive at once', async () => {
+    it('belongs to one order, even if other requests arrive at once', async () => {
       const attempts = Array.from({ length: 100 }, (_, i) => ({ into: i % 2 === 0 ? store : elsewhere, order: newOrder(nowMs) }));
       const spend: SpendReservation = { wallet: 'wallet', lamports: 7n, dayLimitLamports: 10n };
       const outcomes = await Promise.all(attempts.map(({ into, order }) => insert(order, { idempotency: use('once'), spend }, into)));

@@ -11,11 +11,13 @@ export const replacedWords: Readonly<Record<string, string>> = {
   kept: 'stored or retained',
   wanted: 'requested or required',
   whoever: 'the caller, or any client that',
+  whatever: 'any, even if, or also with',
 };
 
 /** Files and folders that no longer use these words. Add a folder once it is rewritten. */
 export const plainPlaces: readonly string[] = [
   'README.md',
+  'CHANGELOG.md',
   'guides/',
   'PROTOCOL.md',
   'TESTING.md',
@@ -38,12 +40,17 @@ export const plainPlaces: readonly string[] = [
   'shared/src/pools/',
   'shared/src/solana/',
   'shared/src/thread/',
-  'shared/src/venues/kit/',
-  'shared/src/venues/pump',
+  'shared/src/venues/',
   'shared/src/wire/',
   'ingest/src/',
   'gateway/src/',
+  'gateway/web/src/',
+  'client/',
+  'clients/',
   'cli/',
+  'compile/',
+  'guides/',
+  'operating/',
   'test/accounts/',
   'test/auth/',
   'test/bench/',

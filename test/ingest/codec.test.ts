@@ -36,7 +36,7 @@ function inOrder<T extends TradeEvent | PriceEvent>(event: T): T {
 }
 
 describe('encodeEvent', () => {
-  it('writes the same JSON and MessagePack for any event, whatever it encoded before', () => {
+  it('writes the same JSON and MessagePack for any event, after any other event', () => {
     const events = fc.array(fc.oneof(trade, price), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(events, (list) => list.forEach(expectSameBytes)),

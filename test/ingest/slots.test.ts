@@ -55,7 +55,7 @@ describe('the slot of the chain', () => {
     expect(chain.slot).toBe(5_000);
   });
 
-  it('is that of two endpoints, whatever a third one reported before them', () => {
+  it('is that of two endpoints, also if a third one reported another one before', () => {
     for (const before of [[], [1_000]]) {
       const chain = new ChainSlot();
       chain.judge([900_000_000], 0);

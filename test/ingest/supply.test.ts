@@ -101,7 +101,7 @@ describe('the supply of a mayhem coin', () => {
     expect(harness.calls).toEqual([]);
   });
 
-  it('is read from the mint if the creation was not seen, whatever the curve shows', async () => {
+  it('is read from the mint if the creation was not seen, and not from the curve', async () => {
     const accounts = new Map([
       [curveAddress, accountJson(pumpProgram, curveAccountBytes(undefined, undefined, true))],
       [mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_500_000_000_000_000n))],

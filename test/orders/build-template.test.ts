@@ -41,7 +41,7 @@ function plainMessage(request: BuildRequest, recipient: number): Uint8Array {
 }
 
 test(
-  'filled and compiled messages are the same, byte for byte, whatever stays and whatever changes between orders',
+  'filled and compiled messages are the same, byte for byte, for all combinations of parts that change between orders',
   { timeout: 60_000 },
   () => {
     const builder = createMessageBuilder();

@@ -20,7 +20,7 @@ it('each step of an accepted order is counted, in microseconds', () => {
   expect(stats.stepsUs.total.summary().max).toBe(3_165_311);
 });
 
-it('each order is counted once at its start and once at its end, whatever is reported later', () => {
+it('each order is counted once at its start and once at its end, also if more is reported later', () => {
   const stats = new OrderStats();
   const report = (id: string, ...states: readonly Parameters<OrderStats['changed']>[0]['state'][]): void =>
     states.forEach((state, i) => stats.changed({ id, state, version: i + 1 }));

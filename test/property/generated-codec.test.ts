@@ -85,7 +85,7 @@ describe('the generator of the codec', () => {
     );
   });
 
-  it('creates searches that find a field by its name, whatever texts come before it', async () => {
+  it('creates searches that find a field by its name, after any strings', async () => {
     const code = generateSearches({ One }, schemas, ['id', 'range.from']);
     const { idIn, rangeFromIn } = await load<Record<'idIn' | 'rangeFromIn', (json: Uint8Array) => unknown>>(code);
     const tricky = fc.constantFrom('"from":5', '{"id":"x"}', '\\"from":7,');

@@ -364,7 +364,7 @@ describe('a gateway whose Redis lies', () => {
     maxLength: 200,
   });
 
-  it('admits its burst, its rate and the worth of a second, whatever Redis answers, and reports only possible values', async () => {
+  it('admits its burst, its rate and the requests of one more second, even if Redis lies, and reports only possible values', async () => {
     await fc.assert(
       fc.asyncProperty(someQuota, asks, async (quota, list) => {
         let nowUs = 1e9;

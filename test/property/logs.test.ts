@@ -258,7 +258,7 @@ function innerOf(answer: unknown): { seen: Seen[]; refused: number; unreadable: 
 }
 
 describe('the two sources', () => {
-  it('give the same events with the same paths, whatever calls what', () => {
+  it('give the same events with the same paths, for any nesting of calls', () => {
     let events = 0;
     fc.assert(
       fc.property(fc.array(call, { maxLength: 5 }), (forest) => {

@@ -60,7 +60,7 @@ describe('the evidence about an order', () => {
     }),
   );
 
-  it('follows more than half of the nodes, whatever the others report', () => {
+  it('follows more than half of the nodes, even if the others report something else', () => {
     fc.assert(
       fc.property(worlds, ({ truth, lies, endpoints, sinceMs, turn }) => {
         const views = Array.from({ length: endpoints }, (_, node) => lies[(node + turn) % endpoints] ?? truths[truth]);

@@ -29,7 +29,7 @@ const encoded = trades.map((event) => entryOf(event).json);
 const idOf = (json: Uint8Array): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
 
 describe('pages of trades', () => {
-  it('join history and record without a gap or a duplicate, whichever is ahead', async () => {
+  it('join history and record without a gap or a duplicate, if either of them is ahead', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 250 }),

@@ -68,7 +68,7 @@ describe("a wallet's day, over all signing processes of a folder", { timeout: 60
 });
 
 describe('the halt', { timeout: 60_000 }, () => {
-  it('is read by the signing process itself, whatever its gateway reports', async () => {
+  it('is read by the signing process itself, even if its gateway reports otherwise', async () => {
     const lying = { read: () => ({ halted: false, readAtNs: process.hrtime.bigint() }) };
     const signer = place.signer({ halt: lying });
     await signer.started;

@@ -31,7 +31,7 @@ export interface OracleSlot {
   readonly transactions: readonly OracleTransaction[];
 }
 
-/** What happened on the chain, whatever a faulty server reported: truncated, lost and forged lines do not appear here. */
+/** What really happened on the chain, independent of what a faulty server reported: truncated, lost and forged lines do not appear here. */
 export interface Oracle {
   /** All remembered slots, oldest first. A slot that died and was built again appears twice. */
   slots(): readonly OracleSlot[];

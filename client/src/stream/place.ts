@@ -7,7 +7,7 @@ export type FrameVerdict = 'deliver' | 'repeat' | 'hole';
 export class Place {
   #epoch: string;
   #seq: number;
-  /** How many events are missing is unknown, so the next frame counts whatever its number. */
+  /** It is unknown how many events are missing, so the next frame is accepted with any number. */
   #isOpen = false;
   /** Frames of this epoch up to here were received. A gateway that is behind may send them again. */
   #received: number;

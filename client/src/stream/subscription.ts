@@ -24,7 +24,7 @@ export interface SubscribeOptions<C extends Channel> {
   readonly onRejected?: (rejected: readonly RejectedKey[]) => void;
   /** The connection of this subscription changed. */
   readonly onStatus?: (status: Status) => void;
-  /** Called once, if the subscription fails for good and nobody iterates. Without it the error is an unhandled rejection. */
+  /** Called once, if the subscription has failed and will not be retried, and nobody iterates. Without it the error is an unhandled rejection. */
   readonly onError?: (error: SluiceError) => void;
   /** Ends the subscription. */
   readonly signal?: AbortSignal;
@@ -49,7 +49,7 @@ export interface SubscriptionHost {
   remove(subscription: AnySubscription): void;
 }
 
-/** What a subscription asks for, whatever its channel. */
+/** What a subscription to any channel requests. */
 export interface Request {
   readonly channel: Channel;
   readonly mints: readonly string[];
@@ -78,7 +78,7 @@ export interface AnySubscription {
   /** False as for `onFrame`. */
   onHeartbeat(topic: string, position: Position): boolean;
   onStatus(status: Status): void;
-  /** Ends it for good. */
+  /** Ends it; it does not reconnect. */
   fail(error: SluiceError): void;
   close(): void;
 }

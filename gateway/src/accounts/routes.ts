@@ -16,7 +16,7 @@ import { offerSignIn, signInByLink, signInByWallet } from './sign-in.ts';
 
 /**
  * The routes under `/dashboard/` that the page of the dashboard calls: signing in, and keys. They require the cookie of a session; API keys
- * are not accepted. No other origin may call them, whatever CORS_ORIGINS is. They are not part of the public API.
+ * are not accepted. No other origin may call them, not even one in CORS_ORIGINS. They are not part of the public API.
  */
 export function dashboardRoutes(options: DashboardOptions): Route[] {
   const gate = new Gate(options);

@@ -38,7 +38,7 @@ export interface SharedLimiterOptions {
  * with the last known debt of the key. What is used meanwhile is not reported to Redis later. So an outage gives a key at most one more
  * burst. A take whose answer comes too late may be counted twice.
  *
- * Redis may lose its data, or lie. So this gateway also counts what it admitted itself. Whatever Redis answers, it admits no more requests of
+ * Redis may lose its data, or lie. So this gateway also counts what it admitted itself. Even if Redis allows more, it admits no more requests of
  * a key than the burst, the rate, and the requests of one more second. If there are more keys than `LocalLimits` can count, the least
  * recently used key is dropped and starts again.
  */

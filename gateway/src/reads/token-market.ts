@@ -23,7 +23,7 @@ export interface MainPool {
   readonly source: 'chain' | 'event';
 }
 
-/** An event that is received this long after a read of the chain is newer than the read, whatever slot the node reported. */
+/** An event that is received this long after a read of the chain is newer than the read, even if the node reported a later slot. */
 const readHoldsMs = 2_000;
 
 /**

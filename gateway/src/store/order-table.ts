@@ -125,5 +125,5 @@ export const orderRetentionMs = 400 * 24 * 3_600_000;
 export const maxForgotten = 1_000;
 /** The most changes of one `advanceAll`. */
 export const maxAdvances = 1_000;
-/** The most rows that one call reads, whatever its `limit`. */
+/** The most rows that one call reads, even if its `limit` is higher. */
 export const maxOrderRows = 1_000;

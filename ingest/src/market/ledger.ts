@@ -41,7 +41,7 @@ interface MintState {
 
 /**
  * The undecided part of the market. A trade is settled when its slot is confirmed, together with all earlier trades of the mint. Until then
- * it stays outside the buckets, in chain order, whatever its place in the log. Holds state, but uses no I/O and no clock.
+ * it stays outside the buckets, in chain order, which may differ from the order of the log. Holds state, but uses no I/O and no clock.
  */
 export class MarketLedger {
   /** Settled before their slots were confirmed, because of a bound. */

@@ -23,7 +23,7 @@ export interface Sighting {
   readonly simulated: boolean;
 }
 
-/** The pool of an event, resolved: `mint` is the token, whichever side of the program's pair it is. */
+/** The pool of an event, resolved: `mint` is the token, which may be the base or the quote of the program's pair. */
 export interface Market {
   readonly venue: VenueName;
   readonly poolAddress: string;

@@ -143,7 +143,7 @@ export class Pipeline {
     this.#parts.transactions.confirmed(slot);
   }
 
-  /** The last price of a pool was of a fork that died. The next price is published whatever its slot. */
+  /** The last price of a pool was from a fork that died. The next price is published even if its slot is earlier. */
   unsettle(poolAddress: string): void {
     const pool = this.book.pool(poolAddress);
     if (pool === undefined) return;

@@ -28,14 +28,14 @@ export interface PublishedSlotsCounts {
 }
 
 /**
- * Knows which events the log has, and for which slot. It alone decides what an event to be published means for readers of the log,
- * whichever process published the others. For each id, publications and retractions alternate. An event of a dead slot is retracted. If two
- * processes saw one transaction in different slots, the second event waits until one of the slots is decided. It is created from the log's
- * tail when a process becomes the leader, and lives as long as that lead.
+ * Stores which events the log has, and for which slot. Before an event is published, only this class decides whether the log already has
+ * it, also if another process published it. For each id, publications and retractions alternate. An event of a dead slot is retracted. If
+ * two processes saw one transaction in different slots, the second event waits until one of the slots is decided. It is created from the
+ * log's tail when a process becomes the leader, and lives as long as that lead.
  */
 export class PublishedSlots {
   readonly #counts: PublishedSlotsCounts;
-  /** Events of the tail, whatever the state of their slot. Metadata of a coin may come minutes after another process published it. */
+  /** Events of the tail, in slots of any state. Metadata of a coin may come minutes after another process published it. */
   readonly #before = new Map<string, number>();
   /** Slot -> id -> topics, in the order of publication. */
   readonly #open = new Map<number, Map<string, readonly string[]>>();

@@ -4,7 +4,7 @@ import type { AccountState, Sighting } from './sighting.ts';
 
 /**
  * Where sightings come from: PubSub, or a recording. A source knows nothing about venues, pools or events. Single transactions and blocks that
- * are requested come from `rpc/` and `blocks/`, whatever the source is.
+ * are requested come from `rpc/` and `blocks/`, with every source.
  */
 export interface Source {
   readonly name: string;

@@ -22,7 +22,7 @@ export function beginFold(head: MintHead | null, intervals: readonly BaseInterva
 
 /**
  * Adds the next event of a mint, in the order of the chain, or a late event, which happened before the event that the head shows. A trade
- * adds to its second, its minute and its hour: its amounts, in whichever pool it was, and the price after it, if it was in the main pool. A
+ * adds to its second, its minute and its hour: its amounts, in any pool, and the price after it, if it was in the main pool. A
  * trade in another pool, or without a price, adds the main pool's price at that time; if it is late and that price is no longer known, it
  * adds none.
  */

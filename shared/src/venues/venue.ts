@@ -7,7 +7,7 @@ import type { TradeFault } from './trading.ts';
 
 /**
  * One program of the chain: how it reveals trades, what its bytes mean, what a trade would give. Everything here is pure: no I/O, no clock,
- * no logger. No function throws, whatever the bytes. Addresses are base58 strings, amounts raw integers.
+ * no logger. No function throws, even for random bytes. Addresses are base58 strings, amounts raw integers.
  */
 export interface Venue {
   readonly name: VenueName;

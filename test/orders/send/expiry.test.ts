@@ -98,7 +98,7 @@ test('two nodes that do not report whether a blockhash is valid: their heights c
 });
 
 test(
-  'one node alone expires nothing before its height has passed the margin, whatever it reports about the blockhash',
+  'one node alone expires nothing before its height has passed the margin, even if it reports the blockhash as invalid',
   { timeout: 30_000 },
   async () => {
     const { prepared, order } = await begin(1, (of) => of.prepare(buy));

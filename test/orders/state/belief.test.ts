@@ -70,7 +70,7 @@ describe('the chain according to several endpoints', () => {
 });
 
 describe('the first slot of the chain', () => {
-  it('is never that of one of three, whichever reports first', () => {
+  it('is never that of only one of three, even if it reports first', () => {
     for (const order of [
       [0, 1, 2],
       [1, 0, 2],

@@ -139,7 +139,7 @@ describe('the current block height', () => {
     }
   });
 
-  it('is that of the majority, whatever it was before', async () => {
+  it('is that of the majority, also after another majority', async () => {
     const turncoat: Node = (round) => ({
       delayMs: 0,
       said: (at) => (round < 3 ? { slot: slotAt(at), height: heightAt(slotAt(at)) - 90 } : truth(at)),

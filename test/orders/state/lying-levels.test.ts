@@ -104,7 +104,7 @@ async function withLiars<T>(endpoints: number, look: (seen: Believed, lie: Level
 }
 
 describe('rent and fees', () => {
-  it('are those of two, whatever the third reports', async () => {
+  it('are those of two, even if the third reports others', async () => {
     const seen = await withLiars(3, ({ rents, fees }) => {
       // Nothing is known at first.
       rents.delete(null);

@@ -1,7 +1,7 @@
 import type { DecodedTransaction, Instruction } from '@sluice/shared/solana/transaction.ts';
 import { clockSysvar, computeBudgetProgram, rentSysvar, systemProgram } from '@sluice/shared/solana/well-known.ts';
 
-/** Accounts that no transaction may write, whatever its header says. */
+/** Accounts that no transaction may write, even if its header says so. */
 const reservedAddresses: ReadonlySet<string> = new Set([systemProgram, computeBudgetProgram, rentSysvar, clockSysvar]);
 
 export interface MessageKey {

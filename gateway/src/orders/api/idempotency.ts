@@ -22,7 +22,7 @@ export function readIdempotency(header: string | null, endpoint: string, body: u
   return { ok: true, use: { endpoint, key, fingerprint: fingerprintOf(body) } };
 }
 
-/** SHA-256 of a JSON value, the same whatever the order of its fields and the spaces between them. */
+/** SHA-256 of a JSON value. It does not depend on the order of the fields or on the spaces between them. */
 export function fingerprintOf(body: unknown): Uint8Array {
   return createHash('sha256').update(canonical(body)).digest();
 }

@@ -40,7 +40,7 @@ export interface LandedOrder {
 }
 
 export interface LandedReader {
-  /** Does not reject, whatever a node does. Resolves with null when `signal` fires. */
+  /** Never rejects. Resolves with null when `signal` fires. */
   read(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null>;
   readonly counters: Readonly<typeof noReads>;
 }

@@ -4,7 +4,7 @@ import type { TrackedOrder } from './tracked-order.ts';
 
 /**
  * For this many blocks after the last valid block of a message, a node cannot have forgotten it. A node remembers the transactions of its last
- * 300 finalized blocks whatever its history contains, and a message lands within 150 blocks, or 64 more if a caller signed it.
+ * 300 finalized blocks, even if its history is shorter, and a message lands within 150 blocks, or 64 more if a caller signed it.
  */
 const rememberedBlocks = 300 - 150 - 64;
 /** How often a node is asked how far back its history goes. */

@@ -16,7 +16,7 @@ const behindPauseMs = 40;
 const maxRunning = 1_024;
 
 export interface Simulator {
-  /** Does not reject, whatever a node does. */
+  /** Never rejects. */
   simulate(request: SimulationRequest): Promise<SimulationOutcome>;
   readonly counters: Readonly<Record<SimulatorCounter, number>>;
 }

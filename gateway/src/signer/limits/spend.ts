@@ -22,8 +22,8 @@ export interface Spend {
   /** Counts a signature in the current period. A negative amount removes one that was not given. */
   add(wallet: string, mint: string | null, lamports: bigint, atMs: number): void;
   /**
-   * Counts an entry of an audit log. `past`: ignored if it is not of the current period. `now`: another process has just written it, and it
-   * counts in the current period whatever its time.
+   * Counts an entry of an audit log. `past`: ignored if it is not of the current period. `now`: another process has just written it, so it
+   * is counted in the current period, even if its time is of another period.
    */
   recall(entry: AuditEntry, written: 'past' | 'now'): void;
   sums(): readonly SpendSum[];

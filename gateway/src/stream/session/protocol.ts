@@ -60,7 +60,7 @@ export function refusal(id: CommandId, code: ErrorCode, message?: string, detail
   return { id, op: 'error', error: errorBody(code, message, details) };
 }
 
-/** The id for the reply, from whatever the client sent; null if it cannot be repeated exactly. */
+/** The id for the reply, from any value that the client sent; null if it cannot be repeated exactly. */
 function replyId(id: unknown): CommandId {
   if (typeof id === 'number') return Number.isSafeInteger(id) && !Object.is(id, -0) ? id : null;
   return typeof id === 'string' && id.length <= 128 ? id : null;
@@ -80,7 +80,7 @@ export interface SessionLimits {
 
 /**
  * The protocol of one connection. It takes a message and the time, and returns one action. It knows no socket, clock or event, and
- * never throws, whatever the bytes are.
+ * never throws, even for random bytes.
  */
 export class Session {
   /** The client has used an `op`, so it understands heartbeats and notices. */

@@ -161,7 +161,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   };
 }
 
-/** A mint has at most one curve, whatever the quote coin; the curve's account names the coin. */
+/** A mint has at most one curve, with one quote coin; the curve's account names the coin. */
 export const quoting: VenueQuoting = {
   settings: [globalAddress, feeConfig],
   accountsOf: (mint) => [bondingCurveAddress(mint)],
