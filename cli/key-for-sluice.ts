@@ -7,8 +7,8 @@ import { listenerAt } from './listener-owner.ts';
 const probedForMs = 5_000;
 
 /**
- * Gives the key to the client only if a gateway answers at this address, and its process is not another user's. Called before each connection
- * and request. Rejects with what is wrong and what to do; the client tries again unless that cannot help.
+ * Gives the key to the client only if a gateway answers at this address, and if its process does not belong to another user. Called before each
+ * connection and request. The error says what is wrong and what to do. The client tries again, unless another attempt cannot succeed.
  */
 export function keyForSluice(url: string, config: Config, key: () => Promise<string>): () => Promise<string> {
   let probedAtMs = Number.NEGATIVE_INFINITY;

@@ -21,7 +21,7 @@ export function listenersIn(table: string, port: number): readonly number[] {
 
 /**
  * Checks which user listens at `url`. Any user of a machine can listen on a free port, and would receive the API key that is sent there.
- * Three users are trusted: root, the own user, and the owner of DATA_DIR, who can read the store anyway.
+ * Three users are trusted: root, the user of this process, and the owner of DATA_DIR, who can read the store anyway.
  */
 export function listenerAt(url: string, { dataDir }: Pick<Config, 'dataDir'>): Listener {
   const { hostname, port, protocol } = new URL(url);

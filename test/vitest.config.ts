@@ -53,8 +53,8 @@ const slow = [
 ];
 
 /**
- * Spreads the slow suites over the first three quarters of the run. They mostly wait: at the same time, they leave both cores idle, and one
- * that starts last runs alone.
+ * Spreads the slow suites over the first three quarters of the run. They mostly wait. If they all ran at the same time,
+ * both cores would be idle. If one started last, it would run alone at the end.
  */
 class SpreadSlow extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
@@ -62,7 +62,7 @@ class SpreadSlow extends BaseSequencer {
     const rankOf = ({ moduleId }: TestSpecification): number => slow.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
     const slowest = sorted.filter((file) => rankOf(file) !== -1).toSorted((a, b) => rankOf(a) - rankOf(b));
     const others = sorted.filter((file) => rankOf(file) === -1);
-    // Files with a process of their own come first: between others, each would end processes that are shared.
+    // Files with their own process come first. If one ran between the others, it would end a process that they share.
     const begin = others.filter(({ project }) => project.config.isolate).length;
     const every = Math.floor(((others.length - begin) * 0.75) / slowest.length);
     for (const [index, file] of slowest.entries()) others.splice(begin + index * (every + 1), 0, file);
@@ -80,7 +80,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Most suites wait for a chain or a process: four at once keep two cores busy. Five are slower.
     maxWorkers: 4,
-    // Of tests that wait for a chain, not for the processor.
+    // Concurrent tests of one file. These tests wait for a chain, not for the processor.
     maxConcurrency: 10,
     pool: 'forks',
     sequence: { sequencer: SpreadSlow },

@@ -174,7 +174,7 @@ async function show(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Runs `work` on the policy files of this machine. They are protected by a key that the keystore gives, so it is unlocked first. */
+/** Runs `work` on the policy files of this machine. Unlocks the keystore first, because it has the key that protects these files. */
 function withPlace<T>(
   what: string,
   work: (place: PolicyPlace, isWallet: (publicKey: string) => Promise<boolean>) => Promise<T>,

@@ -19,9 +19,9 @@ import type {
 } from './wire.ts';
 
 export interface SluiceOptions {
-  /** Address of the gateway, `http://127.0.0.1:8080`, or of several of one sluice: after a failure the client uses another one. */
+  /** Address of the gateway, `http://127.0.0.1:8080`, or the addresses of several gateways with the same data: after a failure the client uses another one. */
   readonly url: string | readonly string[];
-  /** Or a function that returns it, called before each connection of the stream and each request. */
+  /** The API key, or a function that returns it. The function is called before each connection of the stream and each request. */
   readonly apiKey?: string | (() => Promise<string>);
   /** Returns a ticket for one connection of the stream, instead of a key: for a page whose session gets tickets from its own server. */
   readonly ticket?: () => Promise<string>;
@@ -31,14 +31,14 @@ export interface SluiceOptions {
   readonly openSocket?: OpenSocket;
   /** Time for one HTTP request, milliseconds; 10,000 by default. */
   readonly timeoutMs?: number;
-  /** Repetitions of one HTTP request after a failure that may pass; 3 by default. */
+  /** How often one HTTP request is repeated after a temporary failure; 3 by default. */
   readonly retries?: number;
 }
 
 export interface TradeOptions extends RequestOptions {
   /**
-   * The same key and body give the same order for 24 hours, also after a crash. A new key by default: then repetitions by this call are one
-   * order, and another call is another order.
+   * The same key and body give the same order for 24 hours, also after a crash. By default each call creates a new key: if the client repeats the
+   * request of this call, there is still only one order, but a second call places a second order.
    */
   readonly idempotencyKey?: string;
 }
@@ -66,8 +66,8 @@ export class Sluice {
   }
 
   /**
-   * Follows a channel. Iterate the result, or give `onEvent`. It reconnects and resumes by itself; `onGap` is called where events are gone.
-   * It ends with `close`, with the loop, or with an error that does not pass.
+   * Follows a channel. Iterate the result, or give `onEvent`. It reconnects and resumes by itself; `onGap` is called if events are lost.
+   * It ends if you call `close` or leave the loop, or if an error occurs that another attempt cannot solve.
    */
   subscribe<C extends Channel>(channel: C, options: SubscribeOptions<C> = {}): Subscription<C> {
     return this.#stream.subscribe(channel, options);
@@ -83,7 +83,7 @@ export class Sluice {
     return this.#trade('/api/trade/buy', body, options);
   }
 
-  /** Sells with a custodial wallet. `amount`: tokens, or a part of the balance such as `50%`. Otherwise as `buy`. */
+  /** Sells with a custodial wallet. `amount`: tokens, or a part of the balance such as `50%`. Otherwise like `buy`. */
   sell(body: SellBody, options: TradeOptions = {}): Promise<TradeAnswer> {
     return this.#trade('/api/trade/sell', body, options);
   }

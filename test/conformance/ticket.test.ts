@@ -61,7 +61,7 @@ describe.each(transports)('tickets over %s', (transport) => {
     expect(await refusalOf(connect(server, ticket))).toEqual(unauthenticated);
   });
 
-  it('work once, however many clients use one at the same moment', async () => {
+  it('work once, even if many clients use one at the same moment', async () => {
     const ticket = await ticketOf(server, {});
     const rivals = Array.from({ length: 8 }, () => connect(server, ticket));
     await until('all outcomes', () => rivals.every(({ refused, socket }) => refused !== null || socket.readyState === 1));
@@ -81,7 +81,7 @@ describe.each(transports)('tickets over %s', (transport) => {
     await connect(server, ticket).open();
   });
 
-  it('end with their key, and so does the stream that they opened', async () => {
+  it('become void when their key is revoked, and their stream is closed', async () => {
     server.keys.add('sluice_tickets_ending');
     const [before, after] = [await ticketOf(server, {}, 'sluice_tickets_ending'), await ticketOf(server, {}, 'sluice_tickets_ending')];
     const client = await connect(server, before).open();
@@ -171,7 +171,7 @@ describe('tickets over several gateways', () => {
     await redis.stop();
   });
 
-  it('work at each of them, and once in all', async () => {
+  it('work at each of them, but only once in total', async () => {
     const ticket = await ticketOf(servers[0]!);
     const rivals = Array.from({ length: 6 }, (_, i) => connect(servers[i % 2]!, ticket));
     await until('all outcomes', () => rivals.every(({ refused, socket }) => refused !== null || socket.readyState === 1));
@@ -191,7 +191,7 @@ describe('tickets over several gateways', () => {
     expect(left).toBeLessThanOrEqual(30_000);
   });
 
-  it('count for the limit of their key at every gateway', async () => {
+  it('count against the limit of their key at every gateway', async () => {
     const plan = { ...defaultPlans.standard, requestsPerMinute: 1, burst: 4 };
     for (const server of servers) server.keys.add('sluice_tickets_shared', { plan, scopes: ['stream', 'read'] });
     const usage = (server: TestGateway): Promise<Response> =>

@@ -25,7 +25,7 @@ import { fuzzCases } from '../support/fuzz.ts';
 
 /**
  * Quotes compared with the programs' own SDKs, over accounts that anchor wrote by their IDLs and both sides read: curves, pools, settings
- * and fee tables of every length and kind. Equal to the unit.
+ * and fee tables of every length and kind. The results must be exactly equal.
  */
 const swapSdk = createRequire(import.meta.url)('@pump-fun/pump-swap-sdk') as typeof PumpSwapSdk;
 const states = fuzzCases(4_000);
@@ -54,7 +54,7 @@ const schedule = fc.record({
   exoticFlat: fc.oneof(fees, fc.constant({ lp: 0n, protocol: 0n, creator: 0n })),
 });
 /**
- * The length shows the version: without the stable tiers, without the exotic fees, or with both. The bytes after it do not belong to it.
+ * The length shows the version: without the stable tiers, without the exotic fees, or with both. Bytes after these lengths are not part of the account.
  */
 const feeConfigBytes = fc
   .tuple(schedule, fc.constantFrom(2_512, 4_073, 4_097))

@@ -7,12 +7,12 @@ export interface RequestOptions {
 }
 
 export interface RequesterOptions {
-  /** `http://127.0.0.1:8080`, or several; another one after a failure that is not the request's. */
+  /** One or more addresses of gateways. After a failure that the request did not cause, the next address is used. */
   readonly urls: readonly string[];
   readonly apiKey: (() => Promise<string>) | null;
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
-  /** Repetitions of one request after a failure that may pass. */
+  /** How often one request is repeated after a temporary failure. */
   readonly retries: number;
   readonly random: () => number;
 }
@@ -22,9 +22,9 @@ interface Request extends RequestOptions {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
-  /** The gateway answers a repetition with the first outcome. */
+  /** With it, a repeated request returns the outcome of the first one. */
   readonly idempotencyKey?: string;
-  /** A repetition does no harm. */
+  /** The request can be repeated safely. */
   readonly isSafe: boolean;
 }
 

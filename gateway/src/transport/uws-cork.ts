@@ -4,7 +4,7 @@ import type * as UwsModule from 'uWebSockets.js';
 import type { Uws } from './uws-load.ts';
 
 /**
- * A cork that belongs to no client. It works around a fault in the pinned version of uWebSockets.js. If a response is upgraded inside its own
+ * The native `cork` of a response that belongs to no client. It works around a fault in the pinned version of uWebSockets.js. If a response is upgraded inside its own
  * native `cork`, the native code afterwards treats the new WebSocket as the old response, reads invalid state, and sometimes closes the
  * connection. Inside the cork of another response, it only runs the callback. (Inside the cork of a WebSocket too, but then it prints a
  * warning for each handshake.) The other response here is one from this process to itself, which never ends. It uses a port on the loopback

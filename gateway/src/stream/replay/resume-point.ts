@@ -12,7 +12,7 @@ const maxAhead = 65_536;
 export interface ResumePoint {
   /** The first frame is the one after this `seq`. */
   readonly after: number;
-  /** Epoch of that `seq`. Later than the gateway's if the client comes from a gateway that is ahead. */
+  /** Epoch of that `seq`. It can be later than the epoch of this gateway, if the previous gateway of the client was ahead. */
   readonly epoch: string;
   readonly recovered: boolean;
   readonly gap: Gap | null;
@@ -40,7 +40,7 @@ export function resumePoint(parts: ResumeParts, topic: string, since: ClientPosi
 
 function resumeFrames({ bus, history, pauses }: ResumeParts, topic: string, since: ClientPosition, current: number): ResumePoint {
   const oldest = history.oldest(topic);
-  // If nothing followed a hole in the log yet, nothing is retained.
+  // If entries were lost and no entry of this topic has followed yet, nothing is retained.
   const trimmedTo = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
   const retainedAfter = Math.max(trimmedTo, pauses.last(topic));
   const { epoch } = bus;
