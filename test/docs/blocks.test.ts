@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { faultsOf, typeFaults } from '../blocks/check.ts';
+import { endless, notRun } from '../blocks/commands.ts';
+import { blocksIn, blocksOf, commandsOf, documentFiles } from '../blocks/find.ts';
+
+const root = join(import.meta.dirname, '../..');
+const blocks = documentFiles(root).flatMap((file) => blocksIn(root, file));
+const one = (text: string) => blocksOf('a.md', text)[0]!;
+
+/** `pnpm test:docs` runs the blocks. This checks them without running. */
+describe('the code blocks of the documents', () => {
+  it('are of a known kind, and valid', () => {
+    expect(blocks.length).toBeGreaterThan(40);
+    expect(blocks.flatMap(faultsOf)).toEqual([]);
+  });
+
+  it('have correct types', () => {
+    expect(typeFaults(blocks)).toEqual([]);
+  });
+
+  it('are saved under a name that a later command runs', () => {
+    for (const { file, line, note } of blocks.filter(({ kind, note: name }) => name !== '' && kind !== 'json')) {
+      const later = blocks.filter((block) => block.file === file && block.line > line);
+      const used = later.some(({ text }) => text.includes(note));
+      const served = blocks.some((block) => block.file === file && block.text.includes(`'${note}'`));
+      expect(used || served, `${file}:${line} ${note}`).toBe(true);
+    }
+  });
+
+  it('contain every command that needs special care', () => {
+    const commands = blocks.filter(({ kind }) => kind === 'sh').flatMap(commandsOf);
+    for (const { command } of [...notRun, ...endless])
+      expect(
+        commands.some((each) => command.test(each)),
+        String(command),
+      ).toBe(true);
+  });
+
+  it('are refused if they are wrong', () => {
+    expect(faultsOf(one('```\nx\n```\n'))).toEqual([expect.stringContaining("a.md:2: nobody knows how to run a block of the kind ''")]);
+    expect(faultsOf(one('```sh\nif\n```\n'))).toHaveLength(1);
+    expect(faultsOf(one('```json quote\n{"side":\n```\n'))).toHaveLength(1);
+    expect(faultsOf(one('```json\n{}\n```\n'))).toEqual([expect.stringContaining('name the schema')]);
+    expect(faultsOf(one('```json trade\n{}\n```\n'))).toEqual(['a.md:2: it does not match the schema trade']);
+    const wrong = "text\n\n```ts\nimport { Sluice } from '@sluice/client';\nnew Sluice({ url: 1 });\n```\n";
+    expect(typeFaults([one(wrong)])).toEqual([expect.stringMatching(/^a\.md:5: error TS/)]);
+  });
+});
