@@ -12,9 +12,14 @@ if (apiKey === '') throw new Error('Set SLUICE_API_KEY; `npx -y pnpm@12 start` p
 const sluice = new Sluice({ url, apiKey });
 process.once('SIGINT', () => sluice.close());
 
+/** Says why nothing arrives. @param {import('@sluice/client').Status} status */
+function onStatus(status) {
+  if (status.state === 'reconnecting') console.error(`${url}: ${status.reason}`);
+}
+
 /** The mint of the next trade; empty if the client is closed before that. */
 async function nextTraded() {
-  for await (const event of sluice.subscribe('trades')) if (event.type === 'trade') return event.mint;
+  for await (const event of sluice.subscribe('trades', { onStatus })) if (event.type === 'trade') return event.mint;
   return '';
 }
 

@@ -69,7 +69,11 @@ async function snipe(mint, symbol) {
 process.once('SIGINT', () => sluice.close());
 console.log(`${isLive ? 'LIVE' : 'paper'}: ${amountSol} SOL for each token, at most ${maxPositions} at once`);
 const filter = /** @type {const} */ ({ pool: 'pump', quoteMint: sol, maxDevBuySol: 5 });
-for await (const event of sluice.subscribe('newTokens', { filter })) {
+/** Says why nothing arrives. @param {import('@sluice/client').Status} status */
+function onStatus(status) {
+  if (status.state === 'reconnecting') console.error(`${url}: ${status.reason}`);
+}
+for await (const event of sluice.subscribe('newTokens', { filter, onStatus })) {
   if (event.type !== 'newToken' || positions >= maxPositions) continue;
   positions++;
   snipe(event.mint, event.symbol)

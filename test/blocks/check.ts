@@ -63,8 +63,15 @@ export function typeFaults(blocks: readonly Block[]): readonly string[] {
     );
     for (const [name, { text }] of programs) writeFileSync(join(folder, name), text);
     const compilerOptions = {
-      ...{ strict: true, checkJs: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
-      ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], types: ['node'] },
+      strict: true,
+      checkJs: true,
+      noEmit: true,
+      skipLibCheck: true,
+      allowImportingTsExtensions: true,
+      module: 'nodenext',
+      target: 'es2022',
+      lib: ['es2022', 'dom'],
+      types: ['node'],
       paths: { '@sluice/client': [join(root, 'client/src/node.ts')], ws: [join(types, '@types/ws/index.d.mts')] },
     };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [...programs.keys()] }));

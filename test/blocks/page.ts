@@ -4,9 +4,9 @@ const pageMs = 60_000;
 
 /** Opens the page of a tutorial, and resolves when live candles have reached it and the chart shows some. Rejects if a script of the page fails. */
 export async function followPage(url: string): Promise<void> {
-  const { context, close } = await startChromium();
+  const chromium = await startChromium();
   try {
-    const page = await context.newPage();
+    const page = await (await chromium.newContext()).newPage();
     const failed = new Promise<never>((_, reject) => {
       page.on('pageerror', reject);
       setTimeout(() => reject(new Error(`${url} shows no live candle`)), pageMs).unref();
@@ -27,6 +27,6 @@ export async function followPage(url: string): Promise<void> {
     };
     await Promise.race([shown(), failed]);
   } finally {
-    await close();
+    await chromium.close();
   }
 }

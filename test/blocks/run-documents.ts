@@ -39,6 +39,10 @@ async function startUntil(sandbox: Sandbox, args: readonly string[], patterns: r
   throw new Error(`${args.join(' ')} did not start:\n${output}`);
 }
 
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => (child.exitCode === null ? child.once('exit', () => resolve()) : resolve()));
+}
+
 /** Two tokens that are traded, the first for SOL on the curve. */
 async function tradedMints(url: string, apiKey: string): Promise<readonly [string, string]> {
   const sluice = new Sluice({ url, apiKey });
@@ -127,10 +131,10 @@ async function main(filter: string): Promise<number> {
     const sandbox = createSandbox(folder, port);
     const startedMs = Date.now();
     const block = [/(http:\/\/127\.0\.0\.1:\d+)/, /(sluice_\w+)\n/, /wallet +(\w{32,44})\n/, /live events +(.*)\n/];
-    const started = await startUntil(sandbox, ['start'], block);
+    const started = await startUntil(sandbox, ['start'], block, { SIMNET_SPEED: '2' });
     children.push(started.child);
     print(`npx -y pnpm@12 start: ${((Date.now() - startedMs) / 1000).toFixed(1)} s`);
-    const [url = '', apiKey = '', wallet = ''] = started.found as string[];
+    const [url = '', apiKey = '', wallet = ''] = started.found;
     const simnet = await startUntil(sandbox, ['sluice', 'simnet'], [/SOLANA_RPC_URL=(\S+)/]);
     children.push(simnet.child);
     const python = await pythonFault(sandbox);
@@ -153,7 +157,7 @@ async function main(filter: string): Promise<number> {
   } finally {
     for (const child of children) kill(child, 'SIGTERM');
     await redis.stop();
-    await Promise.all(children.map((child) => child.exitCode ?? new Promise((resolve) => child.once('exit', resolve))));
+    await Promise.all(children.map(ended));
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 500 });
   }
 }

@@ -29,8 +29,15 @@ export function createSandbox(folder: string, port: number): Sandbox {
   writeFileSync(join(folder, '.curlrc'), 'fail-with-body\nsilent\nshow-error\nmax-time = 60\n');
   const env: NodeJS.ProcessEnv = {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ownSettings.test(name))),
-    ...{ PORT: String(port), SIMNET_SPEED: '2', LOG_LEVEL: 'info', NO_COLOR: '1', CURL_HOME: folder },
-    ...{ NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1', PYTHONUNBUFFERED: '1' },
+    PORT: String(port),
+    LOG_LEVEL: 'info',
+    NO_COLOR: '1',
+    CURL_HOME: folder,
+    // The examples of the client take it from there.
+    SLUICE_URL: `http://127.0.0.1:${port}`,
+    NO_PROXY: '127.0.0.1',
+    no_proxy: '127.0.0.1',
+    PYTHONUNBUFFERED: '1',
     PATH: `${join(folder, 'python/bin')}:${process.env['PATH'] ?? ''}`,
   };
   return { folder, clone, env };

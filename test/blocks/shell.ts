@@ -42,10 +42,10 @@ export class Shell {
   async runUntil(command: string, until: RegExp, during: () => Promise<void>, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
     const child = this.#spawn(command, env);
     const output = collect(child);
-    let ended = false;
-    const closed = new Promise<void>((resolve) => child.once('close', () => ((ended = true), resolve())));
+    const isEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
     const endMs = Date.now() + commandMs;
-    while (!until.test(output()) && !ended && Date.now() < endMs) await pause(50);
+    while (!until.test(output()) && !isEnded() && Date.now() < endMs) await pause(50);
     const seen = until.test(output());
     try {
       if (seen) await during();
@@ -53,7 +53,7 @@ export class Shell {
       kill(child, 'SIGINT');
       await Promise.race([closed, pause(interruptMs)]);
     }
-    if (ended) return { ok: seen, output: output() };
+    if (isEnded()) return { ok: seen, output: output() };
     kill(child, 'SIGKILL');
     return { ok: false, output: `${output()}\nit did not end after an interrupt` };
   }

@@ -119,9 +119,9 @@ export class Terminal {
   /** Small purchases, one after the other, until it is stopped. */
   #placeOrders({ url, apiKey, wallet, mints: [mint] }: Place): { stop(): Promise<void> } {
     const sluice = new Sluice({ url, apiKey });
-    let stopped = false;
+    const stop = new AbortController();
     const place = async (): Promise<void> => {
-      while (!stopped) {
+      while (!stop.signal.aborted) {
         await sluice.buy({ publicKey: wallet, mint, amount: 0.01, slippage: 50 });
         await pause(1_000);
       }
@@ -129,7 +129,7 @@ export class Terminal {
     const done = place();
     return {
       stop: () => {
-        stopped = true;
+        stop.abort();
         return done;
       },
     };

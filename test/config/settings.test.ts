@@ -336,6 +336,7 @@ describe('settings', () => {
   it('accept the names of other programs and orchestrators', () => {
     expect(
       faultsOf({
+        SLUICE_URL: 'http://127.0.0.1:9000',
         REDIS_SERVICE_HOST: '10.0.0.1',
         REDIS_PORT: 'tcp://10.0.0.1:6379',
         REDIS_PORT_6379_TCP_ADDR: '10.0.0.1',

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { faultsOf, typeFaults } from '../blocks/check.ts';
 import { endless, notRun } from '../blocks/commands.ts';
+import { differences, shownJson } from '../blocks/shape.ts';
 import { blocksIn, blocksOf, commandsOf, documentFiles } from '../blocks/find.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -35,6 +36,16 @@ describe('the code blocks of the documents', () => {
         commands.some((each) => command.test(each)),
         String(command),
       ).toBe(true);
+  });
+
+  it('are compared with answers by their shape', () => {
+    const shown = shownJson('{"id":1,"op":"subscribed","positions":{"a":{"seq":1}},"data":{"type":"trade",…}}');
+    const answer = { id: 1, op: 'subscribed', positions: { a: { seq: 7 } }, data: { type: 'trade', more: 1 } };
+    expect(differences(shown, answer)).toEqual([]);
+    expect(differences({ ...shown, isPartial: false }, answer)).toEqual(['.data.more is not in the document']);
+    expect(differences(shown, { ...answer, op: 'error' })).toEqual(['.op is "error"']);
+    expect(differences(shown, { ...answer, positions: { a: { seq: '7' } } })).toHaveLength(1);
+    expect(differences(shown, { ...answer, positions: {} })).toEqual(['.positions.a is not in the answer']);
   });
 
   it('are refused if they are wrong', () => {

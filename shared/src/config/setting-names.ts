@@ -3,6 +3,8 @@ import type { Fault } from './fault.ts';
 import { settingsTable } from './settings-table.ts';
 
 const knownNames: ReadonlySet<string> = new Set(settingsTable.map((setting) => setting.name));
+/** Programs of users, such as the examples of the client library, take the address of the gateway from it, often in the same terminal. */
+const nameOfPrograms = 'SLUICE_URL';
 /** Unknown names with these prefixes are treated as misspelt settings of sluice. */
 const ourPrefixes = [
   'SLUICE_',
@@ -37,7 +39,7 @@ const hintDistance = 6;
 export function checkNames(env: NodeJS.ProcessEnv, envFile: EnvFile, fault: Fault): void {
   const inFile = new Set(envFile.names);
   for (const name of [...new Set([...Object.keys(env), ...inFile])].toSorted()) {
-    if (knownNames.has(name)) continue;
+    if (knownNames.has(name) || (name === nameOfPrograms && !inFile.has(name))) continue;
     const near = nearestName(name);
     if (!inFile.has(name) && !looksLikeOurs(name, near)) continue;
     const hint = near.distance <= hintDistance && near.distance < name.length / 2 ? `; did you mean ${near.name}?` : '';
