@@ -10,7 +10,7 @@ import type { TSchema } from 'typebox';
 import { placeOf, type Block } from './find.ts';
 
 /** Kinds that the long run knows how to run. */
-export const kinds = ['sh', 'js', 'ts', 'python', 'html', 'json', 'stream', 'http', 'handshake', 'sysctl'] as const;
+const kinds = ['sh', 'js', 'ts', 'python', 'html', 'json', 'stream', 'http', 'handshake', 'sysctl'] as const;
 
 const root = join(import.meta.dirname, '../..');
 /** `json mcp`: the configuration of an agent, which the long run starts. */

@@ -135,14 +135,14 @@ async function main(filter: string): Promise<number> {
     children.push(started.child);
     print(`npx -y pnpm@12 start: ${((Date.now() - startedMs) / 1000).toFixed(1)} s`);
     const [url = '', apiKey = '', wallet = ''] = started.found;
-    const simnet = await startUntil(sandbox, ['sluice', 'simnet'], [/SOLANA_RPC_URL=(\S+)/]);
+    const simnet = await startUntil(sandbox, ['sluice', 'simnet', '--port', '0'], [/SOLANA_RPC_URL=(\S+)/]);
     children.push(simnet.child);
     const python = await pythonFault(sandbox);
     if (python !== null) print(`skipped: the blocks in Python: ${python}`);
     const release = await new Shell(sandbox.clone, sandbox.env, join(folder, 'release.state')).run('npx -y pnpm@12 release');
     if (!release.ok) throw new Error(release.output);
     const recording = brotliDecompressSync(readFileSync(join(root, exampleRecording)));
-    writeFileSync(join(sandbox.clone, 'recorded.json'), recording);
+    writeFileSync(join(sandbox.clone, 'recorded.jsonl'), recording);
     mkdirSync(join(folder, 'opt'));
     const place: Place = { url, apiKey, wallet, mints: await tradedMints(url, apiKey) };
     const pagePort = await freePort();
