@@ -40,7 +40,8 @@ async function startUntil(sandbox: Sandbox, args: readonly string[], patterns: r
 }
 
 function ended(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => (child.exitCode === null ? child.once('exit', () => resolve()) : resolve()));
+  const runs = child.exitCode === null && child.signalCode === null;
+  return new Promise((resolve) => (runs ? child.once('exit', () => resolve()) : resolve()));
 }
 
 /** Two tokens that are traded, the first for SOL on the curve. */
