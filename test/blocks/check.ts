@@ -61,6 +61,8 @@ export function typeFaults(blocks: readonly Block[]): readonly string[] {
         .filter(({ kind }) => kind === 'js' || kind === 'ts')
         .map((block, index) => [`${index}${block.kind === 'ts' ? '.mts' : '.mjs'}`, block]),
     );
+    // The compiler refuses an empty list.
+    if (programs.size === 0) return [];
     for (const [name, { text }] of programs) writeFileSync(join(folder, name), text);
     const compilerOptions = {
       strict: true,
