@@ -102,7 +102,7 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
 function bodyContent({ form, batch }: EndpointSpec, body: TSchema, book: SchemaBook): JsonObject {
   const one = book.of(body);
   const example = exampleOf(body);
-  const schema = batch === undefined ? one : { anyOf: [one, { type: 'array', minItems: 1, maxItems: batch.max, items: one }] };
+  const schema = batch === undefined ? one : { anyOf: [one, listOf(one, batch)] };
   return {
     'application/json': { schema, example },
     ...(form === true ? { 'application/x-www-form-urlencoded': { schema: book.of(formOf(body)), example } } : {}),
@@ -112,6 +112,11 @@ function bodyContent({ form, batch }: EndpointSpec, body: TSchema, book: SchemaB
 /** Printable ASCII without spaces; it may be in double quotes, which do not count. */
 const most = maxIdempotencyKeyChars - 1;
 const idempotencyPattern = `^([!#-~][!-~]{0,${most}}|"([!-~]{0,${most - 1}}[!#-~])?|"[!-~]{1,${most + 1}}")$`;
+
+function listOf(one: JsonObject, { max, firstRequires }: NonNullable<EndpointSpec['batch']>): JsonObject {
+  const first = { allOf: [one, { required: firstRequires }] };
+  return { type: 'array', minItems: 1, maxItems: max, prefixItems: [first], items: one };
+}
 
 /** The fields of a body that a form can have. */
 function formOf(body: TSchema): TSchema {

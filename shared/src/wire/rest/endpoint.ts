@@ -49,6 +49,8 @@ export interface EndpointSpec {
   /** The body may also be a list of such bodies, if the plan of the key has `batch`. */
   readonly batch?: {
     readonly max: number;
+    /** Fields that only the first body of a list must have. */
+    readonly firstRequires: readonly string[];
     /** JSON of the answer 200 to a list. */
     readonly answer: TSchema;
   };

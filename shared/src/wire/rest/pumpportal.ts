@@ -26,7 +26,8 @@ import {
 /** `maxSol`: SOL that a buy may spend. `maxSlippage`: percent. `maxPriorityFee`: SOL. They are wider than those of `/trade/*`, like PumpPortal's. */
 export const pumpPortalLimits = { maxSol: 100, maxSlippage: 100, maxPriorityFee: 0.1, maxBatch: 5 } as const;
 
-const Flag = (description: string) => Type.Optional(Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])], { description }));
+const Flag = (description: string, documented: Described['documented'] = {}) =>
+  Type.Optional(Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])], { documented, description }));
 /** `documented`: of numbers, and of texts. */
 const Decimal = (description: string, ofNumber: Described['documented'] = {}, ofText: Described['documented'] = {}) =>
   Type.Optional(
@@ -65,7 +66,6 @@ const order = {
     enum: ['auto', ...quotedVenueNames],
   }),
   skipPreflight: Flag('`true`: the order is checked against the known state instead of simulated.'),
-  jitoOnly: Flag('`true` is refused at `/api/trade`, because orders are sent to all nodes. It has no effect at `/api/trade-local`.'),
   tokenMetadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'For `create`, which is not supported.' })),
   isMayhemMode: Flag('For `create`, which is not supported.'),
   isCashback: Flag('For `create`, which is not supported.'),
@@ -82,6 +82,7 @@ const example = {
   pool: 'auto',
 };
 
+const jitoOnlyMeaning = '`true` is refused at `/api/trade`, because orders are sent to all nodes. It has no effect at `/api/trade-local`.';
 const solText = { type: 'string', pattern: upToHundredPattern(9) };
 /** Which fields go together. */
 const forms = [
@@ -115,12 +116,12 @@ const publicKey = Text(
   'Wallet that signs and pays. At `/api/trade`: a custodial wallet; without it, the default wallet of the key: the one set with `sluice wallets default`, otherwise the oldest of its account. At `/api/trade-local`: required.',
   { pattern: addressPattern, maxLength: 44 },
 );
-const bodyOf = (title: string, required: readonly string[]) =>
+const bodyOf = (title: string, required: readonly string[], jitoOnly: Described['documented'] = {}) =>
   Type.Object(
-    { publicKey, ...order },
+    { publicKey, ...order, jitoOnly: Flag(jitoOnlyMeaning, jitoOnly) },
     { ...closed, title, documented: { required: ['action', 'mint', 'amount', ...required], anyOf: forms }, examples: [example] },
   );
-const PumpPortalBody = bodyOf('pumpPortal order', []);
+const PumpPortalBody = bodyOf('pumpPortal order', [], { enum: [false, 'false'] });
 const PumpPortalLocalBody = bodyOf('pumpPortal local order', ['publicKey']);
 export type PumpPortalBody = Static<typeof PumpPortalBody>;
 
@@ -173,6 +174,7 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
   form: true,
   batch: {
     max: pumpPortalLimits.maxBatch,
+    firstRequires: ['priorityFee'],
     answer: Type.Array(Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{1,1683}$', description: 'An unsigned transaction, base58.' }), {
       minItems: 1,
       maxItems: pumpPortalLimits.maxBatch,
