@@ -385,6 +385,16 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await claim('b', nowMs, elsewhere)).toEqual(orders);
     });
 
+    it('goes to one successor after the other at once, although no claim has expired', async () => {
+      await claim('a', nowMs);
+      const orders = await follow('a', 2);
+      for (const by of ['b', 'c', 'd']) {
+        const taken = await elsewhere.orders.claim({ ...ours, gatewayId: by, nowMs, untilMs: nowMs + 5_000, limit: 100, fromAll: true });
+        expect(taken).toEqual(orders);
+      }
+      expect(await claim('e', nowMs)).toEqual([]);
+    });
+
     it('stays with a gateway that renews it, and is free at once when that gateway ends', async () => {
       await claim('a', nowMs);
       const orders = await follow('a', 2);

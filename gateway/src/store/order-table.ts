@@ -74,6 +74,8 @@ export interface FollowClaim extends FollowingGateway {
   readonly untilMs: number;
   /** The most orders to take over. */
   readonly limit: number;
+  /** The claims of all other gateways count as expired. */
+  readonly fromAll?: boolean;
 }
 
 /** The stored orders. Each change is atomic, and durable (also after a power failure) once its call has resolved. */

@@ -42,10 +42,10 @@ export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
   const { orders, gateway, takesOverAtOnce, followed, followStored, counters, tryStore, clock, log, signal } = options;
   let checkedUpTo: string | null = null;
 
-  async function claim(aheadMs = 0): Promise<void> {
-    const nowMs = clock.wallMs() + aheadMs;
+  async function claim(fromAll = false): Promise<void> {
+    const nowMs = clock.wallMs();
     const limit = Math.min(maxOrderRows, Math.max(1, maxFollowed - followed.size));
-    const claimed = await orders.claim({ ...gateway, nowMs, untilMs: nowMs + claimMs, limit });
+    const claimed = await orders.claim({ ...gateway, nowMs, untilMs: nowMs + claimMs, limit, fromAll });
     for (const order of claimed) if (followStored(order)) counters.takenOver++;
     if (claimed.length > 0) log.info({ orders: claimed.length }, 'orders_taken_over');
   }
@@ -74,7 +74,7 @@ export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
         after = page.at(-1)?.id ?? null;
         if (after === null || !followed.hasRoom) break;
       }
-      await claim(takesOverAtOnce ? claimMs : 0);
+      await claim(takesOverAtOnce);
     },
     async run() {
       const waker = createWaker(signal, clock);

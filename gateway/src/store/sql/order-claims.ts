@@ -5,7 +5,10 @@ import { readOrder } from './order-rows.ts';
 import { forgetSpend } from './order-spend.ts';
 
 /** Implements `OrderTable.claim`. */
-export function claimOrders(db: Database, { gatewayId, genesisHash, nowMs, untilMs, limit }: FollowClaim): Promise<readonly StoredOrder[]> {
+export function claimOrders(
+  db: Database,
+  { gatewayId, genesisHash, nowMs, untilMs, limit, fromAll = false }: FollowClaim,
+): Promise<readonly StoredOrder[]> {
   return db.transaction('orders', async (sql) => {
     await sql.run(
       `INSERT INTO order_followers (gateway_id, until_ms) VALUES (?, ?)
@@ -15,7 +18,8 @@ export function claimOrders(db: Database, { gatewayId, genesisHash, nowMs, until
     );
     // A claim that ends later than any new one came from a clock that ran ahead, and its gateway may have ended. It counts as expired.
     const latestMs = untilMs + (untilMs - nowMs);
-    await sql.run('DELETE FROM order_followers WHERE until_ms <= ? OR until_ms > ?', nowMs, latestMs);
+    if (fromAll) await sql.run('DELETE FROM order_followers WHERE gateway_id <> ?', gatewayId);
+    else await sql.run('DELETE FROM order_followers WHERE until_ms <= ? OR until_ms > ?', nowMs, latestMs);
     const claimed: StoredOrder[] = [];
     for (const id of await unclaimedIds(sql, genesisHash, Math.min(limit, maxOrderRows))) {
       const row = await sql.get('UPDATE orders SET followed_by = ? WHERE id = ? AND ended = 0 RETURNING *', gatewayId, id);
