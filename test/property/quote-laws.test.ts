@@ -173,7 +173,7 @@ describe('amounts as strings', () => {
     ['1.', 9, null],
     ['1,5', 9, null],
     ['0x10', 9, null],
-    ['1e999', 9, null],
+    ['1e1000', 9, null],
     ['Infinity', 9, null],
     [' 1', 9, null],
   ])('%j of %i decimals', (text, decimals, raw) => expect(rawOfText(text, decimals)).toBe(raw));

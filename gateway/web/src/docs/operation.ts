@@ -40,7 +40,7 @@ export function endpointOf(document: OpenApi, id: string): Endpoint {
   if (found[0] === undefined) throw new Error(`The gateway has no endpoint ${id}.`);
   const { path, method, operation } = found[0];
   const json = operation.requestBody?.content['application/json'];
-  const whole = json === undefined ? {} : resolved(json.schema.anyOf?.[0] ?? json.schema, document);
+  const whole = json === undefined ? {} : resolved(firstForm(json.schema), document);
   const inBody = bodyFields(whole, json?.example ?? {});
   const parameters = operation.parameters.map(({ name, in: place, required, schema, example }): Field => ({
     place,
@@ -58,6 +58,11 @@ export function endpointOf(document: OpenApi, id: string): Endpoint {
     hasBody: json !== undefined,
     spends: !canSpend ? 'no' : hasDryRun ? 'dryRun' : 'always',
   };
+}
+
+/** Of several forms of a body, the first. Alternatives next to properties only tell which of these go together. */
+function firstForm(schema: Schema): Schema {
+  return schema.properties === undefined ? (schema.anyOf?.[0] ?? schema) : schema;
 }
 
 interface BuiltRequest {
