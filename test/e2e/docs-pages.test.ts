@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { guideFiles } from '@sluice/gateway/docs/guides.ts';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/rest/trade-examples.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -107,7 +108,7 @@ describe.runIf(isFullFuzz)('every page of the documentation', { timeout: testTim
 
   it('the other pages', async () => {
     const faults: string[] = [];
-    for (const name of ['', 'authentication', 'limits', 'errors', 'stream', 'schemas']) {
+    for (const name of ['', ...Object.keys(guideFiles), 'authentication', 'limits', 'errors', 'stream', 'schemas']) {
       await open(name);
       faults.push(...(await look(page, `docs-${name === '' ? 'index' : name}`)));
     }

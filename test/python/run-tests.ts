@@ -2,11 +2,12 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lastLine, run } from '../pumpportal/install.ts';
+import { sampleFaults } from './samples.ts';
 import { startProduct, type StartedProduct } from '../support/started-product.ts';
 
 /**
- * `pnpm test:python`: installs the Python client into a temporary environment from PyPI, checks its types, and runs its tests against
- * `start`. Without Python 3.11 or PyPI it is skipped, and the reason is printed.
+ * `pnpm test:python`: installs the Python client into a temporary environment from PyPI, checks its types, runs its tests against
+ * `start`, and runs the samples of the documentation. Without Python 3.11 or PyPI it is skipped, and the reason is printed.
  */
 const installWithinMs = 300_000;
 const testWithinMs = 300_000;
@@ -43,7 +44,9 @@ async function test(python: string, folder: string, { url, apiKey, wallet }: Sta
     print(ran.output.trim());
     if (ran.code !== 0) return false;
   }
-  return true;
+  const faults = await sampleFaults(python, folder);
+  print(faults.length === 0 ? 'The samples of the documentation send what they should.' : faults.join('\n'));
+  return faults.length === 0;
 }
 
 async function main(): Promise<number> {
