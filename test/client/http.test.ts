@@ -51,6 +51,14 @@ const cut = (response: ServerResponse): void => void response.destroy();
 const silent = (): void => undefined;
 
 describe('requests', () => {
+  it('wait for an order that is under way, beyond the usual number of repetitions', async () => {
+    const underWay = refused(409, 'IDEMPOTENCY_IN_PROGRESS', true);
+    answers = [cut, ...Array.from({ length: 5 }, () => underWay), ok({ orderId: 'o' })];
+    expect(await sluice.buy({ publicKey: 'w', mint: 'm', amount: 0.1 })).toEqual({ orderId: 'o' });
+    expect(asked).toHaveLength(7);
+    expect(new Set(asked.map(({ key }) => key)).size).toBe(1);
+  });
+
   it('carry the key, and return the answer', async () => {
     answers = [ok({ mint: 'm' })];
     expect(await sluice.tokenInfo('a/b')).toEqual({ mint: 'm' });

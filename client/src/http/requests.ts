@@ -32,6 +32,8 @@ const firstPauseMs = 200;
 const maxPauseMs = 5_000;
 /** A longer `Retry-After` is left to the caller. */
 const maxRetryAfterMs = 30_000;
+/** While the first request with an Idempotency-Key is under way, its outcome is asked for until this time after the first attempt. */
+const underWayMs = 30_000;
 
 /**
  * Sends requests. Repeats one only if that is safe: it changes nothing, or has an Idempotency-Key. It does so after a failure of the network
@@ -46,6 +48,7 @@ export class Requester {
   }
 
   async send<T>(request: Request): Promise<T> {
+    const startedMs = Date.now();
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#once<T>(request);
@@ -53,8 +56,10 @@ export class Requester {
         if (!(error instanceof SluiceError)) throw error;
         // The limits of a key are the same at all gateways.
         if (error.retryable && error.code !== 'RATE_LIMIT') this.#turn++;
-        const pauseMs = this.#pauseMs(error, attempt);
-        if (!request.isSafe || !error.retryable || attempt >= this.#options.retries || pauseMs === null) throw error;
+        const isUnderWay = error.code === 'IDEMPOTENCY_IN_PROGRESS' && Date.now() - startedMs < underWayMs;
+        const pauseMs = this.#pauseMs(error, isUnderWay ? Math.min(attempt, 1) : attempt);
+        const mayRepeat = request.isSafe && error.retryable && (isUnderWay || attempt < this.#options.retries);
+        if (!mayRepeat || pauseMs === null) throw error;
         await pause(pauseMs, request.signal);
       }
     }
