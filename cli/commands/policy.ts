@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
@@ -11,6 +11,7 @@ import { readSol } from '@sluice/shared/config/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, inQuotes } from '../command.ts';
+import { writeKeyFile } from '../key-file.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withStore } from '../with-store.ts';
 
@@ -73,14 +74,9 @@ export async function policy(argv: readonly string[]): Promise<number> {
 async function keygen(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   const [file = ''] = positionalsOf(positionals, 'FILE');
-  const { seed, publicKey, publicKeyBytes } = generateKeypair();
-  try {
-    writeFileSync(file, `${JSON.stringify([...seed, ...publicKeyBytes])}\n`, { mode: 0o600, flag: 'wx', flush: true });
-  } catch (error) {
-    throw new CommandError(`${inQuotes(file)} exists already or cannot be written. An existing file is never overwritten.`, {
-      cause: error,
-    });
-  }
+  const keypair = generateKeypair();
+  const { publicKey } = keypair;
+  writeKeyFile(file, keypair);
   if (values.json === true) printJson({ publicKey });
   else console.log(`${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}`);
   return 0;

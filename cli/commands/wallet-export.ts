@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { openWallet, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, inQuotes } from '../command.ts';
+import { writeKeyFile } from '../key-file.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
@@ -39,7 +39,7 @@ export async function exportWallet(argv: readonly string[]): Promise<number> {
     if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
     const keypair = openWallet(key, keystore, wallet);
     if (keypair === null) throw new CommandError(`The wallet ${publicKey} cannot be decrypted: its stored bytes were changed.`);
-    writeNewFile(file, `${JSON.stringify([...keypair.seed, ...keypair.publicKeyBytes])}\n`);
+    writeKeyFile(file, keypair);
   });
   if (values.json === true) printJson({ publicKey, file });
   else console.log(`The secret key of ${publicKey} is in ${file}. Move it to a safe place and delete it here.`);
@@ -53,15 +53,5 @@ async function askAgain(publicKey: string): Promise<string> {
     return (await terminal.question('Anybody with the file can spend the coins. Type the address again to export: ')).trim();
   } finally {
     terminal.close();
-  }
-}
-
-function writeNewFile(file: string, content: string): void {
-  try {
-    writeFileSync(file, content, { mode: 0o600, flag: 'wx', flush: true });
-  } catch (error) {
-    throw new CommandError(`${inQuotes(file)} exists already or cannot be written. An existing file is never overwritten.`, {
-      cause: error,
-    });
   }
 }

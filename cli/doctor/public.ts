@@ -45,7 +45,7 @@ function isOwnAddress(publicUrl: string, port: number): boolean {
   return isLoopback(hostOf(publicUrl)) && Number(new URL(publicUrl).port) === port;
 }
 
-/** An IPv6 address has no brackets. */
+/** The host of an address. An IPv6 host is returned without its brackets. */
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }

@@ -9,7 +9,8 @@ import { startRedis } from '../support/redis.ts';
 import { faultsOf, typeFaults } from './check.ts';
 import { runHandshakes, runHttp, StreamDialogue, type Place } from './dialogues.ts';
 import { blocksIn, documentFiles, placeOf, type Block } from './find.ts';
-import { createSandbox, freePort, type Sandbox } from './sandbox.ts';
+import { freePort } from '../support/free-port.ts';
+import { createSandbox, type Sandbox } from './sandbox.ts';
 import { kill, pause, Shell } from './shell.ts';
 import { Terminal } from './terminal.ts';
 

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 
 /** A folder in which the commands of the documents run: `sluice` is a clone of the project with the changes of its developer. */
@@ -41,16 +40,4 @@ export function createSandbox(folder: string, port: number): Sandbox {
     PATH: `${join(folder, 'python/bin')}:${process.env['PATH'] ?? ''}`,
   };
   return { folder, clone, env };
-}
-
-/** A port of the loopback that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -22,7 +22,7 @@ export interface TerminalSetup {
   readonly hasPython: boolean;
 }
 
-/** These documents are about programs of somebody who has a key already. */
+/** The readers of these documents already have a key. */
 const forPrograms = /^clients?\//;
 const agentMs = 30_000;
 

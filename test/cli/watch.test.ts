@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TokenInfo } from '@sluice/client';
@@ -23,6 +23,7 @@ import { testConfig } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
 import { addressOf, candleEvent, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+import { freePort } from '../support/free-port.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 const waitMs = 15_000;
@@ -52,16 +53,6 @@ afterEach(async () => {
   await store.close();
   rmSync(folder, { recursive: true });
 });
-
-/** A fixed port, because another listener could not use a random one again. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 interface Watching {
   readonly lines: string[];

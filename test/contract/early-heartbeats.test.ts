@@ -46,19 +46,22 @@ function follow(followers: number, batched: boolean) {
   return { published, event, ticks };
 }
 
-it.each([false, true])('sends the heartbeat of a full room behind a frame that comes shortly before, with batches: %s', (batched) => {
-  const { published, event, ticks } = follow(60, batched);
-  ticks(1, half);
-  event();
-  ticks(half, sliceCount);
-  expect(published).toEqual(['frame 1']);
-  event();
-  event();
-  expect(published.splice(0)).toEqual(['frame 1', 'frame 2', 'heartbeat 2', 'frame 3']);
-  // Not once more at its tick.
-  ticks(sliceCount, sliceCount + half);
-  expect(published).toEqual([]);
-});
+it.each([false, true])(
+  'sends the heartbeat of a full room after a frame that comes shortly before it is due, with batches: %s',
+  (batched) => {
+    const { published, event, ticks } = follow(60, batched);
+    ticks(1, half);
+    event();
+    ticks(half, sliceCount);
+    expect(published).toEqual(['frame 1']);
+    event();
+    event();
+    expect(published.splice(0)).toEqual(['frame 1', 'frame 2', 'heartbeat 2', 'frame 3']);
+    // Not once more at its tick.
+    ticks(sliceCount, sliceCount + half);
+    expect(published).toEqual([]);
+  },
+);
 
 it('sends one heartbeat a second without events, and to a small room only at its tick', () => {
   const quiet = follow(60, false);

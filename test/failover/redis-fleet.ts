@@ -1,8 +1,8 @@
-import { createServer } from 'node:net';
 import { until } from '../support/gateway.ts';
 import { formCluster } from '../support/redis-cluster.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { createPartitions, sourceAddressOf, type Partitions, type Way } from './partitions.ts';
+import { freePort } from '../support/free-port.ts';
 
 /** One Redis server of a fleet. */
 export interface FleetNode {
@@ -168,15 +168,4 @@ async function ownsLog(redis: TestRedis): Promise<boolean> {
 /** The text of a bulk reply. */
 function bulk(reply: string): string {
   return reply.slice(reply.indexOf('\r\n') + 2).trimEnd();
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

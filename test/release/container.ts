@@ -13,10 +13,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../support/free-port.ts';
 
 /**
  * `pnpm test:container`: runs the steps of the container file and of the chart without a container engine, with the same version of Node.js.
@@ -65,14 +65,6 @@ function installSteps(): void {
     .map((name) => statSync(join(modules, name)))
     .reduce((sum, stats) => sum + (stats.isFile() ? stats.size : 0), 0);
   console.log(`installed: ${(bytes / 1e6).toFixed(1)} MB, with the native server`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** The environment of the image, on the loopback and at free ports. */

@@ -10,7 +10,7 @@ import { sliceCount } from './slices.ts';
 
 /** Connections of one heartbeat room. Larger rooms would hold up the event loop while their heartbeat is sent. */
 const maxRoomMembers = 100;
-/** A heartbeat may be sent this many ticks early, behind a frame to the same connections: a write to each costs more than the heartbeat. */
+/** A heartbeat may be sent this many ticks early, directly after a frame to the same connections. This saves a write to each of them. */
 const earlyTicks = sliceCount / 4;
 /** Smaller rooms are not worth the bookkeeping. */
 const minEarlyMembers = maxRoomMembers / 2;
@@ -54,6 +54,7 @@ export class HeartbeatRooms {
     connection.leaveRoom(room.room);
     connection.heartbeatRoom = null;
     if (--room.members > 0) return;
+    waitingOf(room)?.delete(room.sendEarly);
     if (this.#rooms.get(room.key) === room) this.#rooms.delete(room.key);
     this.#slices[room.slice]!.delete(room);
   }
@@ -61,24 +62,13 @@ export class HeartbeatRooms {
   /** Publishes the heartbeats of the rooms of one slice, and lets those of a later one be sent early. */
   beat(slice: number): void {
     for (const room of this.#slices[slice]!) {
-      if (room.early !== 'sent') this.#publish(room);
-      room.early = 'no';
+      waitingOf(room)?.delete(room.sendEarly);
+      if (!room.sentEarly) this.#publish(room);
+      room.sentEarly = false;
     }
-    for (const room of this.#slices[(slice + earlyTicks) % sliceCount]!) this.#allowEarly(room);
-  }
-
-  #allowEarly(room: HeartbeatRoom): void {
-    const { topic, batch, members } = room;
-    if (topic === null || members < minEarlyMembers) return;
-    room.early = 'allowed';
-    if (room.queued) return;
-    room.queued = true;
-    (batch ? topic.behindBatch : topic.behindFrame).push(() => {
-      room.queued = false;
-      if (room.early !== 'allowed' || room.members === 0) return;
-      room.early = 'sent';
-      this.#publish(room);
-    });
+    for (const room of this.#slices[(slice + earlyTicks) % sliceCount]!) {
+      if (room.members >= minEarlyMembers) waitingOf(room)?.add(room.sendEarly);
+    }
   }
 
   #publish({ room, topic, format, batch }: HeartbeatRoom): void {
@@ -92,11 +82,22 @@ export class HeartbeatRooms {
   #roomOf(kind: HeartbeatKind): HeartbeatRoom {
     const known = this.#rooms.get(kind.key);
     if (known !== undefined && known.topic === kind.topic && known.members < maxRoomMembers) return known;
-    const room: HeartbeatRoom = { ...kind, room: newRoom(), slice: this.#created++ % sliceCount, members: 0, queued: false, early: 'no' };
+    const sendEarly = (): void => {
+      room.sentEarly = true;
+      this.#publish(room);
+    };
+    const slice = this.#created++ % sliceCount;
+    const room: HeartbeatRoom = { ...kind, room: newRoom(), slice, members: 0, sendEarly, sentEarly: false };
     this.#rooms.set(room.key, room);
     this.#slices[room.slice]!.add(room);
     return room;
   }
+}
+
+/** Where the early heartbeat of a room waits; null if its connections follow no topic. */
+function waitingOf({ topic, batch }: HeartbeatKind): Set<() => void> | null {
+  if (topic === null) return null;
+  return batch ? topic.afterBatch : topic.afterFrame;
 }
 
 function kindOf({ topics, format, batch }: Connection): HeartbeatKind {

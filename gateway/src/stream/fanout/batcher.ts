@@ -6,7 +6,7 @@ import type { TopicState } from './topic-group.ts';
 export interface Batch {
   readonly format: Format;
   readonly room: string;
-  readonly topic: Pick<TopicState, 'behindBatch'>;
+  readonly topic: Pick<TopicState, 'afterBatch'>;
   buffer: Buffer | null;
   length: number;
   count: number;
@@ -52,7 +52,7 @@ export class Batcher {
       buffer.writeUInt16BE(count, 1);
     }
     const message = buffer.subarray(0, batch.length);
-    // The batch is empty before it is published, because what is sent behind it flushes too.
+    // The batch is empty before it is published, because what is sent after it flushes batches too.
     batch.buffer = null;
     batch.length = 0;
     batch.count = 0;

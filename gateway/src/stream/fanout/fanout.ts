@@ -51,7 +51,7 @@ export class Fanout {
     };
     this.batcher = new Batcher((batch, message) => {
       this.publish(batch.room, message, batch.format === 'msgpack');
-      sendAll(batch.topic.behindBatch);
+      sendAll(batch.topic.afterBatch);
     });
   }
 
@@ -81,7 +81,16 @@ export class Fanout {
     if (topic === undefined) {
       if (this.topicCount >= maxTopics) return null;
       const seq = confirmed ? this.#decidedUpTo(name) : this.#bus.position(name);
-      topic = { topic: name, confirmed, head: frameHead(name), seq, movedAtTick: this.#tick, groups: [], behindFrame: [], behindBatch: [] };
+      topic = {
+        topic: name,
+        confirmed,
+        head: frameHead(name),
+        seq,
+        movedAtTick: this.#tick,
+        groups: [],
+        afterFrame: new Set(),
+        afterBatch: new Set(),
+      };
       topics.set(name, topic);
     }
     let group = topic.groups.find(
@@ -204,7 +213,7 @@ export class Fanout {
         }
       } else if (lazy.passes(filter)) this.#publishFiltered(group, seq, entry, jsonRoom + msgpackRoom);
     }
-    sendAll(topic.behindFrame);
+    sendAll(topic.afterFrame);
   }
 
   #publishFiltered(group: Group, seq: number, entry: Encoded, at: number): void {
@@ -282,9 +291,12 @@ function filtersOf(topic: TopicState, keyId: string): number {
   return topic.groups.reduce((count, { filter, ownerKeyId }) => (filter !== null && ownerKeyId === keyId ? count + 1 : count), 0);
 }
 
-function sendAll(waiting: (() => void)[]): void {
-  if (waiting.length === 0) return;
-  for (const send of waiting.splice(0)) send();
+/** Sends each message that waits, and removes it. */
+function sendAll(waiting: Set<() => void>): void {
+  for (const send of waiting) {
+    waiting.delete(send);
+    send();
+  }
 }
 
 /** Writes one frame in either format; see `writeJsonFrame`. */

@@ -14,10 +14,10 @@ export interface TopicState {
   /** Tick in which `seq` last moved. */
   movedAtTick: number;
   readonly groups: Group[];
-  /** Messages to send behind the next frame of the topic. In the same turn of the event loop, they cost no write of their own. */
-  readonly behindFrame: (() => void)[];
-  /** The same, behind the next batch. */
-  readonly behindBatch: (() => void)[];
+  /** Each sends a message, once, directly after the next frame of the topic. The transport then needs one write for both. */
+  readonly afterFrame: Set<() => void>;
+  /** The same, after the next batch. */
+  readonly afterBatch: Set<() => void>;
 }
 
 /** The followers of one topic that get exactly the same bytes. They share one room of the transport. */

@@ -15,8 +15,8 @@ export interface HeartbeatRoom extends HeartbeatKind {
   readonly room: string;
   readonly slice: number;
   members: number;
-  /** In the list of its topic: its heartbeat is sent behind the next frame. */
-  queued: boolean;
-  /** Its heartbeat may be sent now, before its tick. */
-  early: 'no' | 'allowed' | 'sent';
+  /** Sends its heartbeat before its tick. */
+  readonly sendEarly: () => void;
+  /** Its heartbeat was sent early, so none is due at its next tick. */
+  sentEarly: boolean;
 }

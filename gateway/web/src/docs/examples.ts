@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ask, pageKey, simulated } from '../app/server.ts';
+import { ask, pageKey, simulated, sluice } from '../app/server.ts';
 import type { OwnWallet } from '../wallets/own-wallets.ts';
 import { Store, useStore } from '../parts/store.ts';
 import { apiKey, caller, client, credentials, sendAs } from './credentials.tsx';
@@ -68,12 +68,19 @@ async function heldMint(wallet: string): Promise<string | undefined> {
 
 /** The mint of the newest trade on a bonding curve. */
 async function newestMint(): Promise<string | undefined> {
+  const reader = client();
+  if (reader === null) return undefined;
   const ended = new AbortController();
-  setTimeout(() => ended.abort(), mintWithinMs);
-  const trades = client()?.subscribe('trades', { snapshot: true, filter: { pool: 'pump' }, signal: ended.signal });
-  if (trades === undefined) return undefined;
-  for await (const event of trades) if (event.type === 'trade') return event.mint;
-  return undefined;
+  const timer = setTimeout(() => ended.abort(), mintWithinMs);
+  try {
+    const trades = reader.subscribe('trades', { snapshot: true, filter: { pool: 'pump' }, signal: ended.signal });
+    for await (const event of trades) if (event.type === 'trade') return event.mint;
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+    // The client of the session serves the whole page; the client of a typed key is only for this search.
+    if (reader !== sluice) reader.close();
+  }
 }
 
 /** The oldest wallet of the account: its default. Only a session can list them. */
