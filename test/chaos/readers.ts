@@ -1,7 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { loaderOptions } from '../loader/options.ts';
 import type { Judge, Learned, LogEnd } from './judge.ts';
 import type { FaultKind, Subscription } from './resuming-client.ts';
 
@@ -44,7 +43,6 @@ export type ReadersMessage =
   | { readonly kind: 'state' | 'answer'; readonly report: ReadersReport };
 
 const program = join(import.meta.dirname, 'readers-child.ts');
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 const answerWithinMs = 60_000;
 
 /** A process with many light clients. When one of them is the first to receive a frame of a log, the frame is passed to the judge here. */
@@ -60,7 +58,7 @@ export class Readers {
   constructor(name: string, judge: Judge) {
     this.#name = name;
     this.#judge = judge;
-    this.#child = fork(program, [], { execArgv: ['--import', tsx] });
+    this.#child = fork(program, [], { execArgv: [...loaderOptions] });
     this.#child.on('message', (message) => this.#receive(message as ReadersMessage));
     this.#child.once('exit', (code, signal) => {
       if (!this.#over) judge.onFault(name, 'other', `ended with ${code ?? signal}`);

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { busLimits, leaseTtlMs, type Bus, type Lease } from '@sluice/shared/bus/bus.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { loaderOptions } from '../loader/options.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { inProcessHarness, redisHarness, silentLog, type BusHarness } from './bus-harness.ts';
 import { startProxy, type SteppingProxy } from './bus-proxy.ts';
@@ -245,7 +246,7 @@ describe('a lease in Redis', () => {
   /** A separate process that holds the lease and publishes; resolves when it does. */
   async function holdInChild(redis: TestRedis): Promise<{ child: ChildProcess; fence: number; refused: Promise<string> }> {
     const main = fileURLToPath(new URL('lease-child.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', main, redis.url], { cwd: fileURLToPath(new URL('..', import.meta.url)) });
+    const child = spawn(process.execPath, [...loaderOptions, main, redis.url]);
     cleanups.push(() => child.kill('SIGKILL'));
     let output = '';
     const said = (pattern: RegExp): Promise<string> =>

@@ -7,6 +7,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
 import { publishQueue } from '@sluice/shared/bus/redis-publisher.ts';
+import { loaderOptions } from '../loader/options.ts';
 import { startRedis, type TestRedis, type TestRedisOptions } from '../support/redis.ts';
 import { cutOff, publishOn, silentLog } from './bus-harness.ts';
 import { startProxy } from './bus-proxy.ts';
@@ -453,7 +454,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
       await bus.close();
       process.stdout.write('closed');
     `;
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script, redis.url], {
+    const child = spawn(process.execPath, [...loaderOptions, '--input-type=module', '-e', script, redis.url], {
       cwd: new URL('..', import.meta.url),
     });
     cleanups.push(() => child.kill('SIGKILL'));

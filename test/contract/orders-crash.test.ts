@@ -5,12 +5,15 @@ import { fileURLToPath } from 'node:url';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { loaderOptions } from '../loader/options.ts';
+import { isFullFuzz } from '../support/fuzz.ts';
 import { orderGenesisHash } from '../support/orders.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { newPlace, storeKinds, type StoreKind, type StorePlace } from './store-harness.ts';
 
 const child = fileURLToPath(new URL('order-child.ts', import.meta.url));
-const rounds = 6;
+/** Kills, and by how many lines each comes later than the previous one. */
+const [rounds, linesApart] = isFullFuzz ? [6, 17] : [3, 42];
 const nowMs = 1_800_000_000_000;
 
 let postgres: TestPostgres;
@@ -27,7 +30,7 @@ interface LastLine {
 /** Runs a gateway until it has printed `lines` lines, kills it, and returns the last one of each order. */
 async function killAfter(lines: number, { settings }: StorePlace, round: string): Promise<ReadonlyMap<string, LastLine>> {
   const { dataDir, databaseUrl } = settings;
-  const started = spawn(process.execPath, ['--import', 'tsx', child, dataDir, databaseUrl ?? '', round], {
+  const started = spawn(process.execPath, [...loaderOptions, child, dataDir, databaseUrl ?? '', round], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lastLines = new Map<string, LastLine>();
@@ -68,7 +71,7 @@ describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
     const store = await place.open();
     const lastLines = new Map<string, LastLine>();
     for (let round = 0; round < rounds; round++) {
-      for (const [id, one] of await killAfter(10 + 17 * round, place, `gateway-${round}`)) lastLines.set(id, one);
+      for (const [id, one] of await killAfter(10 + linesApart * round, place, `gateway-${round}`)) lastLines.set(id, one);
       await statementsEnded(kind, place);
     }
     const orders = await allOrders(store);

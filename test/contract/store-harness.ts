@@ -8,6 +8,7 @@ import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { loaderOptions } from '../loader/options.ts';
 import type { TestPostgres } from '../support/postgres.ts';
 
 export const storeKinds = ['SQLite', 'PostgreSQL'] as const;
@@ -62,7 +63,7 @@ export async function startProcesses(count: number): Promise<StoreProcesses> {
 }
 
 async function startProcess(): Promise<ChildProcess> {
-  const started = fork(child, [], { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const started = fork(child, [], { execArgv: [...loaderOptions], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   await once(started, 'message');
   return started;
 }

@@ -1,4 +1,3 @@
-import { BN } from '@coral-xyz/anchor';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import { readTransaction } from '@sluice/shared/solana/inner-events.ts';
 import { usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
@@ -23,6 +22,7 @@ import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { accountInfo } from '../simnet/support/web3.ts';
 import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
 import { decodeEvent, decodeWith, plainQuote, type PlainQuote, type PlainTrade } from '../support/decoded.ts';
+import { BN } from '../support/bn.ts';
 
 /** Recorded trades of the network: the quote on the reserves before them is the trade, to the unit. */
 const anybody = 'Hh9UQQzb9SKguRpUMZbDLo2MnRzKktGkCjDcjWq8PNf7';

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { BN, BorshInstructionCoder } from '@coral-xyz/anchor';
+import { BorshInstructionCoder } from '@coral-xyz/anchor';
 import type * as PumpSwapSdk from '@pump-fun/pump-swap-sdk';
 import type { TransactionInstruction } from '@solana/web3.js';
 import { surround } from '@sluice/gateway/orders/prepare/surround.ts';
@@ -15,6 +15,7 @@ import { pumpAmmIdl, pumpIdl } from '../golden/anchor.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { fromWeb3, key } from '../simnet/support/web3.ts';
 import { coin, configBytes, globalBytes, openCurve, openPool, orderOf, quoteProgramOf, type Coin } from './coins.ts';
+import { BN } from '../support/bn.ts';
 
 /**
  * Compares our instructions with those of the programs' own SDKs, account by account and byte by byte, for random coins of every kind:
@@ -24,7 +25,7 @@ import { coin, configBytes, globalBytes, openCurve, openPool, orderOf, quoteProg
  */
 const swapSdk = createRequire(import.meta.url)('@pump-fun/pump-swap-sdk') as typeof PumpSwapSdk;
 const sdk = pumpSdk.PUMP_SDK;
-const bn = (value: bigint): BN => new BN(value.toString());
+const bn = (value: bigint): InstanceType<typeof BN> => new BN(value.toString());
 const runs = 200;
 const seed = 20261121;
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { takeGatewayId } from '@sluice/gateway/store/gateway-id.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { loaderOptions } from '../loader/options.ts';
 
 const child = fileURLToPath(new URL('gateway-id-child.ts', import.meta.url));
 
@@ -30,7 +31,7 @@ describe('the id under which a gateway follows orders', () => {
 
   it('survives a gateway that is killed', async () => {
     const folder = newFolder();
-    const gateway = spawn(process.execPath, ['--import', 'tsx', child, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const gateway = spawn(process.execPath, [...loaderOptions, child, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void gateway.kill('SIGKILL'));
     const [output] = (await once(gateway.stdout, 'data')) as [Buffer];
     const second = takeGatewayId(folder);

@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import { BN } from '@coral-xyz/anchor';
 import type * as PumpSwapSdk from '@pump-fun/pump-swap-sdk';
 import { PublicKey } from '@solana/web3.js';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
@@ -22,6 +21,7 @@ import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { encodeWith } from './encode.ts';
 import { plainQuote, type FeesByKind } from '../support/decoded.ts';
 import { fuzzCases } from '../support/fuzz.ts';
+import { BN } from '../support/bn.ts';
 
 /**
  * Quotes compared with the programs' own SDKs, over accounts that anchor wrote by their IDLs and both sides read: curves, pools, settings
@@ -31,7 +31,7 @@ const swapSdk = createRequire(import.meta.url)('@pump-fun/pump-swap-sdk') as typ
 const states = fuzzCases(4_000);
 const seed = 20261121;
 
-const bn = (value: bigint): BN => new BN(value.toString());
+const bn = (value: bigint): InstanceType<typeof BN> => new BN(value.toString());
 const big = (value: { toString(): string }): bigint => BigInt(value.toString());
 const number = (max: bigint): fc.Arbitrary<bigint> => fc.bigInt({ min: 0n, max });
 /** Small values as often as large ones. */

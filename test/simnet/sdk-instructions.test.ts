@@ -1,4 +1,3 @@
-import { BN } from '@coral-xyz/anchor';
 import { expect, test } from 'vitest';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
@@ -18,6 +17,7 @@ import { accountBytes } from './support/account-bytes.ts';
 import { pumpSdk } from './support/pump-sdk.ts';
 import { alice, bob, land, launch, quietChain } from './support/test-chain.ts';
 import { accountInfo, fromWeb3, key } from './support/web3.ts';
+import { BN } from '../support/bn.ts';
 
 /** Instructions built by the programs' own SDK and executed on the simulated chain. This proves the order of the accounts. */
 const sdk = pumpSdk.PUMP_SDK;
