@@ -1,9 +1,8 @@
 // Buys new tokens, and sells each one at a profit, at a loss, or after a time.
 //
 //   SLUICE_API_KEY=… WALLET=… node sniper.mjs
-//
-// On paper unless LIVE=1: then purchases are dry runs, and sales are quotes.
-import { Sluice } from '@sluice/client';
+// It places orders only if LIVE=1. Otherwise purchases are dry runs, and sales are quotes.
+import { Sluice, SluiceError } from '@sluice/client';
 
 const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: publicKey = '', LIVE } = process.env;
 if (apiKey === '' || publicKey === '') throw new Error('Set SLUICE_API_KEY and WALLET; `npx -y pnpm@12 start` prints both.');
@@ -15,11 +14,31 @@ const stopLoss = number('STOP_LOSS', 0.8);
 const holdMs = number('HOLD_SECONDS', 120) * 1000;
 const maxPositions = number('MAX_POSITIONS', 3);
 const slippage = 20; // percent
+const maxAttempts = 12; // for one order, in a minute
 
 const isLive = LIVE === '1';
 const sol = 'So11111111111111111111111111111111111111112';
 const sluice = new Sluice({ url, apiKey });
 let positions = 0;
+
+/**
+ * Places an order. After a lost answer the order may exist: the key of the error finds it, or places the only one.
+ * @template T @param {(options: import('@sluice/client').TradeOptions) => Promise<T>} send @returns {Promise<T>}
+ */
+async function placeOnce(send) {
+  /** @type {import('@sluice/client').TradeOptions} */
+  let options = {};
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send(options);
+    } catch (error) {
+      if (!(error instanceof SluiceError) || !error.retryable || error.idempotencyKey === null || attempt === maxAttempts) throw error;
+      console.error(error.message);
+      options = { idempotencyKey: error.idempotencyKey };
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+    }
+  }
+}
 
 /** Waits until the order is in a block, and returns what it did. @param {string | null} orderId */
 async function filled(orderId) {
@@ -33,7 +52,9 @@ async function filled(orderId) {
 
 /** Returns tokens and SOL of the purchase. @param {string} mint */
 async function buy(mint) {
-  const { orderId, quote } = await sluice.buy({ publicKey, mint, amount: amountSol, slippage, dryRun: !isLive });
+  const { orderId, quote } = await placeOnce((options) =>
+    sluice.buy({ publicKey, mint, amount: amountSol, slippage, dryRun: !isLive }, options),
+  );
   if (orderId === null) return { tokens: quote.outUiAmount, paid: quote.inUiAmount };
   const fill = await filled(orderId);
   return { tokens: fill.baseUiAmount, paid: fill.traderQuoteUiAmount };
@@ -42,7 +63,7 @@ async function buy(mint) {
 /** Returns the SOL received. @param {string} mint @param {number} tokens */
 async function sell(mint, tokens) {
   if (!isLive) return (await sluice.quote({ side: 'sell', mint, amount: tokens })).quote.outUiAmount;
-  const { orderId } = await sluice.sell({ publicKey, mint, sellAll: true, slippage });
+  const { orderId } = await placeOnce((options) => sluice.sell({ publicKey, mint, sellAll: true, slippage }, options));
   return (await filled(orderId)).traderQuoteUiAmount;
 }
 
@@ -67,7 +88,7 @@ async function snipe(mint, symbol) {
 }
 
 process.once('SIGINT', () => sluice.close());
-console.log(`${isLive ? 'LIVE' : 'paper'}: ${amountSol} SOL for each token, at most ${maxPositions} at once`);
+console.log(`${isLive ? 'LIVE' : 'dry run'}: ${amountSol} SOL for each token, at most ${maxPositions} at once`);
 const filter = /** @type {const} */ ({ pool: 'pump', quoteMint: sol, maxDevBuySol: 5 });
 /** Says why nothing arrives. @param {import('@sluice/client').Status} status */
 function onStatus(status) {

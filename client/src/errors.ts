@@ -8,6 +8,7 @@ export interface SluiceErrorFields {
   readonly details?: Readonly<Record<string, unknown>>;
   /** The id of the request in the gateway's log; null if no answer arrived. */
   readonly requestId?: string | null;
+  readonly idempotencyKey?: string | null;
 }
 
 /**
@@ -21,8 +22,14 @@ export class SluiceError extends Error {
   readonly status: number | null;
   readonly details: Readonly<Record<string, unknown>>;
   readonly requestId: string | null;
+  /**
+   * The `Idempotency-Key` of `buy` or `sell`, also if the client generated it; null for other requests. If the outcome is unknown, call again with
+   * the same body and this key: you get the order that exists, or place the only one.
+   */
+  readonly idempotencyKey: string | null;
 
-  constructor(message: string, { code, retryable, status = null, details = {}, requestId = null }: SluiceErrorFields) {
+  constructor(message: string, fields: SluiceErrorFields) {
+    const { code, retryable, status = null, details = {}, requestId = null, idempotencyKey = null } = fields;
     super(message);
     this.name = 'SluiceError';
     this.code = code;
@@ -30,5 +37,6 @@ export class SluiceError extends Error {
     this.status = status;
     this.details = details;
     this.requestId = requestId;
+    this.idempotencyKey = idempotencyKey;
   }
 }

@@ -1,4 +1,5 @@
-import { Requester, type RequestOptions } from './http/requests.ts';
+import { checkNames, checkNumber, isHeaderValue, unknownName } from './check-options.ts';
+import { Requester, wrongRequest, type Request, type RequestOptions } from './http/requests.ts';
 import type { OpenSocket } from './stream/connection.ts';
 import { Stream } from './stream/stream.ts';
 import type { SubscribeOptions, Subscription } from './stream/subscription.ts';
@@ -15,6 +16,7 @@ import type {
   SellBody,
   TokenInfo,
   TradeAnswer,
+  TokenHolders,
   TradePage,
 } from './wire.ts';
 
@@ -29,6 +31,8 @@ export interface SluiceOptions {
   readonly fetch?: typeof fetch;
   /** Replaces the global `WebSocket`. */
   readonly openSocket?: OpenSocket;
+  /** Asks the gateway to compress the stream: about half of the bytes, for some processor time on both sides. False by default. */
+  readonly compress?: boolean;
   /** Time for one HTTP request, milliseconds; 10,000 by default. */
   readonly timeoutMs?: number;
   /** How often one HTTP request is repeated after a temporary failure; 3 by default. */
@@ -37,32 +41,52 @@ export interface SluiceOptions {
 
 export interface TradeOptions extends RequestOptions {
   /**
-   * The same key and body give the same order for 24 hours, also after a crash. By default each call creates a new key: if the client repeats the
-   * request of this call, there is still only one order, but a second call places a second order.
+   * The same key and body give the same order for 24 hours, even after a crash. By default each call creates a new key: if the client repeats the
+   * request of this call, there is still only one order, but a second call places a second order. The error of the call has the key as
+   * `idempotencyKey`. The reason of a `signal` does not have it: give a key with a signal.
    */
   readonly idempotencyKey?: string;
 }
 
 const defaultTimeoutMs = 10_000;
 const defaultRetries = 3;
+/** A timer cannot run longer. */
+const maxTimeoutMs = 2 ** 31 - 1;
+const optionNames: Readonly<Record<keyof SluiceOptions, true>> = {
+  url: true,
+  apiKey: true,
+  ticket: true,
+  fetch: true,
+  openSocket: true,
+  compress: true,
+  timeoutMs: true,
+  retries: true,
+};
+const requestNames: Readonly<Record<keyof RequestOptions, true>> = { signal: true };
+const tradeNames: Readonly<Record<keyof TradeOptions, true>> = { ...requestNames, idempotencyKey: true };
 
-/** A client of one sluice. HTTP calls reject with a `SluiceError`. */
+/** A client of one sluice. HTTP calls reject with a `SluiceError`. The constructor and `subscribe` throw a `TypeError` for wrong options. */
 export class Sluice {
   readonly #requests: Requester;
   readonly #stream: Stream;
 
   constructor(options: SluiceOptions) {
-    const { url, ticket = null, timeoutMs = defaultTimeoutMs, retries = defaultRetries } = options;
-    const urls = (typeof url === 'string' ? [url] : url).map((each) => each.replace(/\/+$/, ''));
-    const wrong = urls.length === 0 ? 'none' : urls.find((each) => !/^https?:\/\/[^/?#\s]/i.test(each));
-    if (wrong !== undefined) throw new TypeError(`Sluice needs the address of a gateway, like http://127.0.0.1:8080; it got ${wrong}.`);
+    checkNames('Sluice', options, optionNames);
+    const { url, ticket = null, compress = false, timeoutMs = defaultTimeoutMs, retries = defaultRetries } = options;
+    checkNumber('timeoutMs', timeoutMs, 1, maxTimeoutMs);
+    checkNumber('retries', retries, 0, Infinity);
+    const urls = readUrls(url);
     const openSocket = options.openSocket ?? ((address: string) => new WebSocket(address));
     const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args));
     const { random } = Math;
     const { apiKey: key } = options;
+    if (typeof key === 'string' ? !isHeaderValue(key) : key !== undefined && typeof key !== 'function') {
+      throw new TypeError('apiKey must be a string of printable ASCII characters, or a function that returns one.');
+    }
     const apiKey = key === undefined ? null : typeof key === 'string' ? async () => key : key;
     this.#requests = new Requester({ urls, apiKey, fetch: send, timeoutMs, retries, random });
-    this.#stream = new Stream({ urls: urls.map(streamUrl), openSocket, apiKey, renewsKey: typeof key === 'function', ticket, random });
+    const streamUrls = urls.map((each) => streamUrl(each, compress));
+    this.#stream = new Stream({ urls: streamUrls, openSocket, apiKey, renewsKey: typeof key === 'function', ticket, random });
   }
 
   /**
@@ -75,7 +99,7 @@ export class Sluice {
 
   /** What a trade would give now. */
   quote(body: QuoteBody, options: RequestOptions = {}): Promise<QuoteAnswer> {
-    return this.#requests.send({ method: 'POST', path: '/api/quote', body, isSafe: true, ...options });
+    return this.#send({ method: 'POST', path: '/api/quote', body }, options, requestNames);
   }
 
   /** Buys with a custodial wallet. `amount`: SOL; `slippage`: percent. It returns once the order is sent; `order` and the channel `orders` follow it. */
@@ -124,6 +148,11 @@ export class Sluice {
     return this.#get(`/api/token/trades/${encodeURIComponent(mint)}`, query, options);
   }
 
+  /** The largest holders of a token; `holders` is null if no node lists them. */
+  holders(mint: string, options: RequestOptions = {}): Promise<TokenHolders> {
+    return this.#get(`/api/token/holders/${encodeURIComponent(mint)}`, {}, options);
+  }
+
   /** All tokens of a wallet, valued in SOL. */
   portfolio(publicKey: string, options: RequestOptions = {}): Promise<Portfolio> {
     return this.#get(`/api/portfolio/${encodeURIComponent(publicKey)}`, {}, options);
@@ -135,17 +164,40 @@ export class Sluice {
   }
 
   #get<T>(path: string, query: Readonly<Record<string, string | number | undefined>>, options: RequestOptions): Promise<T> {
-    return this.#requests.send({ method: 'GET', path, query, isSafe: true, ...options });
+    return this.#send({ method: 'GET', path, query }, options, requestNames);
   }
 
-  #trade(path: string, body: BuyBody | SellBody, { idempotencyKey = newKey(), ...options }: TradeOptions): Promise<TradeAnswer> {
-    return this.#requests.send({ method: 'POST', path, body, idempotencyKey, isSafe: true, ...options });
+  #trade(path: string, body: BuyBody | SellBody, options: TradeOptions): Promise<TradeAnswer> {
+    return this.#send({ method: 'POST', path, body, idempotencyKey: newKey() }, options, tradeNames);
+  }
+
+  async #send<T>(request: Omit<Request, 'isSafe'>, options: TradeOptions, known: Readonly<Record<string, true>>): Promise<T> {
+    const unknown = unknownName(options, known);
+    if (unknown !== undefined) throw wrongRequest(`There is no option ${unknown}. There is ${Object.keys(known).join(', ')}.`);
+    const { idempotencyKey = request.idempotencyKey, signal } = options;
+    return await this.#requests.send<T>({
+      ...request,
+      isSafe: true,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(signal !== undefined && { signal }),
+    });
   }
 }
 
+/** Without a slash at their ends. */
+function readUrls(url: unknown): readonly string[] {
+  const given: readonly unknown[] = Array.isArray(url) ? url : [url];
+  const urls = given.filter((each) => typeof each === 'string' && /^https?:\/\/[^/?#\s]/i.test(each)) as readonly string[];
+  if (urls.length === 0 || urls.length < given.length) {
+    const got = given.map(String).join(', ') || 'none';
+    throw new TypeError(`Sluice needs the address of a gateway, like http://127.0.0.1:8080; it got ${got}.`);
+  }
+  return urls.map((each) => each.replace(/\/+$/, ''));
+}
+
 /** `http` becomes `ws`, and `https` becomes `wss`. */
-function streamUrl(url: string): string {
-  return `ws${url.slice('http'.length)}/api/data`;
+function streamUrl(url: string, compress: boolean): string {
+  return `ws${url.slice('http'.length)}/api/data${compress ? '?compress=1' : ''}`;
 }
 
 /** 32 hexadecimal digits. The key is unique and not secret, so `Math.random` is enough where there is no `crypto`, as in React Native. */

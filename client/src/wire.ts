@@ -659,7 +659,7 @@ export interface QuoteAnswer {
     readonly minOut: string;
     /** minOut in whole coins. UI number (float64). */
     readonly minOutUiAmount: number;
-    /** The most that the trader pays. Raw integer in its smallest unit, as a decimal string. */
+    /** Maximum amount that the trader pays. Raw integer in its smallest unit, as a decimal string. */
     readonly maxIn: string;
     /** maxIn in whole coins. UI number (float64). */
     readonly maxInUiAmount: number;
@@ -712,13 +712,13 @@ export interface BuyBody {
   readonly priorityFee?: number;
   /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
   readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
-  /** The most to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  /** Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly maxIn?: string;
   /** The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly minOut?: string;
   /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
   readonly dryRun?: boolean;
-  /** Checks balance, quote and accounts against the known state instead of a simulation. */
+  /** If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has. */
   readonly skipSimulation?: boolean;
   /** Quote coins to spend, with all fees of the venue, 0.001–100. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded. */
   readonly amount: number;
@@ -735,13 +735,13 @@ export interface SellBody {
   readonly priorityFee?: number;
   /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
   readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
-  /** The most to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  /** Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly maxIn?: string;
   /** The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly minOut?: string;
   /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
   readonly dryRun?: boolean;
-  /** Checks balance, quote and accounts against the known state instead of a simulation. */
+  /** If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has. */
   readonly skipSimulation?: boolean;
   /** Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four. */
   readonly amount?: number | string;
@@ -754,7 +754,7 @@ export interface TradeAnswer {
   readonly orderId: string | null;
   /** `accepted`: stored, not sent yet (no order is, so far). `simulated`: a dry run that passed; nothing was stored or sent. `submitted`: sent to the chain. `processed`, `confirmed`, `finalized`: in a block with this commitment. `failed`: it landed and failed. `expired`: it can no longer land. `unknown`: no node reports its state yet; sluice keeps asking. `finalized`, `failed` and `expired` are final. */
   readonly status: 'accepted' | 'simulated' | 'submitted' | 'processed' | 'confirmed' | 'finalized' | 'failed' | 'expired' | 'unknown';
-  /** Signature of its transaction; null if nothing was signed. */
+  /** Signature of the transaction; null if nothing was signed. */
   readonly signature: string | null;
   /** The taker's side. */
   readonly side: 'buy' | 'sell';
@@ -783,7 +783,7 @@ export interface TradeAnswer {
     readonly minOut: string;
     /** minOut in whole coins. UI number (float64). */
     readonly minOutUiAmount: number;
-    /** The most that the trader pays. Raw integer in its smallest unit, as a decimal string. */
+    /** Maximum amount that the trader pays. Raw integer in its smallest unit, as a decimal string. */
     readonly maxIn: string;
     /** maxIn in whole coins. UI number (float64). */
     readonly maxInUiAmount: number;
@@ -811,7 +811,7 @@ export interface TradeAnswer {
     /** The same in SOL. UI number (float64). */
     readonly tipUi?: number;
   };
-  /** Block height up to which it can land; null if nothing is sent. */
+  /** Last block height at which the transaction can land; null if nothing is sent. */
   readonly lastValidBlockHeight: number | null;
   /** The simulation that the transaction passed; null if there was none. */
   readonly simulation: {
@@ -919,7 +919,7 @@ export interface OrderObject {
   readonly createdAtMs: number;
   /** When it last changed, Unix milliseconds. */
   readonly updatedAtMs: number;
-  /** Genesis hash of the chain of the order; null if it was not stored. If the nodes of the server belong to another chain, it returns the last stored state of the order. */
+  /** Genesis hash of the chain of the order; null if it was not stored. If the nodes now belong to another chain, the answer contains the last stored state of the order. */
   readonly genesisHash: string | null;
   /** The quote of the order; null if there was none. */
   readonly quote: {
@@ -937,7 +937,7 @@ export interface OrderObject {
     readonly minOut: string;
     /** minOut in whole coins. UI number (float64). */
     readonly minOutUiAmount: number;
-    /** The most that the trader pays. Raw integer in its smallest unit, as a decimal string. */
+    /** Maximum amount that the trader pays. Raw integer in its smallest unit, as a decimal string. */
     readonly maxIn: string;
     /** maxIn in whole coins. UI number (float64). */
     readonly maxInUiAmount: number;
@@ -965,7 +965,7 @@ export interface OrderObject {
     /** The same in SOL. UI number (float64). */
     readonly tipUi?: number;
   } | null;
-  /** Timing of the request that placed it; null if it is unknown. */
+  /** Timing of the request that placed the order; null if it is unknown. */
   readonly timing: {
     /** From the request to the answer. Milliseconds. */
     readonly totalMs: number;
@@ -1052,7 +1052,7 @@ export interface OrderPage {
     readonly createdAtMs: number;
     /** When it last changed, Unix milliseconds. */
     readonly updatedAtMs: number;
-    /** Genesis hash of the chain of the order; null if it was not stored. If the nodes of the server belong to another chain, it returns the last stored state of the order. */
+    /** Genesis hash of the chain of the order; null if it was not stored. If the nodes now belong to another chain, the answer contains the last stored state of the order. */
     readonly genesisHash: string | null;
     /** The quote of the order; null if there was none. */
     readonly quote: {
@@ -1070,7 +1070,7 @@ export interface OrderPage {
       readonly minOut: string;
       /** minOut in whole coins. UI number (float64). */
       readonly minOutUiAmount: number;
-      /** The most that the trader pays. Raw integer in its smallest unit, as a decimal string. */
+      /** Maximum amount that the trader pays. Raw integer in its smallest unit, as a decimal string. */
       readonly maxIn: string;
       /** maxIn in whole coins. UI number (float64). */
       readonly maxInUiAmount: number;
@@ -1098,7 +1098,7 @@ export interface OrderPage {
       /** The same in SOL. UI number (float64). */
       readonly tipUi?: number;
     } | null;
-    /** Timing of the request that placed it; null if it is unknown. */
+    /** Timing of the request that placed the order; null if it is unknown. */
     readonly timing: {
       /** From the request to the answer. Milliseconds. */
       readonly totalMs: number;
@@ -1167,7 +1167,7 @@ export interface TokenInfo {
     readonly transferFee: {
       /** Withheld from every transfer, basis points. */
       readonly bps: number;
-      /** The most that one transfer pays. Raw integer in its smallest unit, as a decimal string. */
+      /** Maximum amount that one transfer pays. Raw integer in its smallest unit, as a decimal string. */
       readonly maxFee: string;
       /** Rate that is already set for a later epoch; null if there is none. */
       readonly nextBps: number | null;
@@ -1453,6 +1453,37 @@ export interface TradePage {
   readonly next: string | null;
 }
 
+export interface TokenHolders {
+  /** Mint. Base58. */
+  readonly mint: string;
+  /** Unix time of the read. An answer is reused for up to 30 s. Milliseconds. */
+  readonly asOfMs: number;
+  /** Present and true if the chain is simulated. */
+  readonly simulated?: true;
+  /** Null if `holders` is. */
+  readonly slot: number | null;
+  readonly decimals: number;
+  /** Supply, as in `/token/info`. Raw integer in its smallest unit, as a decimal string. */
+  readonly supply: string;
+  /** Null if no node lists them: many nodes refuse the method, or refuse it for tokens with many holders. */
+  readonly holders: readonly ({
+    /** Owner of the accounts. Base58. */
+    readonly owner: string;
+    /** `curve`, `pool`: the bonding curve, or a followed pool, of this token. `program`: an address without a private key, so a program holds the tokens: a pool of another venue, a lock, or a shared wallet. `wallet`: an address that may have a private key. */
+    readonly kind: 'curve' | 'pool' | 'program' | 'wallet';
+    /** Null for the other kinds. */
+    readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | null;
+    /** The listed accounts of this owner. */
+    readonly accounts: number;
+    /** Their balance in total. Raw integer in its smallest unit, as a decimal string. */
+    readonly amount: string;
+    /** Whole tokens. UI number (float64). */
+    readonly uiAmount: number;
+    /** Null if the supply is 0, or less than the balance because it changed in between. */
+    readonly sharePercent: number | null;
+  })[] | null;
+}
+
 export interface Portfolio {
   /** The wallet. Base58. */
   readonly publicKey: string;
@@ -1561,9 +1592,9 @@ export interface SubscribedReply {
   readonly id: string | number | null;
   readonly op: 'subscribed';
   readonly channel: 'newTokens' | 'migrations' | 'trades' | 'prices' | 'candles' | 'orders';
-  /** Keys that are followed from now on; empty for a channel without keys. */
+  /** Mints and accounts that are followed from now on; empty if the command names none. */
   readonly accepted: readonly string[];
-  /** Keys that are not followed, and why. */
+  /** Mints and accounts that are not followed, and why. */
   readonly rejected: readonly ({
     readonly key: string;
     readonly code: 'INVALID_REQUEST' | 'INVALID_MINT' | 'INSUFFICIENT_BALANCE' | 'SLIPPAGE_EXCEEDED' | 'SIMULATION_FAILED' | 'UNAUTHENTICATED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_MISMATCH' | 'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RATE_LIMIT' | 'INTERNAL' | 'UPSTREAM_UNAVAILABLE' | 'TRADING_HALTED' | 'DRAINING' | 'SLOW_CONSUMER';

@@ -61,8 +61,8 @@ async function run(program: string, settings: Readonly<Record<string, string>>, 
 }
 
 describe('the examples of the client', { timeout: startMs + printMs }, () => {
-  it('snipe a new token on paper, and take the profit', async () => {
-    await run('sniper.mjs', { TAKE_PROFIT: '0', MAX_POSITIONS: '1' }, /^paper.*\nbought [\s\S]*\nsold .* take profit/m);
+  it('snipe a new token in a dry run, and take the profit', async () => {
+    await run('sniper.mjs', { TAKE_PROFIT: '0', MAX_POSITIONS: '1' }, /^dry run.*\nbought [\s\S]*\nsold .* take profit/m);
   });
 
   it('feed a chart with stored and live candles', async () => {

@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Sluice, SluiceError } from '@sluice/client';
+import { Sluice, SluiceError, type SluiceOptions } from '@sluice/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 interface Asked {
@@ -47,6 +47,11 @@ const refused =
     void response
       .writeHead(status, headers)
       .end(JSON.stringify({ error: { code, message: 'words', retryable, details: {} }, requestId: 'r1' }));
+/** The answer of a proxy. */
+const page =
+  (status: number, headers: Readonly<Record<string, string>> = {}) =>
+  (response: ServerResponse): void =>
+    void response.writeHead(status, headers).end('<html>');
 const cut = (response: ServerResponse): void => void response.destroy();
 const silent = (): void => undefined;
 
@@ -69,7 +74,7 @@ describe('requests', () => {
     ]);
   });
 
-  it('are repeated after a cut, a time-out and an answer that may pass, not before its Retry-After', async () => {
+  it('are repeated after a cut, a time-out and a temporary error, not before its Retry-After', async () => {
     answers = [cut, silent, refused(429, 'RATE_LIMIT', true, { 'Retry-After': '1' }), ok({ mint: 'm' })];
     const startedMs = performance.now();
     expect(await sluice.tokenInfo('m')).toEqual({ mint: 'm' });
@@ -128,12 +133,132 @@ describe('requests', () => {
     expect(asked).toMatchObject([{ path: '/api/trade/buy', key: 'mine' }]);
   });
 
-  it('need an address', () => {
-    for (const url of ['127.0.0.1:8080', 'ws://host', []]) expect(() => new Sluice({ url })).toThrow('address of a gateway');
+  it('need an address and options in their ranges', () => {
+    const url = 'http://127.0.0.1:8080';
+    for (const wrong of ['127.0.0.1:8080', 'ws://host', []]) expect(() => new Sluice({ url: wrong })).toThrow('address of a gateway');
+    const wrongOptions: readonly (readonly [unknown, RegExp])[] = [
+      [undefined, /address of a gateway/],
+      [{ apiKey: 'a_key' }, /address of a gateway/],
+      [{ url: [url, undefined] }, /address of a gateway/],
+      [{ url, apikey: 'a_key' }, /no option apikey/],
+      [{ url, timeoutMs: -1 }, /timeoutMs/],
+      [{ url, timeoutMs: Infinity }, /timeoutMs/],
+      [{ url, retries: Number.NaN }, /retries/],
+      [{ url, apiKey: 'a_key\n' }, /apiKey/],
+      [{ url, apiKey: null }, /apiKey/],
+    ];
+    for (const [options, message] of wrongOptions) {
+      const make = () => new Sluice(options as SluiceOptions);
+      expect(make).toThrow(TypeError);
+      expect(make).toThrow(message);
+    }
   });
 
   it('to something else than sluice are malformed', async () => {
-    answers = [(response) => void response.writeHead(404).end('<html>')];
-    await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'MALFORMED', status: 404, retryable: false });
+    answers = [page(404)];
+    await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'MALFORMED', status: 404, retryable: false, idempotencyKey: null });
+    expect(asked).toHaveLength(1);
+    answers = [ok(null)];
+    await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'MALFORMED', status: 200 });
+  });
+
+  it('wait for a Retry-After that is a date, or that another server sends', async () => {
+    const inTwoSeconds = { Date: 'Sun, 06 Nov 1994 08:49:38 GMT', 'Retry-After': 'Sun, 06 Nov 1994 08:49:40 GMT' };
+    answers = [refused(429, 'RATE_LIMIT', true, inTwoSeconds), page(503, { 'Retry-After': '1' }), ok({ mint: 'm' })];
+    const startedMs = performance.now();
+    expect(await sluice.tokenInfo('m')).toEqual({ mint: 'm' });
+    expect(performance.now() - startedMs).toBeGreaterThan(2_900);
+    for (const answer of [page(429, { 'Retry-After': '600' }), page(503, { ...inTwoSeconds, Date: 'Sun, 06 Nov 1994 08:39:40 GMT' })]) {
+      asked = [];
+      answers = [answer];
+      await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'MALFORMED', details: { retryAfterMs: 600_000 } });
+      expect(asked).toHaveLength(1);
+    }
+  });
+});
+
+describe('an order whose answer is lost', () => {
+  const body = { publicKey: 'p', mint: 'm', amount: 0.1 };
+  const failureOf = async (placed: Promise<unknown>): Promise<SluiceError> => {
+    const error: unknown = await placed.catch((fault: unknown) => fault);
+    expect(error).toBeInstanceOf(SluiceError);
+    return error as SluiceError;
+  };
+  const impatient = (timeoutMs: number): Sluice => {
+    const { port } = server.address() as AddressInfo;
+    return new Sluice({ url: `http://127.0.0.1:${port}`, apiKey: 'a_key', timeoutMs, retries: 1 });
+  };
+
+  it.each([
+    ['NETWORK', cut],
+    ['TIMEOUT', silent],
+    ['MALFORMED', page(200)],
+    ['MALFORMED', page(404)],
+    ['UPSTREAM_UNAVAILABLE', refused(503, 'UPSTREAM_UNAVAILABLE', true)],
+  ])('is found again with the key in the error: %s', async (code, answer) => {
+    const hasty = impatient(code === 'TIMEOUT' ? 200 : 10_000);
+    answers = [answer];
+    for (const place of [() => hasty.buy(body), () => hasty.sell(body)]) {
+      asked = [];
+      const error = await failureOf(place());
+      expect(error).toMatchObject({ code, retryable: true, idempotencyKey: expect.stringMatching(/^[0-9a-f]{32}$/) });
+      expect(new Set(asked.map(({ key }) => key))).toEqual(new Set([error.idempotencyKey]));
+      if (code !== 'UPSTREAM_UNAVAILABLE')
+        expect(error.message).toContain(`call again with the same body and the idempotencyKey ${error.idempotencyKey}`);
+    }
+    asked = [];
+    const lost = await failureOf(hasty.buy(body));
+    answers = [ok({ orderId: 'o' })];
+    expect(await sluice.buy(body, { idempotencyKey: lost.idempotencyKey! })).toEqual({ orderId: 'o' });
+    expect(new Set(asked.map(({ key }) => key)).size).toBe(1);
+  });
+
+  it('has the key of the caller in the error, also of a refusal', async () => {
+    answers = [refused(400, 'INSUFFICIENT_BALANCE', false)];
+    const error = await failureOf(sluice.buy(body, { idempotencyKey: 'mine' }));
+    expect(error).toMatchObject({ code: 'INSUFFICIENT_BALANCE', idempotencyKey: 'mine', requestId: 'r1', message: 'words' });
+  });
+
+  it('is still reported as unknown if a later attempt is refused', async () => {
+    answers = [cut, refused(401, 'UNAUTHENTICATED', false)];
+    const error = await failureOf(sluice.buy(body, { idempotencyKey: 'mine' }));
+    expect(error).toMatchObject({
+      code: 'UNAUTHENTICATED',
+      retryable: false,
+      idempotencyKey: 'mine',
+      message: expect.stringMatching(/^words\. The outcome is unknown/),
+    });
+  });
+
+  it('has the key in the error if the API key cannot be read any more', async () => {
+    answers = [cut];
+    let reads = 0;
+    const apiKey = async (): Promise<string> => {
+      if (reads++ > 0) throw new Error('the vault is closed');
+      return 'a_key';
+    };
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const error = await failureOf(new Sluice({ url, apiKey }).buy(body));
+    expect(error).toMatchObject({ code: 'NETWORK', retryable: true, idempotencyKey: asked[0]!.key });
+  });
+
+  it('is not placed by a call with wrong arguments', async () => {
+    answers = [ok({ orderId: 'o' })];
+    const wrong: readonly (readonly [object, object])[] = [
+      ...['', 'a\nb', 'a b', 'ä', 'x'.repeat(256), null, 5].map((idempotencyKey) => [body, { idempotencyKey }] as const),
+      [body, { idempotencykey: 'mine' }],
+      [{ ...body, amount: 1n }, {}],
+    ];
+    for (const [order, options] of wrong) {
+      expect(await failureOf(sluice.buy(order as typeof body, options))).toMatchObject({
+        code: 'INVALID_REQUEST',
+        retryable: false,
+        status: null,
+      });
+    }
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const stranger = new Sluice({ url, apiKey: async () => 'a\nkey' });
+    expect(await failureOf(stranger.buy(body))).toMatchObject({ code: 'INVALID_REQUEST', retryable: false });
+    expect(asked).toEqual([]);
   });
 });

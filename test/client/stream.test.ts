@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Sluice, SluiceError, type EventOf, type Gap } from '@sluice/client';
+import { Sluice, SluiceError, type EventOf, type Gap, type SubscribeOptions } from '@sluice/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
@@ -204,6 +204,47 @@ describe('a subscription', () => {
     const wrong = sluice.subscribe('trades', { mints: [addressOf(4_000_002)], filter: { minSol: -1 } });
     await expect(firstOf(wrong)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     await until('the other is live', one.isLive);
+  });
+
+  it('ends if a callback throws, and reports what it threw', async () => {
+    const boom = new Error('boom');
+    const thrown = (): never => {
+      throw boom;
+    };
+    const reported: Error[] = [];
+    const onError = (error: Error): void => void reported.push(error);
+    const other = collect(sluice, { mints: [addressOf(4_000_004)] });
+    const onEvent = sluice.subscribe('trades', { mints: [mint], onEvent: thrown, onError });
+    const since = { [`trades:${mint}`]: { epoch: 'another', seq: 7 } };
+    const onGap = sluice.subscribe('trades', { mints: [mint], since, onEvent: () => undefined, onGap: thrown, onError });
+    const onStatus = sluice.subscribe('trades', { mints: [addressOf(4_000_005)], onEvent: () => undefined, onStatus: thrown, onError });
+    await until('the subscription', () => Object.keys(onEvent.positions).length === 1);
+    await server.publish(trades(2));
+    await until('the errors', () => reported.length === 3);
+    expect(reported).toEqual([boom, boom, boom]);
+    expect([onEvent, onGap, onStatus].map(({ isEnded }) => isEnded)).toEqual([true, true, true]);
+    await expect(firstOf(sluice.subscribe('trades', { mints: [addressOf(4_000_006)], onStatus: thrown }))).rejects.toBe(boom);
+    await until('the other is live', other.isLive);
+    expect(other.subscription.isEnded).toBe(false);
+  });
+
+  it('is refused with options that do not exist or follow nothing', () => {
+    const refused: readonly (readonly [unknown, RegExp])[] = [
+      [{ mint: [mint] }, /no option mint\b/],
+      [{ mints: [] }, /name no key/],
+      [{ accounts: [] }, /name no key/],
+      [{ mints: mint }, /mints/],
+      [{ maxWaiting: Number.NaN }, /maxWaiting/],
+      [{ maxWaiting: 0 }, /maxWaiting/],
+      [{ since: 5 }, /since/],
+      [{ since: { epoch: 'a', seq: 5 } }, /since/],
+      [null, /options/],
+    ];
+    for (const [options, message] of refused) {
+      const make = () => sluice.subscribe('trades', options as SubscribeOptions<'trades'>);
+      expect(make).toThrow(TypeError);
+      expect(make).toThrow(message);
+    }
   });
 
   it('leaves a gateway that drains, and resumes at another', async () => {

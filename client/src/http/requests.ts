@@ -1,3 +1,4 @@
+import { isHeaderValue } from '../check-options.ts';
 import { SluiceError } from '../errors.ts';
 import type { ErrorBody } from '../wire.ts';
 
@@ -7,22 +8,22 @@ export interface RequestOptions {
 }
 
 export interface RequesterOptions {
-  /** One or more addresses of gateways. After a failure that the request did not cause, the next address is used. */
+  /** One or more URLs of gateways. After a failure that the request did not cause, the client uses the next URL. */
   readonly urls: readonly string[];
   readonly apiKey: (() => Promise<string>) | null;
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
-  /** How often one request is repeated after a temporary failure. */
+  /** Maximum number of retries of one request after temporary failures. */
   readonly retries: number;
   readonly random: () => number;
 }
 
-interface Request extends RequestOptions {
+export interface Request extends RequestOptions {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
-  /** With it, a repeated request returns the outcome of the first one. */
+  /** A retry with the same key returns the outcome of the first request. */
   readonly idempotencyKey?: string;
   /** The request can be repeated safely. */
   readonly isSafe: boolean;
@@ -30,44 +31,57 @@ interface Request extends RequestOptions {
 
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
-/** A longer `Retry-After` is left to the caller. */
+/** The gateway accepts no longer key. */
+const maxIdempotencyKeyChars = 255;
+/** If `Retry-After` is longer, the client does not retry and throws the error. */
 const maxRetryAfterMs = 30_000;
-/** While the first request with an Idempotency-Key is under way, its outcome is asked for until this time after the first attempt. */
-const underWayMs = 30_000;
+/** If the gateway answers IDEMPOTENCY_IN_PROGRESS, the client repeats the request for this long after the first attempt. */
+const inProgressMs = 30_000;
 
-/**
- * Sends requests. Repeats one only if that is safe: it changes nothing, or has an Idempotency-Key. It does so after a failure of the network
- * or an answer that says `retryable`, and not before its `Retry-After`.
+/** Sends requests. Retries a request only if that is safe: the request changes nothing, or has an Idempotency-Key. A retry follows a network
+ * failure, or an answer with `retryable`, and waits at least for `Retry-After`.
  */
 export class Requester {
   readonly #options: RequesterOptions;
-  #turn = 0;
+  #urlIndex = 0;
 
   constructor(options: RequesterOptions) {
     this.#options = options;
   }
 
+  /** The error of a request with an Idempotency-Key contains the key. */
   async send<T>(request: Request): Promise<T> {
+    const { idempotencyKey } = request;
+    if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) {
+      throw wrongRequest(`idempotencyKey must have 1 to ${maxIdempotencyKeyChars} printable ASCII characters without spaces.`);
+    }
     const startedMs = Date.now();
+    let last: SluiceError | null = null;
+    let isUnknown = false;
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#once<T>(request);
-      } catch (error) {
-        if (!(error instanceof SluiceError)) throw error;
+      } catch (fault) {
+        // The outcome of the previous attempt counts more than a function `apiKey` that fails now.
+        if (!(fault instanceof SluiceError)) throw request.signal?.aborted === true ? fault : (last ?? fault);
+        // A refusal of a later attempt does not show what became of a lost one.
+        isUnknown ||= fault.code === 'NETWORK' || fault.code === 'TIMEOUT' || fault.code === 'MALFORMED';
+        const error = idempotencyKey === undefined ? fault : withKey(fault, idempotencyKey, isUnknown);
+        last = error;
         // The limits of a key are the same at all gateways.
-        if (error.retryable && error.code !== 'RATE_LIMIT') this.#turn++;
-        const isUnderWay = error.code === 'IDEMPOTENCY_IN_PROGRESS' && Date.now() - startedMs < underWayMs;
-        const pauseMs = this.#pauseMs(error, isUnderWay ? Math.min(attempt, 1) : attempt);
-        const mayRepeat = request.isSafe && error.retryable && (isUnderWay || attempt < this.#options.retries);
+        if (error.retryable && error.code !== 'RATE_LIMIT') this.#urlIndex++;
+        const isInProgress = error.code === 'IDEMPOTENCY_IN_PROGRESS' && Date.now() - startedMs < inProgressMs;
+        const pauseMs = this.#pauseMs(error, isInProgress ? Math.min(attempt, 1) : attempt);
+        const mayRepeat = request.isSafe && error.retryable && (isInProgress || attempt < this.#options.retries);
         if (!mayRepeat || pauseMs === null) throw error;
         await pause(pauseMs, request.signal);
       }
     }
   }
 
-  /** Null: the gateway asks for a longer pause than a caller would wait. */
+  /** Returns null if the gateway asks for a pause longer than `maxRetryAfterMs`. */
   #pauseMs({ details }: SluiceError, attempt: number): number | null {
-    const asked = Number(details['retryAfterMs'] ?? 0);
+    const asked = Number(details['retryAfterMs'] ?? 0) || 0;
     if (asked > maxRetryAfterMs) return null;
     const backoffMs = Math.min(maxPauseMs, firstPauseMs * 2 ** attempt) * (0.5 + this.#options.random() / 2);
     return Math.max(asked, backoffMs);
@@ -76,14 +90,17 @@ export class Requester {
   async #once<T>({ method, path, query = {}, body, idempotencyKey, signal }: Request): Promise<T> {
     const isAborted = (): boolean => signal?.aborted === true;
     const { urls, apiKey, timeoutMs } = this.#options;
-    // React Native's URL cannot be changed.
+    // In React Native, the properties of `URL` are read-only, so the query is built by hand.
     const fields = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]));
-    const target = `${urls[this.#turn % urls.length]}${path}${fields.length > 0 ? '?' : ''}${fields.join('&')}`;
+    const target = `${urls[this.#urlIndex % urls.length]}${path}${fields.length > 0 ? '?' : ''}${fields.join('&')}`;
+    const key = await apiKey?.();
+    if (key !== undefined && !isHeaderValue(key)) throw wrongRequest('apiKey must have printable ASCII characters only.');
     const headers: Record<string, string> = {
-      ...(apiKey !== null && { Authorization: `Bearer ${await apiKey()}` }),
+      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
     };
+    const text = body === undefined ? null : encode(body);
     if (isAborted()) throw signal?.reason as Error;
     const ended = new AbortController();
     const timer = setTimeout(() => ended.abort(), timeoutMs);
@@ -94,9 +111,9 @@ export class Requester {
         method,
         headers,
         signal: ended.signal,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(text !== null && { body: text }),
       });
-      return await readAnswer<T>(answer);
+      return await readAnswer<T>(answer, idempotencyKey !== undefined);
     } catch (error) {
       if (error instanceof SluiceError) throw error;
       if (isAborted()) throw signal?.reason as Error;
@@ -109,24 +126,65 @@ export class Requester {
   }
 }
 
-async function readAnswer<T>(answer: Response): Promise<T> {
-  const text = await answer.text();
-  let json: unknown;
+/** With an Idempotency-Key, an answer that is not from sluice may hide an order, so the request is repeated with any status. */
+async function readAnswer<T>(answer: Response, hasIdempotencyKey: boolean): Promise<T> {
+  const { ok, status, headers } = answer;
+  const json = parse(await answer.text());
+  if (ok && json !== null) return json as T;
+  const { error, requestId = null } = (json ?? {}) as Partial<ErrorBody>;
+  const retryAfterMs = readRetryAfter(headers);
+  const wait = retryAfterMs > 0 ? { retryAfterMs } : {};
+  if (typeof error?.code !== 'string') {
+    const retryable = hasIdempotencyKey || status >= 500 || status === 429;
+    throw new SluiceError(`The answer is not from sluice (HTTP ${status}).`, { code: 'MALFORMED', retryable, status, details: wait });
+  }
+  const { code, message, retryable, details } = error;
+  throw new SluiceError(message, { code, retryable, status, details: { ...wait, ...details }, requestId });
+}
+
+/** Null if the text is not a JSON object. */
+function parse(text: string): object | null {
   try {
-    json = JSON.parse(text);
+    const json: unknown = JSON.parse(text);
+    return typeof json === 'object' ? json : null;
   } catch {
-    const message = `The answer is not JSON (HTTP ${answer.status}).`;
-    throw new SluiceError(message, { code: 'MALFORMED', retryable: answer.status >= 500, status: answer.status });
+    return null;
   }
-  if (answer.ok) return json as T;
-  const { error, requestId } = json as Partial<ErrorBody>;
-  if (error === undefined) {
-    throw new SluiceError(`HTTP ${answer.status}`, { code: 'MALFORMED', retryable: answer.status >= 500, status: answer.status });
+}
+
+/** `Retry-After` is a number of seconds or a date (RFC 9110, 10.2.3). A date is compared with the clock of the server. */
+function readRetryAfter(headers: Headers): number {
+  const text = headers.get('retry-after') ?? '';
+  if (/^\d+$/.test(text)) return Number(text) * 1_000;
+  const nowMs = Date.parse(headers.get('date') ?? '') || Date.now();
+  return Date.parse(text) - nowMs || 0;
+}
+
+function encode(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch (error) {
+    throw wrongRequest(`The body is not JSON: ${String(error)}`);
   }
-  const retryAfterS = Number(answer.headers.get('retry-after') ?? 0);
-  const details = retryAfterS > 0 ? { retryAfterMs: retryAfterS * 1_000, ...error.details } : error.details;
-  const { code, message, retryable } = error;
-  throw new SluiceError(message, { code, retryable, status: answer.status, details, requestId: requestId ?? null });
+}
+
+function isIdempotencyKey(text: unknown): boolean {
+  return typeof text === 'string' && text.length > 0 && text.length <= maxIdempotencyKeyChars && isHeaderValue(text) && !text.includes(' ');
+}
+
+function withKey(
+  { code, message, retryable, status, details, requestId }: SluiceError,
+  idempotencyKey: string,
+  isUnknown: boolean,
+): SluiceError {
+  const advice = `The outcome is unknown: call again with the same body and the idempotencyKey ${idempotencyKey}.`;
+  const text = isUnknown ? `${message.replace(/\.$/, '')}. ${advice}` : message;
+  return new SluiceError(text, { code, retryable, status, details, requestId, idempotencyKey });
+}
+
+/** Nothing was sent. */
+export function wrongRequest(message: string): SluiceError {
+  return new SluiceError(message, { code: 'INVALID_REQUEST', retryable: false });
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

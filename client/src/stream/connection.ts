@@ -79,7 +79,7 @@ export class Connection {
   /** The credentials of the next socket are on their way. */
   #isAsking = false;
   #isReady = false;
-  #turn = 0;
+  #urlIndex = 0;
   #failures = 0;
   #nextId = 1;
   #reconnectWithinMs: number | null = null;
@@ -130,9 +130,9 @@ export class Connection {
   async #connect(): Promise<void> {
     this.#timer = null;
     const { urls, openSocket } = this.#options;
-    const url = urls[this.#turn++ % urls.length]!;
+    const url = urls[this.#urlIndex++ % urls.length]!;
     this.#isAsking = true;
-    const credentials = await this.#credentials();
+    const credentials = await this.#credentials(url.includes('?') ? '&' : '?');
     this.#isAsking = false;
     if (credentials === null || this.#isClosed) return;
     const { apiKey, query } = credentials;
@@ -163,10 +163,10 @@ export class Connection {
   }
 
   /** Null: there are none, which was reported. */
-  async #credentials(): Promise<{ readonly apiKey: string | null; readonly query: string } | null> {
+  async #credentials(separator: string): Promise<{ readonly apiKey: string | null; readonly query: string } | null> {
     const { apiKey, ticket } = this.#options;
     try {
-      if (ticket !== null) return { apiKey: null, query: `?ticket=${encodeURIComponent(await ticket())}` };
+      if (ticket !== null) return { apiKey: null, query: `${separator}ticket=${encodeURIComponent(await ticket())}` };
       return { apiKey: apiKey === null ? null : await apiKey(), query: '' };
     } catch (error) {
       if (error instanceof SluiceError && !error.retryable) this.#failAll(error);

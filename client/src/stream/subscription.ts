@@ -1,9 +1,10 @@
+import { checkNames, checkNumber, checkStrings } from '../check-options.ts';
 import { SluiceError } from '../errors.ts';
 import type { ChannelEvents, Channel, Filters, Gap, JoinPosition, Position, RejectedKey, Retract } from '../wire.ts';
-import { Place } from './place.ts';
+import { TopicProgress } from './topic-progress.ts';
 
 export interface SubscribeOptions<C extends Channel> {
-  /** Mints to follow. Required for prices and candles. */
+  /** Mints to follow. Required for prices and candles. Without `mints` and `accounts` you follow all trades; an empty list is refused. */
   readonly mints?: readonly string[];
   /** Wallets whose trades to follow. Only for trades. */
   readonly accounts?: readonly string[];
@@ -20,19 +21,25 @@ export interface SubscribeOptions<C extends Channel> {
   readonly onEvent?: (event: EventOf<C>, topic: string) => void | Promise<void>;
   /** Events are missing and cannot be replayed. Called in order with the events. */
   readonly onGap?: (gap: Gap) => void;
-  /** Keys that are not followed, for example because they are no addresses. */
+  /** Mints and accounts that are not followed, for example because they are not addresses. */
   readonly onRejected?: (rejected: readonly RejectedKey[]) => void;
   /** The connection of this subscription changed. */
   readonly onStatus?: (status: Status) => void;
-  /** Called once, if the subscription has failed and will not be retried, and nobody iterates. Without it the error is an unhandled rejection. */
-  readonly onError?: (error: SluiceError) => void;
+  /**
+   * Called once after a permanent failure if you use `onEvent` instead of iteration. The error is a `SluiceError`, or what `onEvent` or another
+   * callback threw. Without `onError`, the error is an unhandled rejection.
+   */
+  readonly onError?: (error: Error) => void;
   /** Ends the subscription. */
   readonly signal?: AbortSignal;
-  /** Events that wait for the consumer, at most; 10,000 by default. Beyond them the client unsubscribes, and resumes when half are consumed. */
+  /**
+   * Maximum number of events that wait for the consumer; 10,000 by default. At this number the client unsubscribes. It resumes when half are
+   * consumed.
+   */
   readonly maxWaiting?: number;
 }
 
-/** `live`: the gateway follows all accepted keys. `reconnecting`: it was lost, and is tried again in `inMs`. */
+/** `live`: the gateway follows all accepted mints and accounts. `reconnecting`: the connection was lost. The client connects again in `inMs`. */
 export type Status =
   | { readonly state: 'live'; readonly url: string }
   | { readonly state: 'reconnecting'; readonly reason: string; readonly inMs: number };
@@ -72,47 +79,64 @@ export interface AnySubscription {
     snapshot: readonly { readonly topic: string; readonly data: unknown }[],
     rejected: readonly RejectedKey[],
   ): void;
-  /** False if something is missing that no gap reported: then the connection must begin again. */
+  /** Returns false if frames are missing and no gap reported them. The client must then reconnect and resume. */
   onFrame(topic: string, seq: number, prev: number | undefined, event: unknown): boolean;
   onGap(gap: Gap): void;
   /** False as for `onFrame`. */
   onHeartbeat(topic: string, position: Position): boolean;
   onStatus(status: Status): void;
-  /** Ends it; it does not reconnect. */
+  /** Ends the subscription with this error. The client does not resume it. */
   fail(error: SluiceError): void;
   close(): void;
 }
 
-/** `before`: where its topic was before the gap; null if the topic was not followed. A snapshot has no position. */
+/** `before`: the position of the topic before the gap; null if the topic was not followed. `seq` is null for an event of a snapshot. */
 type Item =
   | { readonly event: unknown; readonly topic: string; readonly epoch: string; readonly seq: number | null }
   | { readonly gap: Gap; readonly before: Position | null };
 
 const defaultMaxWaiting = 10_000;
+const optionNames: Readonly<Record<keyof SubscribeOptions<Channel>, true>> = {
+  mints: true,
+  accounts: true,
+  interval: true,
+  filter: true,
+  commitment: true,
+  snapshot: true,
+  since: true,
+  onEvent: true,
+  onGap: true,
+  onRejected: true,
+  onStatus: true,
+  onError: true,
+  signal: true,
+  maxWaiting: true,
+};
 
 /** One subscription: its positions, and the events that wait for its consumer. Iterate it, or give `onEvent`. */
 export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>>, AnySubscription {
   readonly request: Request;
   readonly #options: SubscribeOptions<C>;
   readonly #host: SubscriptionHost;
-  readonly #places = new Map<string, Place>();
+  readonly #progress = new Map<string, TopicProgress>();
   readonly #maxWaiting: number;
   #waiting: Item[] = [];
   #head = 0;
   #isPaused = false;
-  #end: { readonly error: SluiceError | null } | null = null;
+  #end: { readonly error: Error | null } | null = null;
   #wake: (() => void) | null = null;
   #isConsumed = false;
   #lastPositions: Readonly<Record<string, Position>> | null = null;
   readonly #stop = (): void => this.close();
 
   constructor(channel: C, options: SubscribeOptions<C>, host: SubscriptionHost) {
+    checkOptions(options);
     const { mints = [], accounts = [], interval, filter, commitment, snapshot = false } = options;
     this.request = { channel, mints, accounts, interval, filter, commitment, snapshot };
     this.#options = options;
     this.#host = host;
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting;
-    for (const [topic, position] of Object.entries(options.since ?? {})) this.#places.set(topic, new Place(position));
+    for (const [topic, position] of Object.entries(options.since ?? {})) this.#progress.set(topic, new TopicProgress(position));
     if (options.signal?.aborted === true) this.close();
     else options.signal?.addEventListener('abort', this.#stop, { once: true });
     if (options.onEvent !== undefined) void this.#consume(options.onEvent);
@@ -135,7 +159,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
   }
 
   get received(): Readonly<Record<string, Position>> {
-    return Object.fromEntries([...this.#places].map(([topic, place]) => [topic, place.position]));
+    return Object.fromEntries([...this.#progress].map(([topic, progress]) => [topic, progress.position]));
   }
 
   /** Events that wait for the consumer. */
@@ -151,14 +175,17 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     return this.#isPaused;
   }
 
-  /** Ends it. Events that wait for the consumer are dropped; `positions` does not count them. */
+  /**
+   * Ends the subscription and drops the events that wait for the consumer. `positions` stays before these events, so a later subscription receives
+   * them again.
+   */
   close(): void {
     this.#finish(null);
   }
 
   /** One consumer at a time. Leaving the loop ends the subscription. */
   async *[Symbol.asyncIterator](): AsyncGenerator<EventOf<C>, void, undefined> {
-    if (this.#isConsumed) throw new SluiceError('The subscription has a consumer already.', { code: 'CLOSED', retryable: false });
+    if (this.#isConsumed) throw new SluiceError('The subscription already has a consumer.', { code: 'INVALID_REQUEST', retryable: false });
     this.#isConsumed = true;
     try {
       for (;;) {
@@ -181,42 +208,52 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     snapshot: readonly { topic: string; data: unknown }[],
     rejected: readonly RejectedKey[],
   ): void {
-    if (rejected.length > 0) this.#options.onRejected?.(rejected);
+    if (rejected.length > 0) this.#report(() => this.#options.onRejected?.(rejected));
     for (const [topic, position] of Object.entries(positions)) {
-      const place = this.#places.get(topic);
-      if (place === undefined) this.#places.set(topic, new Place(position));
-      else place.resume(position);
+      const progress = this.#progress.get(topic);
+      if (progress === undefined) this.#progress.set(topic, new TopicProgress(position));
+      else progress.resume(position);
     }
     for (const { topic, data } of snapshot) this.#push({ event: data, topic, epoch: '', seq: null });
   }
 
   onFrame(topic: string, seq: number, prev: number | undefined, event: unknown): boolean {
-    const place = this.#places.get(topic);
-    const verdict = place?.frame(seq, prev) ?? 'repeat';
-    if (verdict === 'deliver') this.#push({ event, topic, epoch: place!.epoch, seq });
+    const progress = this.#progress.get(topic);
+    const verdict = progress?.frame(seq, prev) ?? 'repeat';
+    if (verdict === 'deliver') this.#push({ event, topic, epoch: progress!.epoch, seq });
     return verdict !== 'hole';
   }
 
   onGap(gap: Gap): void {
-    const place = this.#places.get(gap.topic);
-    const before = place?.position ?? null;
-    place?.gap(gap);
-    // An epoch that continues the numbers lacks nothing.
+    const progress = this.#progress.get(gap.topic);
+    const before = progress?.position ?? null;
+    progress?.gap(gap);
+    // If the numbers continue in the new epoch, no event is missing.
     if (gap.to === null || gap.to >= gap.from) this.#push({ gap, before });
   }
 
   onHeartbeat(topic: string, position: Position): boolean {
     const { filter, commitment } = this.request;
     const isFiltered = filter !== undefined || commitment !== undefined;
-    return this.#places.get(topic)?.heartbeat(position, isFiltered) ?? true;
+    return this.#progress.get(topic)?.heartbeat(position, isFiltered) ?? true;
   }
 
   onStatus(status: Status): void {
-    this.#options.onStatus?.(status);
+    this.#report(() => this.#options.onStatus?.(status));
   }
 
   fail(error: SluiceError): void {
     this.#finish(error);
+  }
+
+  /** A fault of the callback ends this subscription, and not the others on its connection. */
+  #report(callback: () => void): void {
+    if (this.#end !== null) return;
+    try {
+      callback();
+    } catch (error) {
+      this.#finish(asError(error));
+    }
   }
 
   #push(item: Item): void {
@@ -251,7 +288,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     wake?.();
   }
 
-  #finish(error: SluiceError | null): void {
+  #finish(error: Error | null): void {
     if (this.#end !== null) return;
     this.#end = { error };
     this.#options.signal?.removeEventListener('abort', this.#stop);
@@ -267,6 +304,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
 
   async #consume(onEvent: NonNullable<SubscribeOptions<C>['onEvent']>): Promise<void> {
     this.#isConsumed = true;
+    let fault: Error | null = null;
     try {
       for (;;) {
         const item = this.#next();
@@ -276,13 +314,33 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
         } else if ('gap' in item) this.#options.onGap?.(item.gap);
         else await onEvent(item.event as EventOf<C>, item.topic);
       }
-    } finally {
-      // After a fault in a callback nobody would consume the events.
-      this.close();
+    } catch (error) {
+      fault = asError(error);
     }
-    const error = this.#end?.error ?? null;
+    // After a fault in a callback nobody would consume the events.
+    this.close();
+    const error = fault ?? this.#end?.error ?? null;
     if (error === null) return;
     if (this.#options.onError === undefined) throw error;
     this.#options.onError(error);
   }
+}
+
+/** Throws a `TypeError`. */
+function checkOptions(options: Pick<SubscribeOptions<Channel>, 'mints' | 'accounts' | 'since' | 'maxWaiting'>): void {
+  checkNames('subscribe', options, optionNames);
+  const { mints, accounts, since = {}, maxWaiting = defaultMaxWaiting } = options;
+  for (const [name, keys] of Object.entries({ mints, accounts })) if (keys !== undefined) checkStrings(name, keys);
+  if ((mints !== undefined || accounts !== undefined) && !mints?.length && !accounts?.length) {
+    throw new TypeError('mints and accounts name no key. Leave them out to follow everything.');
+  }
+  checkNumber('maxWaiting', maxWaiting, 1, Infinity);
+  const positions: readonly (Partial<Position> | null)[] | null = typeof since === 'object' ? Object.values(since) : null;
+  if (positions?.every((one) => typeof one?.epoch === 'string' && Number.isSafeInteger(one.seq)) !== true) {
+    throw new TypeError('since must be the positions of a subscription: { [topic]: { epoch, seq } }.');
+  }
+}
+
+function asError(fault: unknown): Error {
+  return fault instanceof Error ? fault : new Error(String(fault), { cause: fault });
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from sluice_client import Event, Gap, Sluice, SluiceError
-from sluice_client.place import Place
+from sluice_client.topic_progress import TopicProgress
 
 URL, KEY, WALLET = (os.environ[name] for name in ("SLUICE_URL", "SLUICE_API_KEY", "WALLET"))
 WITHIN_S = 30
@@ -148,16 +148,16 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
 
 class PlaceTest(unittest.TestCase):
     def test_takes_the_next_frame_alone(self) -> None:
-        place = Place({"epoch": "a", "seq": 5})
-        self.assertEqual([place.frame(seq, None) for seq in (6, 6, 8)], ["deliver", "repeat", "hole"])
-        self.assertFalse(place.heartbeat({"epoch": "a", "seq": 7}, False))
+        progress = TopicProgress({"epoch": "a", "seq": 5})
+        self.assertEqual([progress.frame(seq, None) for seq in (6, 6, 8)], ["deliver", "repeat", "hole"])
+        self.assertFalse(progress.heartbeat({"epoch": "a", "seq": 7}, False))
 
     def test_goes_on_behind_a_gap(self) -> None:
-        place = Place({"epoch": "a", "seq": 5})
-        place.gap({"topic": "t", "from": 6, "to": 9, "reason": "trimmed", "epoch": "a"})
-        self.assertEqual(place.frame(10, None), "deliver")
-        place.gap({"topic": "t", "from": 11, "to": None, "reason": "epoch", "epoch": "b"})
-        self.assertEqual((place.frame(3, None), place.position), ("deliver", {"epoch": "b", "seq": 3}))
+        progress = TopicProgress({"epoch": "a", "seq": 5})
+        progress.gap({"topic": "t", "from": 6, "to": 9, "reason": "trimmed", "epoch": "a"})
+        self.assertEqual(progress.frame(10, None), "deliver")
+        progress.gap({"topic": "t", "from": 11, "to": None, "reason": "epoch", "epoch": "b"})
+        self.assertEqual((progress.frame(3, None), progress.position), ("deliver", {"epoch": "b", "seq": 3}))
 
 
 class ReadmeTest(unittest.TestCase):

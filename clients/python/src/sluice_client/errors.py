@@ -6,8 +6,12 @@ from typing import Any, Mapping
 class SluiceError(Exception):
     """A request or a subscription failed.
 
-    `code` is from sluice's table of errors, or one of three of the client: `NETWORK` (no answer), `TIMEOUT`, `MALFORMED` (the answer is not
-    from sluice). `retryable`: the same request may succeed later. `status`: the HTTP status, None if no answer arrived.
+    `code` is from sluice's table of errors, or one of four of the client: `NETWORK` (no answer), `TIMEOUT`, `MALFORMED` (the answer is not
+    from sluice), `CLOSED` (the client was closed). `retryable`: the same request may succeed later. `status`: the HTTP status, None if no
+    answer arrived.
+
+    `idempotency_key`: the `Idempotency-Key` of `buy` or `sell`, also if the client generated it; None for other requests. If the outcome is
+    unknown, call again with the same body and this key: you get the order that exists, or place the only one.
     """
 
     def __init__(
@@ -19,6 +23,7 @@ class SluiceError(Exception):
         status: int | None = None,
         details: Mapping[str, Any] | None = None,
         request_id: str | None = None,
+        idempotency_key: str | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -26,3 +31,4 @@ class SluiceError(Exception):
         self.status = status
         self.details: Mapping[str, Any] = details or {}
         self.request_id = request_id
+        self.idempotency_key = idempotency_key

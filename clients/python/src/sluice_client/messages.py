@@ -9,7 +9,7 @@ Event = dict[str, Any]
 
 
 class Position(TypedDict):
-    """A place in a topic."""
+    """A position in a topic."""
 
     epoch: str
     seq: int

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from .errors import SluiceError
 from .messages import Channel, Event, Gap, Position
-from .place import Place
+from .topic_progress import TopicProgress
 
 # A gateway sends a heartbeat each second. A connection that is silent for this long is dead.
 SILENT_S = 4.0
@@ -39,8 +39,8 @@ class _Lost(Exception):
 class Subscription(AsyncIterator[Event]):
     """Iterate it for the events. It reconnects and resumes by itself; `on_gap` is called where events are missing.
 
-    While `max_waiting` events wait for the consumer, it reads no more; if the gateway then closes the connection, it resumes later. It ends
-    with `close()`, or raises a SluiceError that does not pass.
+    While `max_waiting` events wait for the consumer, the client does not read from the connection. If the gateway then closes it, the client
+    resumes later. The subscription ends with `close()`, or raises a permanent SluiceError.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Subscription(AsyncIterator[Event]):
         on_status: Callable[[str], None] | None,
         max_waiting: int,
     ) -> None:
+        check_options(since, max_waiting)
         self._urls = urls
         self._api_key = api_key
         self._request = request
@@ -61,7 +62,7 @@ class Subscription(AsyncIterator[Event]):
         self._on_gap = on_gap
         self._on_status = on_status
         self._max_waiting = max_waiting
-        self._places = {topic: Place(position) for topic, position in (since or {}).items()}
+        self._progress = {topic: TopicProgress(position) for topic, position in (since or {}).items()}
         # An event with its topic and its position, or a gap.
         self._waiting: deque[tuple[Event | None, Gap | None, str, Position | None]] = deque()
         self._positions: dict[str, Position] = dict(since or {})
@@ -95,7 +96,7 @@ class Subscription(AsyncIterator[Event]):
                 return event
 
     async def close(self) -> None:
-        """Ends the subscription. Events that wait are dropped; `positions` does not count them."""
+        """Ends the subscription and drops the events that wait. `positions` stays before these events."""
         self._waiting.clear()
         await self._end(None)
         self._task.cancel()
@@ -180,8 +181,8 @@ class Subscription(AsyncIterator[Event]):
         asked: set[str] = set()
         for at in range(0, max(len(keys), 1), KEYS_PER_COMMAND):
             some = keys[at : at + KEYS_PER_COMMAND]
-            topics = [f"{request['channel']}:{key}{suffix}" for key in some] if some else list(self._places)
-            since = {topic: self._places[topic].position for topic in topics if topic in self._places}
+            topics = [f"{request['channel']}:{key}{suffix}" for key in some] if some else list(self._progress)
+            since = {topic: self._progress[topic].position for topic in topics if topic in self._progress}
             command: dict[str, Any] = {"id": f"s{at}", "op": "subscribe", **request}
             mints = [key for key in some if not key.startswith("@")]
             accounts = [key[1:] for key in some if key.startswith("@")]
@@ -200,30 +201,30 @@ class Subscription(AsyncIterator[Event]):
     async def _on_message(self, message: Mapping[str, Any], asked: set[str], url: str) -> None:
         op = message.get("op")
         if op is None:
-            place = self._places.get(message["topic"])
-            if place is None:
+            progress = self._progress.get(message["topic"])
+            if progress is None:
                 return
-            verdict = place.frame(message["seq"], message.get("prev"))
+            verdict = progress.frame(message["seq"], message.get("prev"))
             if verdict == "hole":
                 raise _Lost("an event is missing")
             if verdict == "deliver":
-                await self._push((message["data"], None, message["topic"], place.position))
+                await self._push((message["data"], None, message["topic"], progress.position))
         elif op == "gap":
             gap = cast(Gap, {name: message[name] for name in ("topic", "epoch", "from", "to", "reason")})
-            place = self._places.get(gap["topic"])
-            if place is not None:
-                place.gap(gap)
+            progress = self._progress.get(gap["topic"])
+            if progress is not None:
+                progress.gap(gap)
                 # An epoch that continues the numbers lacks nothing.
                 if gap["to"] is not None and gap["to"] < gap["from"]:
                     return
-                await self._push((None, gap, gap["topic"], place.position))
+                await self._push((None, gap, gap["topic"], progress.position))
         elif op == "heartbeat":
             for topic, position in message.get("positions", {}).items():
-                place = self._places.get(topic)
-                if place is not None and not place.heartbeat(position, self._is_filtered):
+                progress = self._progress.get(topic)
+                if progress is not None and not progress.heartbeat(position, self._is_filtered):
                     raise _Lost("an event is missing")
-                if place is not None and len(self._waiting) == 0:
-                    self._positions[topic] = place.position
+                if progress is not None and len(self._waiting) == 0:
+                    self._positions[topic] = progress.position
         elif op == "subscribed":
             await self._on_subscribed(message, asked, url)
         elif op == "error":
@@ -236,12 +237,12 @@ class Subscription(AsyncIterator[Event]):
             text = f"No key was accepted; {rejected[0]['key']}: {rejected[0]['code']}."
             raise SluiceError(text, code=rejected[0]["code"], retryable=False, details={"rejected": rejected})
         for topic, position in positions.items():
-            place = self._places.get(topic)
-            if place is None:
-                self._places[topic] = Place(position)
-                self._positions.setdefault(topic, self._places[topic].position)
+            progress = self._progress.get(topic)
+            if progress is None:
+                self._progress[topic] = TopicProgress(position)
+                self._positions.setdefault(topic, self._progress[topic].position)
             else:
-                place.resume(position, position["recovered"])
+                progress.resume(position, position["recovered"])
         for each in message.get("snapshot", []):
             await self._push((each["data"], None, each["topic"], None))
         self._failures = 0
@@ -274,14 +275,45 @@ def _reason_of(fault: BaseException) -> str:
 def request_of(
     channel: Channel,
     *,
-    mints: Sequence[str],
-    accounts: Sequence[str],
+    mints: Sequence[str] | None,
+    accounts: Sequence[str] | None,
     interval: str | None,
     filter: Mapping[str, Any] | None,
     commitment: str | None,
     snapshot: bool,
 ) -> dict[str, Any]:
-    """The fields of a subscribe command that are given."""
-    fields = {"mints": list(mints), "accounts": list(accounts), "interval": interval, "filter": filter}
+    """The fields of a subscribe command that are given. Raises a ValueError for wrong ones."""
+    for name, keys in (("mints", mints), ("accounts", accounts)):
+        if keys is not None and (isinstance(keys, str) or not all(isinstance(key, str) for key in _listed(name, keys))):
+            raise ValueError(f"{name} must be a list of strings; it is {keys!r}.")
+    if (mints is not None or accounts is not None) and not mints and not accounts:
+        raise ValueError("mints and accounts name no key. Leave them out to follow everything.")
+    fields = {"mints": _listed("mints", mints or ()), "accounts": _listed("accounts", accounts or ()), "interval": interval, "filter": filter}
     more = {"commitment": commitment, "snapshot": snapshot}
-    return {"channel": channel, **{name: value for name, value in {**fields, **more}.items() if value}}
+    request = {"channel": channel, **{name: value for name, value in {**fields, **more}.items() if value}}
+    try:
+        json.dumps(request, allow_nan=False)
+    except (TypeError, ValueError) as fault:
+        raise ValueError(f"The subscription cannot be written: {fault}") from fault
+    return request
+
+
+def check_options(since: Mapping[str, Position] | None, max_waiting: int) -> None:
+    """Raises a ValueError for a value that would end or block the subscription without an error."""
+    if not isinstance(max_waiting, int) or max_waiting < 1:
+        raise ValueError(f"max_waiting must be an integer from 1; it is {max_waiting!r}.")
+    if since is None:
+        return
+    if not isinstance(since, Mapping) or not all(_is_position(each) for each in since.values()):
+        raise ValueError(f'since must be the positions of a subscription, {{topic: {{"epoch", "seq"}}}}; it is {since!r}.')
+
+
+def _is_position(value: object) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("epoch"), str) and isinstance(value.get("seq"), int)
+
+
+def _listed(name: str, keys: Sequence[str]) -> list[str]:
+    try:
+        return list(keys)
+    except TypeError:
+        raise ValueError(f"{name} must be a list of strings; it is {keys!r}.") from None

@@ -1,4 +1,4 @@
-"""The position in one topic."""
+"""Which frames of one topic were received."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from .messages import Gap, Position
 Verdict = Literal["deliver", "repeat", "hole"]
 
 
-class Place:
+class TopicProgress:
     """Decides by its number whether a frame is new, a repetition, or comes after a hole."""
 
     def __init__(self, position: Position) -> None:
@@ -16,7 +16,7 @@ class Place:
         # Frames up to this number were received before. A gateway that did not have them yet may send them again.
         self._received = self.seq
         # After a gap without an end the next frame may have any number.
-        self._is_open = False
+        self._accepts_any_number = False
 
     @property
     def position(self) -> Position:
@@ -24,22 +24,22 @@ class Place:
         return {"epoch": self.epoch, "seq": self.seq}
 
     def resume(self, position: Position, recovered: bool) -> None:
-        """Takes the reply to a subscribe command that resumed. If it did not recover, a gap follows."""
+        """Applies the reply to a `subscribe` with `since`. If `recovered` is false, a gap follows."""
         if not recovered:
             if position["epoch"] != self.epoch:
                 self._received = 0
             self.seq = position["seq"]
-            self._is_open = False
+            self._accepts_any_number = False
         self.epoch = position["epoch"]
 
     def frame(self, seq: int, prev: int | None) -> Verdict:
-        """`prev` is given under a filter: the number of the frame before this one that passed it."""
-        if not self._is_open:
+        """`prev`: the number of the previous frame that passed the filter. It is set only if the subscription has a filter."""
+        if not self._accepts_any_number:
             if seq <= self.seq:
                 return "repeat"
             if seq != self.seq + 1 if prev is None else prev > self.seq:
                 return "hole"
-        self._is_open = False
+        self._accepts_any_number = False
         self.seq = seq
         if seq <= self._received:
             return "repeat"
@@ -47,7 +47,7 @@ class Place:
         return "deliver"
 
     def gap(self, gap: Gap) -> None:
-        """Goes on behind a gap."""
+        """Continues after a gap."""
         first, last = gap["from"], gap["to"]
         is_continued = last is not None and last < first
         if gap["epoch"] != self.epoch and not is_continued:
@@ -56,7 +56,7 @@ class Place:
         if is_continued:
             return
         if last is None:
-            self._is_open = True
+            self._accepts_any_number = True
             if gap["reason"] == "ahead":
                 self.seq = first - 1
         else:
@@ -69,4 +69,4 @@ class Place:
         if is_filtered:
             self.seq = max(self.seq, position["seq"])
             return True
-        return self._is_open or position["seq"] <= self.seq
+        return self._accepts_any_number or position["seq"] <= self.seq

@@ -3,12 +3,12 @@ import type { Gap, Position } from '../wire.ts';
 /** `deliver`: it is the next event. `repeat`: it was received before. `hole`: events before it are missing, and no gap reported them. */
 export type FrameVerdict = 'deliver' | 'repeat' | 'hole';
 
-/** How far one topic was received. Pure. */
-export class Place {
+/** Tracks which frames of one topic were received. Uses no I/O and no clock. */
+export class TopicProgress {
   #epoch: string;
   #seq: number;
   /** It is unknown how many events are missing, so the next frame is accepted with any number. */
-  #isOpen = false;
+  #acceptsAnyNumber = false;
   /** Frames of this epoch up to here were received. A gateway that is behind may send them again. */
   #received: number;
 
@@ -27,23 +27,23 @@ export class Place {
     return { epoch: this.#epoch, seq: this.#seq };
   }
 
-  /** The reply to a subscribe command that resumed. If it did not recover, a gap follows. */
+  /** Applies the reply to a `subscribe` with `since`. If `recovered` is false, a gap follows. */
   resume({ epoch, seq, recovered }: Position & { readonly recovered: boolean }): void {
     if (!recovered) {
       if (epoch !== this.#epoch) this.#received = 0;
       this.#seq = seq;
-      this.#isOpen = false;
+      this.#acceptsAnyNumber = false;
     }
     this.#epoch = epoch;
   }
 
-  /** `prev`: only under a filter, the number of the frame before this one that passed it. */
+  /** `prev`: the number of the previous frame that passed the filter. It is set only if the subscription has a filter. */
   frame(seq: number, prev: number | undefined): FrameVerdict {
-    if (!this.#isOpen) {
+    if (!this.#acceptsAnyNumber) {
       if (seq <= this.#seq) return 'repeat';
       if (prev === undefined ? seq !== this.#seq + 1 : prev > this.#seq) return 'hole';
     }
-    this.#isOpen = false;
+    this.#acceptsAnyNumber = false;
     this.#seq = seq;
     if (seq <= this.#received) return 'repeat';
     this.#received = seq;
@@ -56,18 +56,18 @@ export class Place {
     this.#epoch = epoch;
     if (isContinued) return;
     if (to === null) {
-      this.#isOpen = true;
+      this.#acceptsAnyNumber = true;
       if (reason === 'ahead') this.#seq = from - 1;
     } else this.#seq = Math.max(this.#seq, to);
   }
 
-  /** False if the gateway has sent a frame that did not arrive. Under a filter, frames up to this number did not pass it. */
+  /** Returns false if the gateway has sent a frame that did not arrive. With a filter, no further frame up to this number passed the filter. */
   heartbeat({ epoch, seq }: Position, isFiltered: boolean): boolean {
     if (epoch !== this.#epoch) return false;
     if (isFiltered) {
       this.#seq = Math.max(this.#seq, seq);
       return true;
     }
-    return this.#isOpen || seq <= this.#seq;
+    return this.#acceptsAnyNumber || seq <= this.#seq;
   }
 }

@@ -1,0 +1,130 @@
+"""Tests of the requests against a server with scripted answers. `npx -y pnpm@12 test:python` runs them."""
+
+import asyncio
+import json
+import unittest
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from typing import Any
+
+from sluice_client import Sluice, SluiceError
+
+ORDER: dict[str, Any] = {"publicKey": "p", "mint": "m", "amount": 0.1}
+Answer = tuple[int, dict[str, str], str] | None
+"""Status, headers and body. None: the connection is cut."""
+PAGE = "<html>"
+PLACED: Answer = (200, {}, '{"orderId": "o"}')
+
+
+def refused(status: int, code: str, retryable: bool, **headers: str) -> Answer:
+    error = {"code": code, "message": "words", "retryable": retryable, "details": {}}
+    return status, {name.replace("_", "-"): value for name, value in headers.items()}, json.dumps({"error": error, "requestId": "r1"})
+
+
+class RequestTest(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        self.answers: list[Answer] = []
+        self.keys: list[str | None] = []
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
+        self.sluice = Sluice(self.url, "a_key", retries=1)
+
+    async def asyncTearDown(self) -> None:
+        await self.sluice.close()
+        self.server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        except asyncio.IncompleteReadError:
+            return writer.close()
+        fields = dict(line.lower().split(": ", 1) for line in head[1:] if line)
+        await reader.readexactly(int(fields.get("content-length", 0)))
+        self.keys.append(fields.get("idempotency-key"))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if answer is not None:
+            status, headers, body = answer
+            lines = [f"HTTP/1.1 {status} X", *(f"{name}: {value}" for name, value in headers.items())]
+            writer.write("\r\n".join([*lines, f"Content-Length: {len(body)}", "Connection: close", "", body]).encode())
+            await writer.drain()
+        writer.close()
+
+    async def _failure(self, call: Awaitable[object]) -> SluiceError:
+        with self.assertRaises(SluiceError) as raised:
+            await call
+        return raised.exception
+
+    async def test_an_order_whose_answer_is_lost_is_found_with_the_key_of_the_error(self) -> None:
+        halted = refused(503, "UPSTREAM_UNAVAILABLE", True)
+        lost: list[tuple[str, Answer]] = [("NETWORK", None), ("MALFORMED", (200, {}, PAGE)), ("MALFORMED", (404, {}, PAGE))]
+        for code, answer in [*lost, ("UPSTREAM_UNAVAILABLE", halted)]:
+            for place in (self.sluice.buy, self.sluice.sell):
+                self.keys, self.answers = [], [answer]
+                error = await self._failure(place(**ORDER))
+                self.assertEqual((error.code, error.retryable), (code, True))
+                self.assertRegex(error.idempotency_key or "", "^[0-9a-f]{32}$")
+                self.assertEqual(self.keys, [error.idempotency_key] * 2)
+                self.assertEqual("call again with the same body" in str(error), code != "UPSTREAM_UNAVAILABLE")
+                self.answers = [PLACED]
+                self.assertEqual(await place(**ORDER, idempotency_key=error.idempotency_key), {"orderId": "o"})
+                self.assertEqual(set(self.keys), {error.idempotency_key})
+
+    async def test_a_refusal_has_the_key_of_the_caller(self) -> None:
+        self.answers = [refused(400, "INSUFFICIENT_BALANCE", False)]
+        error = await self._failure(self.sluice.buy(**ORDER, idempotency_key="mine"))
+        self.assertEqual((error.code, str(error), error.idempotency_key), ("INSUFFICIENT_BALANCE", "words", "mine"))
+        self.assertEqual((await self._failure(self.sluice.quote(**ORDER))).idempotency_key, None)
+
+    async def test_a_lost_order_is_reported_as_unknown_if_a_later_attempt_is_refused(self) -> None:
+        self.answers = [None, refused(401, "UNAUTHENTICATED", False)]
+        error = await self._failure(self.sluice.buy(**ORDER, idempotency_key="mine"))
+        self.assertEqual((error.code, error.idempotency_key), ("UNAUTHENTICATED", "mine"))
+        self.assertRegex(str(error), r"^words\. The outcome is unknown")
+
+    async def test_wrong_arguments_send_nothing(self) -> None:
+        self.answers = [PLACED]
+        buy, wrong_key = self.sluice.buy, ["", "a\nb", "a b", "ä", "x" * 256, 5]
+        calls: list[Callable[[], Awaitable[object]]] = [lambda key=key: buy(**ORDER, idempotency_key=key) for key in wrong_key]  # type: ignore[misc]
+        for amount in (float("nan"), Decimal("0.1"), "\ud800"):
+            calls.append(lambda amount=amount: buy(**{**ORDER, "amount": amount}))  # type: ignore[misc]
+        calls += [lambda: self.sluice.order(5), lambda: self.sluice.token_info("\ud800")]  # type: ignore[arg-type]
+        for call in calls:
+            error = await self._failure(call())
+            self.assertEqual((error.code, error.retryable, error.status), ("INVALID_REQUEST", False, None))
+        await self.sluice.close()
+        self.assertEqual((await self._failure(buy(**ORDER))).code, "CLOSED")
+        self.assertEqual(self.keys, [])
+
+    async def test_waits_for_a_retry_after_that_is_a_date_or_comes_from_another_server(self) -> None:
+        at = {"Date": "Sun, 06 Nov 1994 08:49:38 GMT", "Retry-After": "Sun, 06 Nov 1994 08:49:40 GMT"}
+        patient = Sluice(self.url, "a_key", retries=2)
+        self.answers = [(503, at, PAGE), refused(429, "RATE_LIMIT", True, Retry_After="1"), PLACED]
+        started_s = asyncio.get_running_loop().time()
+        self.assertEqual(await patient.token_info("m"), {"orderId": "o"})
+        self.assertGreater(asyncio.get_running_loop().time() - started_s, 2.9)
+        await patient.close()
+        for headers in ({"Retry-After": "600"}, {**at, "Date": "Sun, 06 Nov 1994 08:39:40 GMT"}):
+            self.keys, self.answers = [], [(429, headers, PAGE)]
+            error = await self._failure(self.sluice.token_info("m"))
+            self.assertEqual((error.code, error.retryable, error.details), ("MALFORMED", True, {"retryAfterMs": 600_000}))
+            self.assertEqual(len(self.keys), 1)
+        self.answers = [(503, {"Retry-After": "soon"}, PAGE)]
+        self.assertEqual((await self._failure(self.sluice.token_info("m"))).details, {})
+
+    async def test_refuses_wrong_options(self) -> None:
+        clients: list[dict[str, Any]] = [{"url": []}, {"url": "ftp://x"}, {"url": "http://["}, {"url": "http://"}, {"url": [None]}]
+        clients += [{"api_key": "a\nb"}, {"api_key": "ä"}, {"api_key": ""}, {"api_key": None}]
+        clients += [{"timeout": -1}, {"timeout": float("nan")}, {"retries": -1}, {"retries": float("nan")}]
+        for options in clients:
+            with self.assertRaises(ValueError, msg=str(options)):
+                Sluice(**{"url": self.url, "api_key": "a_key", **options})
+        wrong: list[dict[str, Any]] = [{"max_waiting": 0}, {"max_waiting": -1}, {"max_waiting": float("nan")}]
+        wrong += [{"mints": []}, {"accounts": ()}, {"mints": "m"}, {"mints": 5}, {"mints": [5]}]
+        wrong += [{"since": 5}, {"since": {"epoch": "a", "seq": 5}}, {"filter": {"minSol": float("nan")}}]
+        for options in wrong:
+            with self.assertRaises(ValueError, msg=str(options)):
+                self.sluice.subscribe("trades", **options)
+
+
+if __name__ == "__main__":
+    unittest.main()
