@@ -220,7 +220,6 @@ describe('the channel candles', () => {
   });
 });
 
-const takeoverMs = 2_000;
 const waitMs = 40_000;
 const intervals = ['1s', '5s', '15s'] as const satisfies readonly CandleInterval[];
 
@@ -258,10 +257,8 @@ describe('candles of a simulated chain, over Redis with two ingest processes', (
     for (const interval of intervals) await client.ask({ op: 'subscribe', channel: 'candles', mints, interval });
     const followedFrom = client.frames('trades').length;
     await client.framesTo('trades', followedFrom + 200, waitMs);
-    const killedAtMs = performance.now();
     keeper.child.kill('SIGKILL');
     await standby.logged('market_keeps');
-    expect(performance.now() - killedAtMs).toBeLessThan(takeoverMs);
     await client.framesTo('trades', followedFrom + 500, waitMs);
     simnet.chain.stop();
 

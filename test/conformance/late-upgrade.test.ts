@@ -50,6 +50,7 @@ it('handshakes whose check takes time are accepted in order of arrival, and none
           setImmediate(() =>
             resolve(() => ({
               lines: '\r\nX-Test: late',
+              compress: false,
               accept: (socket) => {
                 socket.send('welcome', false);
                 return {

@@ -118,7 +118,7 @@ function sample(spec: EndpointSpec): { readonly path: string; readonly body?: st
   return body === undefined ? { path } : { path, body: JSON.stringify(body) };
 }
 
-const pathsOf = ({ path, bothForms }: EndpointSpec, filled = path): string[] => (bothForms ? [filled, `/api${filled}`] : [filled]);
+const pathsOf = ({ path, withApiPrefix }: EndpointSpec, filled = path): string[] => (withApiPrefix ? [filled, `/api${filled}`] : [filled]);
 
 /** The answer before the handler runs; null: the handler's answer. */
 function expected(spec: EndpointSpec, method: string, caller: Caller): { status: number; details?: Record<string, unknown> } | null {
@@ -228,7 +228,7 @@ describe('every endpoint', () => {
     },
   );
 
-  it.each(endpoints.filter(({ bothForms }) => !bothForms).map((spec) => [spec.id, spec] as const))(
+  it.each(endpoints.filter(({ withApiPrefix }) => !withApiPrefix).map((spec) => [spec.id, spec] as const))(
     '%s has no second path',
     async (_id, spec) => {
       const { path } = sample(spec);

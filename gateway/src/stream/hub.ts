@@ -128,6 +128,11 @@ export class Hub {
     return this.#connections.unauthenticated;
   }
 
+  /** Connections whose messages are compressed. */
+  get compressed(): number {
+    return this.#connections.compressed;
+  }
+
   /** What each key uses. */
   get usages(): KeyUsages {
     return this.#connections.usages;
@@ -143,7 +148,7 @@ export class Hub {
     return this.#slowConsumers.bufferedBytes;
   }
 
-  /** Replays under way. */
+  /** Replays in progress. */
   get catchUps(): number {
     return this.#catchUps.size;
   }

@@ -43,7 +43,8 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
       ? createHttpServer(serverOptions, listener)
       : createHttpsServer({ ...serverOptions, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, listener);
   const rooms = new Rooms();
-  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: transportLimits.messageBytes });
+  // `maxPayload` is also the limit of a compressed message after decompression.
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: compression, maxPayload: transportLimits.messageBytes });
   const responses = new Map<IncomingMessage, string>();
   sockets.on('headers', (lines, req) => {
     const own = responses.get(req);
@@ -80,6 +81,9 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
     },
   };
 }
+
+/** Each message is compressed by itself, as in the native transport. */
+const compression = { serverNoContextTakeover: true, clientNoContextTakeover: true, threshold: transportLimits.compressedBytes };
 
 // --- HTTP.
 
@@ -192,7 +196,7 @@ function writeRaw(raw: Duplex, request: HttpRequest, answer: HttpAnswer): void {
   raw.once('close', () => clearTimeout(cut));
 }
 
-/** Time to read the rest that node:http does not read, milliseconds. */
+/** Time to read the rest that node:http does not read. */
 const leftWithinMs = 12_000;
 
 /** Reads the body of a request for another protocol. node:http does not read it. */
@@ -247,6 +251,7 @@ function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths
     }
     responses.set(req, `X-Request-Id: ${request.requestId}${outcome.lines}`);
     raw.once('close', () => responses.delete(req));
+    if (!outcome.compress) delete req.headers['sec-websocket-extensions'];
     sockets.handleUpgrade(req, raw, head, (native) => attach(native, rooms, outcome.accept));
   };
   const fault = (error: unknown): void => {

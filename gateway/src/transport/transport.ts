@@ -31,7 +31,7 @@ export interface HttpAnswer {
 export interface Socket {
   /** Queues one message. False if the buffer of the client is full, or the socket has ended. */
   send(message: string | Uint8Array, binary: boolean): boolean;
-  /** From now on, the socket gets each message published to `room` once. */
+  /** From now on, the socket gets each message published to `room` once. A room is a set of sockets that get the same messages. */
   join(room: string): void;
   leave(room: string): void;
   /** Bytes that wait in this process, without those in the kernel. */
@@ -56,10 +56,18 @@ export interface SocketHandlers {
   onClose(code: number): void;
 }
 
-/** An upgrade is refused with an HTTP answer, or accepted with the handlers of the socket. For `lines`, see `HttpAnswer`. */
+/**
+ * An upgrade is refused with an HTTP answer, or accepted with the handlers of the socket. For `lines`, see `HttpAnswer`. `compress`: agree to
+ * the client's offer to compress messages (RFC 7692).
+ */
 export type UpgradeOutcome =
   | { readonly refused: HttpAnswer }
-  | { readonly accept: (socket: Socket) => SocketHandlers; readonly lines: string };
+  | { readonly accept: (socket: Socket) => SocketHandlers; readonly lines: string; readonly compress: boolean };
+
+/** Whether a handshake offers to compress messages (RFC 7692). */
+export function offersCompression(request: HttpRequest): boolean {
+  return /(?:^|[\s,])permessage-deflate(?:[\s,;]|$)/.test(request.headers.get('sec-websocket-extensions') ?? '');
+}
 
 /** The body of a request. `too_large`: it has more than `transportLimits.bodyBytes` and was not read. */
 export type ReceivedBody = Uint8Array | 'too_large';
@@ -118,8 +126,10 @@ export const transportLimits = {
   bodyBytes: 64 * 1024,
   /** Characters of path and query. */
   urlChars: 8 * 1024,
-  /** Largest WebSocket message, bytes. For a larger one, the connection is cut without a close frame. */
+  /** Largest WebSocket message. For a larger one, the connection is cut without a close frame. */
   messageBytes: streamLimits.cutMessageBytes,
+  /** Shorter messages are never compressed: they would hardly become shorter. */
+  compressedBytes: 128,
   /** If more bytes wait for one WebSocket, further messages for it are refused. */
   hardBufferBytes: 16 * 1024 * 1024,
 } as const;

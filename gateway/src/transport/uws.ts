@@ -17,6 +17,7 @@ import type { Uws } from './uws-load.ts';
 
 /** The data that uWebSockets.js stores with a WebSocket. `accept` is called once, at `open`, and then sets the other two. */
 interface SocketData {
+  readonly compress: boolean;
   accept: ((socket: Socket) => SocketHandlers) | null;
   socket: UwsSocket | null;
   handlers: SocketHandlers | null;
@@ -30,8 +31,9 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
   const cork = await openCork(uws);
   const app = tls === null ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
   let listening = true;
+  const compression: Compression = { options: uws.SHARED_COMPRESSOR | uws.SHARED_DECOMPRESSOR, sockets: 0 };
   const serving: HttpServing = { handlers, log: options.log, isClosing: () => !listening };
-  for (const path of options.streamPaths) app.ws<SocketData>(path, socketBehavior(serving, cork));
+  for (const path of options.streamPaths) app.ws<SocketData>(path, socketBehavior(serving, cork, compression));
   app.any('/*', (res, req) => serveHttp(res, req, serving));
   const listenSocket = await new Promise<UwsModule.us_listen_socket>((resolve, reject) => {
     app.listen(options.host, options.port, (token) => {
@@ -48,7 +50,10 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
   return {
     kind: 'uws',
     port,
-    publish: (room, message, binary) => void app.publish(room, message, binary),
+    // Only sockets that agreed to compression get compressed messages. While there are none, the library need not look.
+    publish: (room, message, binary) => {
+      app.publish(room, message, binary, compression.sockets > 0 && message.length >= transportLimits.compressedBytes);
+    },
     stopListening: async () => {
       await quietTurn();
       closeListener();
@@ -81,17 +86,27 @@ async function quietTurn(): Promise<void> {
 
 // --- WebSockets.
 
+/** All sockets share one compressor and one decompressor: each message is compressed by itself, and a socket needs no memory for it. */
+interface Compression {
+  readonly options: UwsModule.CompressOptions;
+  /** Open sockets whose messages are compressed. */
+  sockets: number;
+}
+
 class UwsSocket implements Socket {
   /** Null after the close: every call on a closed native socket throws. */
   native: NativeSocket | null;
+  readonly #compress: boolean;
 
-  constructor(native: NativeSocket) {
+  constructor(native: NativeSocket, compress: boolean) {
     this.native = native;
+    this.#compress = compress;
   }
 
   send(message: string | Uint8Array, binary: boolean): boolean {
+    const compress = this.#compress && message.length >= transportLimits.compressedBytes;
     // 1: written, 0: queued, 2: dropped.
-    return this.native !== null && this.native.send(message, binary) !== 2;
+    return this.native !== null && this.native.send(message, binary, compress) !== 2;
   }
 
   join(room: string): void {
@@ -134,21 +149,23 @@ function upgrade({ res, context, request }: Handshake, accepted: Accepted, cork:
   });
   cork.within(() =>
     res.upgrade<SocketData>(
-      { accept: accepted.accept, socket: null, handlers: null },
+      { compress: accepted.compress, accept: accepted.accept, socket: null, handlers: null },
       request.header('sec-websocket-key') ?? '',
       // The answer must name one of the offered protocols.
       (request.header('sec-websocket-protocol') ?? '').split(',')[0]!.trim(),
-      request.header('sec-websocket-extensions') ?? '',
+      accepted.compress ? (request.header('sec-websocket-extensions') ?? '') : '',
       context,
     ),
   );
 }
 
-function socketBehavior(serving: HttpServing, cork: Cork): UwsModule.WebSocketBehavior<SocketData> {
+function socketBehavior(serving: HttpServing, cork: Cork, compression: Compression): UwsModule.WebSocketBehavior<SocketData> {
   const { handlers, log } = serving;
   const handlersOf = (native: NativeSocket): SocketHandlers => native.getUserData().handlers!;
   return {
+    // Also the limit of a compressed message after decompression.
     maxPayloadLength: transportLimits.messageBytes,
+    compression: compression.options,
     maxBackpressure: transportLimits.hardBufferBytes,
     // The stream itself sends pings and closes silent clients, in the same way on every transport.
     idleTimeout: 0,
@@ -177,7 +194,8 @@ function socketBehavior(serving: HttpServing, cork: Cork): UwsModule.WebSocketBe
     },
     open: (native) => {
       const data = native.getUserData();
-      data.socket = new UwsSocket(native);
+      data.socket = new UwsSocket(native, data.compress);
+      if (data.compress) compression.sockets++;
       data.handlers = data.accept!(data.socket);
       data.accept = null;
     },
@@ -187,7 +205,8 @@ function socketBehavior(serving: HttpServing, cork: Cork): UwsModule.WebSocketBe
     pong: (native) => handlersOf(native).onSign(),
     dropped: (native) => handlersOf(native).onDropped(),
     close: (native, code) => {
-      const { socket, handlers: made } = native.getUserData();
+      const { compress, socket, handlers: made } = native.getUserData();
+      if (compress) compression.sockets--;
       socket!.native = null;
       made!.onClose(code);
     },

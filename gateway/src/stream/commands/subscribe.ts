@@ -69,7 +69,7 @@ function filterOf({ fanout }: SubscribeParts, command: SubscribeCommand): Compil
   return isConfirmed ? confirmedOnly(filter, fanout.slots) : filter;
 }
 
-/** Follows one topic from now on, or from the client's position. Null if the gateway has no room for it. */
+/** Follows one topic from now on, or from the client's position. Null if the gateway cannot follow more topics. */
 function follow(
   parts: SubscribeParts,
   connection: Connection,

@@ -43,6 +43,7 @@ export class Connections implements ConnectionEvents {
   readonly onMessage: ConnectionEvents['onMessage'];
   readonly #parts: ConnectionsParts;
   #unauthenticated = 0;
+  #compressed = 0;
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts;
@@ -52,6 +53,11 @@ export class Connections implements ConnectionEvents {
 
   get unauthenticated(): number {
     return this.#unauthenticated;
+  }
+
+  /** Connections whose messages are compressed. */
+  get compressed(): number {
+    return this.#compressed;
   }
 
   /** Takes over a socket whose handshake was accepted. */
@@ -69,6 +75,7 @@ export class Connections implements ConnectionEvents {
     connection.usage = usage;
     connection.keyless = keyless;
     slices.add(connection);
+    if (options.compress) this.#compressed++;
     if (usage === null) {
       this.#unauthenticated++;
       this.#awaitAuthentication(connection);
@@ -175,6 +182,7 @@ export class Connections implements ConnectionEvents {
   onClose(connection: Connection): void {
     const { slices, slowConsumers, dialect, heartbeats } = this.#parts;
     slices.delete(connection);
+    if (connection.compress) this.#compressed--;
     slowConsumers.onClose(connection);
     connection.cancelAuthTimer();
     connection.delayed?.end();

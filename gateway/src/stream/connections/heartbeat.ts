@@ -106,7 +106,7 @@ function kindOf({ topics, format, batch }: Connection): HeartbeatKind {
   return { key: `${format}${batch ? '+' : '-'}${topic?.confirmed === true ? '!' : ''}${name}`, topic, format, batch };
 }
 
-/** A connection with replays under way has positions of its own. */
+/** A connection with replays in progress has positions of its own. */
 function canShare(connection: Connection): boolean {
   return getsHeartbeats(connection) && (connection.topics?.size ?? 0) <= 1 && !connection.catchingUp;
 }

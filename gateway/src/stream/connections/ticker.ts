@@ -78,7 +78,7 @@ export class Ticker {
     for (const connection of members) {
       const silentMs = ++connection.silentChecks * streamLimits.heartbeatMs;
       if (silentMs >= streamLimits.silentMs) {
-        this.#parts.stats.silentCloses++;
+        this.#parts.stats.idleCloses++;
         connection.closeSilent();
       } else if (silentMs === streamLimits.pingAfterMs) connection.ping();
     }

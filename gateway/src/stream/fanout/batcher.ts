@@ -29,7 +29,7 @@ export class Batcher {
     this.#publish = publish;
   }
 
-  /** Makes room for a frame of at most `maxBytes`. The caller writes it at `batch.length` of the returned buffer, then calls `added`. */
+  /** Makes space for a frame of at most `maxBytes`. The caller writes it at `batch.length` of the returned buffer, then calls `added`. */
   reserve(batch: Batch, maxBytes: number): Buffer {
     const buffer = this.#bufferOf(batch, maxBytes + 1);
     if (batch.format === 'json') buffer[batch.length++] = batch.count === 0 ? 0x5b : 0x2c;

@@ -4,22 +4,23 @@ import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts
 export class StreamStats {
   /** Entries received from the bus. */
   events = 0;
-  /** Messages published to a room. A message counts once, however many sockets are in the room. */
+  /** Messages published to a group of sockets. Each message counts once, even if the group has many sockets. */
   publishes = 0;
-  /** Bytes of the published messages, counted once for each room. */
+  /** Bytes of the published messages, counted once for each group. */
   publishedBytes = 0;
   /** Frames replayed to single connections. */
   replayedFrames = 0;
-  /** Gaps reported to rooms and connections. */
+  /** Gaps reported to groups and connections. */
   gaps = 0;
   /** Entries that the bus reported as lost. */
   lostEntries = 0;
-  /** Entries of the bus that could not be read; ingest writes none. */
+  /** Entries of the bus that could not be parsed. Ingest never writes such entries. */
   unreadableEntries = 0;
-  /** Messages for which a socket had no room left. */
+  /** Messages that were dropped because the send buffer of a socket was full. */
   drops = 0;
   slowCloses = 0;
-  silentCloses = 0;
+  /** Connections closed because the client had sent nothing for too long. */
+  idleCloses = 0;
   connectionsOpened = 0;
   commands = 0;
   refusedCommands = 0;

@@ -20,7 +20,7 @@ export interface TopicState {
   readonly afterBatch: Set<() => void>;
 }
 
-/** The followers of one topic that get exactly the same bytes. They share one room of the transport. */
+/** The followers of one topic that get exactly the same bytes. They share one room (a set of sockets) of the transport. */
 export interface Group {
   readonly topic: TopicState;
   readonly room: string;

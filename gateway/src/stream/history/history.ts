@@ -36,8 +36,8 @@ interface TopicHistory {
 }
 
 /**
- * The newest events in memory as JSON, found by topic and `seq`. Beyond its bounds it drops the oldest segment. The retained events of
- * a topic are always dense: after a hole in the log, only the events after the hole are retained.
+ * The newest events in memory as JSON, found by topic and `seq`. Beyond its bounds it drops the oldest segment. The retained events of a topic are
+ * always consecutive: after a hole in the log, only the events after the hole are retained.
  */
 export class History {
   readonly #limits: LogBounds;

@@ -58,7 +58,7 @@ export class CatchUp {
 /** Finds where a client with the position `since` resumes a topic whose last published frame is `current`. */
 export type FindResumePoint = (topic: string, since: { readonly epoch: string; readonly seq: number }, current: number) => ResumePoint;
 
-/** All replays under way. They take turns, so that no client waits for the replay of another. */
+/** All replays in progress. They take turns, so that no client waits for the replay of another. */
 export class CatchUps {
   readonly #history: History;
   readonly #bus: BusPosition;

@@ -19,6 +19,8 @@ import { TopicMap } from './topic-map.ts';
 export interface ConnectionOptions {
   readonly format: Format;
   readonly batch: boolean;
+  /** Messages are compressed, by the transport. */
+  readonly compress: boolean;
   readonly principal: Principal | null;
   /** The client's address, behind trusted proxies too. */
   readonly address: string;
@@ -37,7 +39,7 @@ export interface ConnectionEvents {
   onMessage(connection: Connection, bytes: Uint8Array, binary: boolean): void;
   /** Some of the buffered bytes were sent. */
   onDrain(): void;
-  /** The socket had no room for a message. */
+  /** A message was dropped because the send buffer of the socket was full. */
   onDropped(connection: Connection): void;
   onClose(connection: Connection): void;
   /** The replay of a topic has reached the last published frame. */
@@ -52,11 +54,12 @@ export class Connection implements SocketHandlers, ReplayClient {
   readonly session: Session;
   readonly format: Format;
   readonly batch: boolean;
+  readonly compress: boolean;
   readonly address: string;
   principal: Principal | null;
   /** What is followed, by topic. Null until the first subscription. */
   topics: TopicMap<Following> | null = null;
-  /** Topics followed through the PumpPortal dialect. Null until the first one. */
+  /** Topics followed through PumpPortal's protocol. Null until the first one. */
   dialectTopics: Set<string> | null = null;
   heartbeatRoom: HeartbeatRoom | null = null;
   heartbeatAtTick = 0;
@@ -81,6 +84,7 @@ export class Connection implements SocketHandlers, ReplayClient {
     this.session = session;
     this.format = options.format;
     this.batch = options.batch;
+    this.compress = options.compress;
     this.address = options.address;
     this.principal = options.principal;
     this.slice = slice;
@@ -90,7 +94,7 @@ export class Connection implements SocketHandlers, ReplayClient {
     return (this.topics?.size ?? 0) + (this.dialectTopics?.size ?? 0);
   }
 
-  /** Whether replays to this client are under way. */
+  /** Whether replays to this client are in progress. */
   get catchingUp(): boolean {
     if (this.topics === null) return false;
     for (const [, following] of this.topics.entries()) if (following instanceof CatchUp) return true;
@@ -117,7 +121,7 @@ export class Connection implements SocketHandlers, ReplayClient {
     this.#send(bytes, this.format === 'msgpack');
   }
 
-  /** Sends an object of the PumpPortal dialect, which is always JSON. */
+  /** Sends an object of PumpPortal's protocol, which is always JSON. */
   writeDialect(text: string | Uint8Array): void {
     this.#send(text, false);
   }

@@ -32,7 +32,7 @@ export class DelayedMessages {
     return this.#messages[this.#next];
   }
 
-  /** Copies the bytes. Returns false if there is no room. */
+  /** Copies the bytes. Returns false if there is no space. */
   add(bytes: Uint8Array, binary: boolean): boolean {
     const size = sizeOf({ bytes });
     const full = this.#messages.length - this.#next >= maxMessages || this.#bytes + size > maxBytes;

@@ -4,7 +4,7 @@ import type { Principal } from '../../auth/principal.ts';
 import { commonLines, errorAnswer } from '../../http/answers.ts';
 import { apiKeyOf } from '../../http/credentials.ts';
 import { rateHeaders, rateLines, retryAfterSeconds } from '../../http/rate-headers.ts';
-import { transportLimits, type HttpAnswer, type HttpRequest } from '../../transport/transport.ts';
+import { offersCompression, transportLimits, type HttpAnswer, type HttpRequest } from '../../transport/transport.ts';
 import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { KeyUsages } from './key-usage.ts';
@@ -23,6 +23,8 @@ const maxConnections = 50_000;
 /** The numbers of open connections. */
 export interface OpenConnections {
   readonly connections: number;
+  /** Connections whose messages are compressed. */
+  readonly compressed: number;
   /** Connections without a key so far. */
   readonly unauthenticated: number;
   readonly usages: Pick<KeyUsages, 'isFull'>;
@@ -33,7 +35,9 @@ export interface OpenConnections {
 export interface HandshakeParts {
   readonly admit: Admit;
   readonly hub: OpenConnections;
-  /** The client's address, behind trusted proxies too. */
+  /** Connections whose messages may be compressed. One more is accepted without compression. */
+  readonly maxCompressed: number;
+  /** The client's address; if the request came through trusted proxies, the address that they report. */
   readonly addressOf: (request: HttpRequest) => string;
   readonly isDraining: () => boolean;
 }
@@ -41,6 +45,8 @@ export interface HandshakeParts {
 interface HandshakeForm {
   readonly format: Format;
   readonly batch: boolean;
+  /** The client asks for compressed messages, and can read them. */
+  readonly compress: boolean;
   /** Null: the first message must authenticate. */
   readonly credential: Credential | null;
 }
@@ -50,20 +56,21 @@ interface HandshakeForm {
  * authenticate. The number of connections is checked last, in the turn of the event loop in which the connection opens, because
  * handshakes that are checked at the same time do not count yet.
  */
-export function judgeHandshake(request: HttpRequest, parts: HandshakeParts): Handshake | Promise<() => Handshake> {
+export function decideHandshake(request: HttpRequest, parts: HandshakeParts): Handshake | Promise<() => Handshake> {
   const form = readForm(request, parts);
   if ('status' in form) return { ok: false, answer: form };
   const address = parts.addressOf(request);
   const { format, batch, credential } = form;
+  const mayCompress = (): boolean => form.compress && parts.hub.compressed < parts.maxCompressed;
   if (credential === null) {
-    return { ok: true, options: { format, batch, principal: null, address }, lines: commonLines };
+    return { ok: true, options: { format, batch, compress: mayCompress(), principal: null, address }, lines: commonLines };
   }
   return parts.admit(credential, { address, batch }).then((admission) => () => {
     const answer = refusalOf(request, admission, parts);
     if (answer !== null || !admission.ok) return { ok: false, answer: answer ?? errorAnswer(request, 'UNAUTHENTICATED') };
     const { principal, decision } = admission;
     const lines = commonLines + rateLines(principal.plan, decision, Date.now());
-    return { ok: true, options: { format, batch, principal, address }, lines };
+    return { ok: true, options: { format, batch, compress: mayCompress(), principal, address }, lines };
   });
 }
 
@@ -77,10 +84,12 @@ function readForm(request: HttpRequest, { hub, addressOf, isDraining }: Handshak
   if (!formats.includes(format as Format)) {
     return errorAnswer(request, 'INVALID_REQUEST', '`format` must be json or msgpack.', { fields: { format: 'unknown' } });
   }
-  const batch = request.query.get('batch') ?? '0';
-  if (batch !== '0' && batch !== '1') {
-    return errorAnswer(request, 'INVALID_REQUEST', '`batch` must be 0 or 1.', { fields: { batch: 'unknown' } });
+  for (const name of ['batch', 'compress']) {
+    if (['0', '1', null].includes(request.query.get(name))) continue;
+    return errorAnswer(request, 'INVALID_REQUEST', `\`${name}\` must be 0 or 1.`, { fields: { [name]: 'unknown' } });
   }
+  const batch = request.query.get('batch') === '1';
+  const compress = request.query.get('compress') === '1' && offersCompression(request);
   const fault = credentialFault(request);
   if (fault !== null) return errorAnswer(request, 'UNAUTHENTICATED', fault);
   const credential = credentialOf(request);
@@ -92,7 +101,7 @@ function readForm(request: HttpRequest, { hub, addressOf, isDraining }: Handshak
     const message = 'This address has reached the limit of connections without an API key.';
     return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.keylessConnections });
   }
-  return { format: format as Format, batch: batch === '1', credential };
+  return { format: format as Format, batch, compress, credential };
 }
 
 function credentialOf(request: HttpRequest): Credential | null {
@@ -125,7 +134,7 @@ function keyFull(request: HttpRequest, { plan }: Principal, headers: Readonly<Re
   return errorAnswer(request, 'RATE_LIMIT', message, { limit: plan.connections }, headers);
 }
 
-/** What is left of the limit of the key for which the request counted. */
+/** Rate-limit headers of the key against whose limit the request was counted. */
 function limitHeaders(admission: Admission): Readonly<Record<string, string>> {
   const counted = admission.ok ? admission : admission.counted;
   return counted === undefined ? {} : rateHeaders(counted.principal.plan, counted.decision, Date.now());

@@ -11,7 +11,7 @@ export class PendingMessages {
   readonly #messages: PendingMessage[] = [];
   #bytes = 0;
 
-  /** Copies the bytes. Returns false if there is no room. */
+  /** Copies the bytes. Returns false if there is no space. */
   add(bytes: Uint8Array, binary: boolean): boolean {
     this.#bytes += bytes.byteLength;
     if (this.#messages.length === maxMessages || this.#bytes > maxBytes) return false;

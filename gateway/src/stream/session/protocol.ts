@@ -70,7 +70,7 @@ const wrongId = 'must be a text of at most 128 characters, an integer of at most
 /** `id` as the first field of a JSON text. */
 const leadingId = /^\s*\{\s*"id"\s*:\s*(-?\d{1,16}|"(?:[^"\\]|\\.){0,128}")\s*[,}]/;
 
-/** The limits of an authenticated connection, or of one without a key that may use the dialect. */
+/** The limits of an authenticated connection, or of one without a key that may use PumpPortal's protocol. */
 export interface SessionLimits {
   /** Commands in a burst, and each second after it. */
   readonly commandsPerSecond: number;
@@ -87,7 +87,7 @@ export class Session {
   usesOps = false;
   /** The client has used a `method`, so it is a PumpPortal client. */
   usesDialect = false;
-  /** Without a key, the client may use the dialect. */
+  /** Without a key, the client may use PumpPortal's protocol. */
   readonly #keyless: boolean;
   #authenticated: boolean;
   #commandsPerSecond: number;
