@@ -109,6 +109,8 @@ export interface Chain {
   accountsOwnedBy(programId: string): Iterable<readonly [address: string, account: ChainAccount]>;
   /** Token accounts (both token programs) of a wallet. */
   tokenAccountsOf(owner: string): Iterable<readonly [address: string, account: ChainAccount]>;
+  /** Token accounts of a mint. */
+  tokenAccountsOfMint(mint: string): Iterable<readonly [address: string, account: ChainAccount]>;
   /**
    * Queues a signed transaction for the bank under construction. Without `skipPreflight` it is simulated first (a failure gives -32002 with
    * err and logs); a bad signature gives -32003.

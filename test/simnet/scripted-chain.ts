@@ -88,6 +88,10 @@ export class ScriptedChain implements Chain {
     return [...this.accounts].filter(([, { data }]) => data.length >= 165 && encodeBase58(data, 32, 32) === owner);
   }
 
+  tokenAccountsOfMint(mint: string): Iterable<readonly [string, ChainAccount]> {
+    return [...this.accounts].filter(([, { data }]) => data.length >= 165 && encodeBase58(data, 0, 32) === mint);
+  }
+
   send(wire: Uint8Array): SendOutcome {
     this.sent.push(wire);
     const decoded = decodeTransaction(wire);

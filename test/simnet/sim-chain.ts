@@ -92,7 +92,6 @@ interface OpenBank {
 
 /** What the market may do in addition to sending transactions. */
 export interface MarketChain extends Chain {
-  tokenAccountsOfMint(mint: string): Iterable<readonly [address: string, account: ChainAccount]>;
   /** Removes accounts that nobody uses any more at the next slot; their lamports go to the validator. */
   retire(addresses: readonly string[]): void;
 }

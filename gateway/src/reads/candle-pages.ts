@@ -3,7 +3,7 @@ import { baseIntervals, type Bucket, type MarketReader } from '@sluice/shared/ma
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/intervals.ts';
 import type { Candle } from '@sluice/shared/wire/rest/token.ts';
 
-/** How far the chain's clock may be ahead of ours, seconds. */
+/** How far the chain's clock may be ahead of ours, in seconds. */
 const aheadS = 120;
 /** How long after its chain time a trade usually arrives at the latest. */
 const lateS = 5;

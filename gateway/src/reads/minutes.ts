@@ -11,7 +11,7 @@ const minuteS = 60;
 const windowMinutes = { '5m': 5, '1h': 60, '24h': 1440 } as const;
 export type WindowName = keyof typeof windowMinutes;
 const longestS = windowMinutes['24h'] * minuteS;
-/** How far the chain's clock may be ahead of ours, seconds. A trade further ahead counts in the current minute. */
+/** How far the chain's clock may be ahead of ours, in seconds. A trade further ahead counts in the current minute. */
 const maxAheadS = 120;
 
 interface Minute extends WindowSums {

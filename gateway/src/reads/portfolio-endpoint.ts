@@ -7,6 +7,7 @@ import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import type { MarketHealth } from './market-health.ts';
 import type { TokenBook } from './token-book.ts';
+import { Turns } from './turns.ts';
 import { valueWallet, type LookedUp } from './value-wallet.ts';
 import { readWallet, type WalletRead } from './wallet-reader.ts';
 
@@ -117,33 +118,4 @@ function namesOf(
 ): { readonly name: string | null; readonly symbol: string | null } {
   const identity = book.identityOf(token);
   return { name: identity?.name ?? null, symbol: identity?.symbol ?? null };
-}
-
-/** Admits a bounded number at a time. A bounded number of others waits, in order. */
-class Turns {
-  readonly #most: number;
-  readonly #mostWaiting: number;
-  readonly #waiting: (() => void)[] = [];
-  #taken = 0;
-
-  constructor(most: number, mostWaiting: number) {
-    this.#most = most;
-    this.#mostWaiting = mostWaiting;
-  }
-
-  /** False: too many wait. */
-  take(): Promise<boolean> {
-    if (this.#taken < this.#most) {
-      this.#taken++;
-      return Promise.resolve(true);
-    }
-    if (this.#waiting.length >= this.#mostWaiting) return Promise.resolve(false);
-    return new Promise((resolve) => this.#waiting.push(() => resolve(true)));
-  }
-
-  give(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#taken--;
-    else next();
-  }
 }

@@ -6,6 +6,7 @@ import type { AccountReader } from '../chain/account-reader.ts';
 import type { BoundEndpoint } from '../http/endpoint.ts';
 import type { PoolReader } from '../pools/pool-reader.ts';
 import type { Hub } from '../stream/hub.ts';
+import { holdersBinding } from './holders/endpoint.ts';
 import type { MarketHealth } from './market-health.ts';
 import { portfolioBinding } from './portfolio-endpoint.ts';
 import { TokenBook } from './token-book.ts';
@@ -17,6 +18,8 @@ export interface ReadsParts {
   readonly health: MarketHealth;
   readonly reader: AccountReader;
   readonly rpc: Rpc;
+  /** Each endpoint on its own, for the method that lists holders. */
+  readonly holderRpcs: readonly Rpc[];
   readonly market: MarketReader;
   readonly pools: PoolReader;
   /** Off-chain metadata by `uri`, and its images. */
@@ -27,7 +30,7 @@ export interface ReadsParts {
 
 /** Creates the endpoints that read tokens and wallets, and their token book, which starts to follow the log. */
 export function createReads(parts: ReadsParts): { readonly endpoints: readonly BoundEndpoint[]; readonly book: TokenBook } {
-  const { hub, health, reader: accounts, rpc, market, pools, metadata, log, signal } = parts;
+  const { hub, health, reader: accounts, rpc, holderRpcs, market, pools, metadata, log, signal } = parts;
   const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
   const book = new TokenBook({ accounts, market, history, health, pools, placeOf: (epoch) => hub.placeOf(epoch), offChain, log });
@@ -36,6 +39,7 @@ export function createReads(parts: ReadsParts): { readonly endpoints: readonly B
     endpoints: [
       ...tokenEndpoints({ book, market, history, log }),
       tokenImageBinding({ book, metadata }),
+      holdersBinding({ endpoints: holderRpcs, reader: accounts, book, health, log, signal }),
       portfolioBinding({ rpc, book, health, log, signal }),
     ],
     book,

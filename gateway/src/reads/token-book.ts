@@ -16,7 +16,7 @@ import { bounded, readToken, type TokenRead } from './token-facts.ts';
 import { planToken, type TokenPlan } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
 
-/** Limits of the book. Beyond them, the token that was unused longest is dropped, a read is refused as unavailable, or the oldest entry is dropped. */
+/** Limits of the book. Above these limits, the token that was unused longest is dropped, a read is refused as unavailable, or the oldest entry is dropped. */
 const bookLimits = {
   /** About 7 KB each. */
   tokens: 20_000,

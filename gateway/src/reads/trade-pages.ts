@@ -4,7 +4,7 @@ import { tradesTopic } from '@sluice/shared/wire/topics.ts';
 import type { History } from '../stream/history/history.ts';
 import { idOf, isRetract, surviving } from './surviving.ts';
 
-/** The most trades searched for the one after which a page begins. */
+/** Maximum number of trades searched for the one after which a page begins. */
 const maxScanned = 20_000;
 
 /** One page of a mint's trades, newest first, as published. */

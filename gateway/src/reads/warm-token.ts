@@ -8,9 +8,9 @@ import { tallyOf, TokenMarket } from './token-market.ts';
 import { surviving } from './surviving.ts';
 import type { TokenPlan } from './token-plan.ts';
 
-/** The most entries applied at once when a token becomes warm. If the stored trades are further behind, they are read again later. */
+/** Maximum number of entries applied at once when a token becomes warm. If the stored trades are further behind, they are read again later. */
 const maxReplayed = 5_000;
-/** The most price events searched if the stored trades cannot be joined. Several pools can have price events. */
+/** Maximum number of price events searched if the stored trades cannot be joined. Several pools can have price events. */
 const newestPrices = 16;
 
 /** The part of the log that this gateway has without a gap. */

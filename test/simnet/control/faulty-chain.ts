@@ -74,6 +74,9 @@ export class FaultyChain implements Chain {
   tokenAccountsOf(owner: string): ReturnType<Chain['tokenAccountsOf']> {
     return this.base.tokenAccountsOf(owner);
   }
+  tokenAccountsOfMint(mint: string): ReturnType<Chain['tokenAccountsOfMint']> {
+    return this.base.tokenAccountsOfMint(mint);
+  }
   send(...args: Parameters<Chain['send']>): ReturnType<Chain['send']> {
     return this.base.send(...args);
   }

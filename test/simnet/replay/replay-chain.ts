@@ -127,6 +127,10 @@ class RecordedChain implements ReplayChain {
     return [];
   }
 
+  tokenAccountsOfMint(): Iterable<readonly [string, ChainAccount]> {
+    return [];
+  }
+
   send(): SendOutcome {
     const data = { err: maintenance, logs: [], unitsConsumed: 0 };
     return { ok: false, code: -32002, message: 'A replay accepts no transactions', data };

@@ -27,9 +27,9 @@ const mintParams = Type.Object({ mint: RequestedMint() }, closed);
 const TransferFee = Type.Object(
   {
     bps: Bps('Withheld from every transfer, basis points.'),
-    maxFee: Raw('The most that one transfer pays.'),
+    maxFee: Raw('Maximum amount that one transfer pays.'),
     nextBps: Nullable(Bps(), 'Rate that is already set for a later epoch; null if there is none.'),
-    nextMaxFee: Nullable(Raw('The most that one transfer then pays.'), 'Null if `nextBps` is.'),
+    nextMaxFee: Nullable(Raw('Maximum amount that one transfer then pays.'), 'Null if `nextBps` is.'),
     nextEpoch: Nullable(Count(), 'The first epoch with the new rate; null if `nextBps` is.'),
     configAuthority: Nullable(Address('May change the fee.'), 'Null: no one may.'),
     withdrawAuthority: Nullable(Address('May withdraw the withheld fees.'), 'Null: no one may.'),
@@ -214,13 +214,64 @@ export const tokenInfoEndpoint = defineEndpoint({
   id: 'tokenInfo',
   method: 'GET',
   path: '/token/info/{mint}',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'read',
   tag: 'token',
   summary: 'One token: identity, supply, authorities, market, price, volumes.',
   description: 'An unknown number is null, never 0. For a mint that no supported venue trades, `venue` and the prices are null.',
   params: mintParams,
   answer: TokenInfo,
+  errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
+});
+
+/** Holders of one answer: nodes list 20 accounts. */
+export const maxHolders = 20;
+
+const Holder = Type.Object(
+  {
+    owner: Address('Owner of the accounts.'),
+    kind: Type.Enum(['curve', 'pool', 'program', 'wallet'], {
+      description:
+        '`curve`, `pool`: the bonding curve, or a followed pool, of this token. `program`: an address without a private key, so a program holds the tokens: a pool of another venue, a lock, or a shared wallet. `wallet`: an address that may have a private key.',
+    }),
+    venue: Nullable(Venue('Venue of the curve or pool.'), 'Null for the other kinds.'),
+    accounts: Count('The listed accounts of this owner.'),
+    amount: Raw('Their balance in total.'),
+    uiAmount: Ui('Whole tokens.'),
+    sharePercent: Nullable(
+      Type.Number({ minimum: 0, maximum: 100, description: 'Part of the supply, percent.' }),
+      'Null if the supply is 0, or less than the balance because it changed in between.',
+    ),
+  },
+  closed,
+);
+
+export const tokenHoldersEndpoint = defineEndpoint({
+  id: 'tokenHolders',
+  method: 'GET',
+  path: '/token/holders/{mint}',
+  withApiPrefix: true,
+  access: 'read',
+  tag: 'token',
+  summary: 'The largest holders of one token, and their shares of the supply.',
+  description:
+    'From the 20 largest accounts that nodes list (`getTokenLargestAccounts`); accounts of one owner are added up. The number of all holders is not known.',
+  params: mintParams,
+  answer: Type.Object(
+    {
+      mint: Address('Mint.'),
+      asOfMs: Ms('Unix time of the read. An answer is reused for up to 30 s.'),
+      simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
+      slot: Nullable(Slot('Slot of the read.'), 'Null if `holders` is.'),
+      decimals: Decimals(),
+      supply: Raw('Supply, as in `/token/info`.'),
+      holders: Nullable(
+        Type.Array(Holder, { maxItems: maxHolders, description: 'The largest balance first.' }),
+        'Null if no node lists them: many nodes refuse the method, or refuse it for tokens with many holders.',
+      ),
+    },
+    { ...closed, title: 'tokenHolders' },
+  ),
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
 });
 
@@ -242,7 +293,7 @@ export const tokenCandlesEndpoint = defineEndpoint({
   id: 'tokenCandles',
   method: 'GET',
   path: '/token/candles/{mint}',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'read',
   tag: 'token',
   summary: 'Candles of one token: open, high, low, close and volume for each interval.',
@@ -258,7 +309,7 @@ export const tokenCandlesEndpoint = defineEndpoint({
         Type.Integer({
           minimum: 1,
           maximum: candleLimits.max,
-          description: `The most candles to return. Default: ${candleLimits.default}.`,
+          description: `Maximum number of candles to return. Default: ${candleLimits.default}.`,
         }),
       ),
     },
@@ -278,7 +329,7 @@ export const tokenTradesEndpoint = defineEndpoint({
   id: 'tokenTrades',
   method: 'GET',
   path: '/token/trades/{mint}',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'read',
   tag: 'token',
   summary: 'Recent trades of one token, newest first, as on the stream.',
@@ -289,7 +340,11 @@ export const tokenTradesEndpoint = defineEndpoint({
         Type.String({ minLength: 1, maxLength: 160, description: 'Return only trades older than this id: `next` of the previous answer.' }),
       ),
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: tradeLimits.max, description: `The most trades to return. Default: ${tradeLimits.default}.` }),
+        Type.Integer({
+          minimum: 1,
+          maximum: tradeLimits.max,
+          description: `Maximum number of trades to return. Default: ${tradeLimits.default}.`,
+        }),
       ),
     },
     closed,

@@ -138,6 +138,32 @@ const getTokenSupply: RpcMethod = (context, params) => {
     : withContext(context, commitment, uiTokenAmount(mint.supply, mint.decimals));
 };
 
+/** `NUM_LARGEST_ACCOUNTS` of a node. */
+const largestAccounts = 20;
+
+const getTokenLargestAccounts: RpcMethod = (context, params) => {
+  const address = params.address(0);
+  const fields = params.config(1);
+  const commitment = fields.commitment();
+  const refused = contextFault(context, fields, commitment);
+  if (refused !== null) return refused;
+  const decimals = mintDecimals(address, (mint) => context.chain.account(mint));
+  if (decimals === null) return invalidParams('Invalid param: not a Token mint');
+  const balances = [...context.chain.tokenAccountsOfMint(address)].map(([at, account]) => ({
+    address: at,
+    amount: readTokenAccount(account)?.amount ?? 0n,
+  }));
+  const largest = balances
+    .filter(({ amount }) => amount > 0n)
+    .toSorted((a, b) => (a.amount < b.amount ? 1 : a.amount > b.amount ? -1 : 0))
+    .slice(0, largestAccounts);
+  return withContext(
+    context,
+    commitment,
+    largest.map(({ address: at, amount }) => ({ address: at, ...uiTokenAmount(amount, decimals) })),
+  );
+};
+
 /** Accounts. Their state is that of the newest bank at any commitment; the context's slot is that of the requested commitment. */
 export const accountMethods: Readonly<Record<string, RpcMethod>> = {
   getAccountInfo,
@@ -147,4 +173,5 @@ export const accountMethods: Readonly<Record<string, RpcMethod>> = {
   getTokenAccountsByOwner,
   getTokenAccountBalance,
   getTokenSupply,
+  getTokenLargestAccounts,
 };

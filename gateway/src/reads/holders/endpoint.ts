@@ -1,0 +1,95 @@
+import { startDeadline } from '@sluice/shared/abort/deadline.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { LruCache } from '@sluice/shared/metadata/lru.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
+import { tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
+import type { AccountReader } from '../../chain/account-reader.ts';
+import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
+import type { MarketHealth } from '../market-health.ts';
+import type { TokenBook } from '../token-book.ts';
+import { Turns } from '../turns.ts';
+import type { WarmToken } from '../warm-token.ts';
+import { listLargestAccounts, readHolders, type LargestHolders } from './read-holders.ts';
+
+/** Limits. Further requests are refused as unavailable, and the oldest stored answers are deleted. */
+const holderLimits = {
+  /** Tokens read at the same time: the method is expensive for nodes. */
+  running: 2,
+  /** Tokens that wait for their turn. */
+  waiting: 32,
+  /** Bytes of stored answers. */
+  storedBytes: 8 * 1024 * 1024,
+} as const;
+
+/** How long an answer is used, also one without holders. */
+const storedMs = 30_000;
+const listWithinMs = 4_000;
+
+export interface HoldersParts {
+  /** One `Rpc` for each endpoint, which nothing else uses: a node that refuses this method may be good for all others. */
+  readonly endpoints: readonly Rpc[];
+  readonly reader: AccountReader;
+  readonly book: TokenBook;
+  readonly health: MarketHealth;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** `/token/holders/{mint}`. */
+export function holdersBinding(parts: HoldersParts): BoundEndpoint {
+  const stored = new LruCache<Buffer>(holderLimits.storedBytes);
+  const asked = new Map<string, Promise<Buffer | null>>();
+  const turns = new Turns(holderLimits.running, holderLimits.waiting);
+
+  const answer = async (token: WarmToken): Promise<Buffer | null> => {
+    if (!(await turns.take())) return null;
+    try {
+      const bytes = Buffer.from(JSON.stringify(await makeAnswer(parts, token)));
+      stored.set(token.mint, bytes, bytes.length + token.mint.length, performance.now() + storedMs);
+      return bytes;
+    } finally {
+      turns.give();
+    }
+  };
+
+  return bindEndpoint(tokenHoldersEndpoint, async ({ params: { mint } }) => {
+    const found = await parts.book.find(mint);
+    if (!found.ok)
+      return found.reason === 'no_mint' ? { error: 'INVALID_MINT' } : { error: 'UPSTREAM_UNAVAILABLE', message: found.message };
+    const known = stored.get(mint, performance.now());
+    if (known !== undefined) return { jsonBytes: known };
+    let answering = asked.get(mint);
+    if (answering === undefined) {
+      answering = answer(found.token).finally(() => asked.delete(mint));
+      asked.set(mint, answering);
+    }
+    const bytes = await answering;
+    return bytes === null
+      ? { error: 'UPSTREAM_UNAVAILABLE', message: 'The holders of too many tokens are being read.' }
+      : { jsonBytes: bytes };
+  });
+}
+
+async function makeAnswer(parts: HoldersParts, token: WarmToken): Promise<AnswerOf<typeof tokenHoldersEndpoint>> {
+  const { mint, facts } = token;
+  const asOfMs = Date.now();
+  const { slot, holders } = (await readSafely(parts, token)) ?? { slot: null, holders: null };
+  const { decimals, supply } = facts.token;
+  const simulated = parts.health.simulated === true ? { simulated: true as const } : {};
+  return { mint, asOfMs, ...simulated, slot, decimals, supply: `${supply}`, holders: holders === null ? null : [...holders] };
+}
+
+/** Null: no node lists the holders, or no node gives their accounts. */
+async function readSafely({ endpoints, reader, health, log, signal }: HoldersParts, token: WarmToken): Promise<LargestHolders | null> {
+  const within = startDeadline(listWithinMs, signal);
+  try {
+    const addresses = await listLargestAccounts(endpoints, token.mint, health.newestSlot(Date.now()), within);
+    return addresses === null ? null : await readHolders(reader, token, addresses);
+  } catch (error) {
+    log.debug({ err: error, mint: token.mint }, 'holders_read_failed');
+    return null;
+  } finally {
+    within.end();
+  }
+}

@@ -1,0 +1,109 @@
+import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isOnCurve } from '@sluice/shared/solana/curve.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import type { VenueName } from '@sluice/shared/wire/events.ts';
+import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
+import { maxHolders, type tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
+import type { AccountReader, ChainAccount } from '../../chain/account-reader.ts';
+import { readContextSlot } from '../../chain/rpc-account-reader.ts';
+import type { WarmToken } from '../warm-token.ts';
+
+type Holder = NonNullable<AnswerOf<typeof tokenHoldersEndpoint>['holders']>[number];
+
+/** Accounts that a node lists, and accounts of one read. */
+const listedAccounts = 20;
+const maxAccounts = 100;
+const hedgeAfterMs = 600;
+const othersWithinMs = 1_500;
+
+export interface LargestHolders {
+  readonly slot: number;
+  readonly holders: readonly Holder[];
+}
+
+/**
+ * The largest token accounts of a mint according to a majority of the endpoints, in the order of their ranks. The lists are united: an endpoint
+ * can add a smaller account, but it cannot hide one that another endpoint lists. Null: no endpoint gives a list.
+ */
+export async function listLargestAccounts(
+  endpoints: readonly Rpc[],
+  mint: string,
+  newestSlot: number,
+  signal: Abortable,
+): Promise<readonly string[] | null> {
+  const verdict = await askUntilAgreed<readonly string[]>({
+    endpoints: endpoints.map((_, index) => index),
+    ask: async (index) => {
+      try {
+        return readList(await endpoints[index]!.call('getTokenLargestAccounts', [mint, { commitment: 'confirmed' }], signal), newestSlot);
+      } catch (error) {
+        if (error instanceof RpcError) return null;
+        throw error;
+      }
+    },
+    agree: () => true,
+    hedgeAfterMs,
+    othersWithinMs,
+  });
+  if (verdict.kind !== 'agreed') return null;
+  const lists = verdict.votes.map(({ value }) => value);
+  const byRank = Array.from({ length: listedAccounts }, (_, rank) => lists.flatMap((list) => list[rank] ?? []));
+  return [...new Set(byRank.flat())].slice(0, maxAccounts);
+}
+
+function readList(answer: unknown, newestSlot: number): readonly string[] | null {
+  const value = readContextSlot(answer, newestSlot) !== null && isRecord(answer) ? answer['value'] : null;
+  if (!Array.isArray(value) || value.length > listedAccounts) return null;
+  const addresses = (value as readonly unknown[]).map((item) => (isRecord(item) ? item['address'] : null));
+  return addresses.every((address) => typeof address === 'string' && isAddress(address)) ? (addresses as readonly string[]) : null;
+}
+
+/** Reads the balances and owners of these accounts. An account that is not one of this mint does not count. Rejects with an `RpcError`. */
+export async function readHolders(reader: AccountReader, token: WarmToken, addresses: readonly string[]): Promise<LargestHolders> {
+  const { slot, accounts } = addresses.length === 0 ? { slot: token.facts.slot, accounts: [] } : await reader.read(addresses);
+  return { slot, holders: holdersOf(token, accounts) };
+}
+
+function holdersOf(token: WarmToken, accounts: readonly (ChainAccount | null)[]): readonly Holder[] {
+  const { decimals, supply, tokenProgram } = token.facts.token;
+  const owners = new Map<string, { amount: bigint; accounts: number }>();
+  for (const account of accounts) {
+    const held = account === null || account.owner !== tokenProgram ? null : decodeTokenAccount(account.owner, account.data);
+    if (held === null || held.mint !== token.mint || held.amount === 0n) continue;
+    const owner = owners.get(held.owner) ?? { amount: 0n, accounts: 0 };
+    owners.set(held.owner, { amount: owner.amount + held.amount, accounts: owner.accounts + 1 });
+  }
+  const venues = poolVenues(token);
+  return [...owners]
+    .toSorted(([, a], [, b]) => (a.amount < b.amount ? 1 : a.amount > b.amount ? -1 : 0))
+    .slice(0, maxHolders)
+    .map(([owner, { amount, accounts: count }]) => ({
+      owner,
+      ...kindOf(owner, token, venues),
+      accounts: count,
+      amount: `${amount}`,
+      uiAmount: toUi(amount, decimals),
+      sharePercent: supply === 0n || amount > supply ? null : Number((amount * 1_000_000n) / supply) / 10_000,
+    }));
+}
+
+/** Pools of the token, which own their vaults. */
+function poolVenues({ facts, market }: WarmToken): ReadonlyMap<string, VenueName> {
+  const venues = new Map<string, VenueName>(facts.pools.map(({ venue, address }) => [address, venue.name]));
+  if (market.main !== null) venues.set(market.main.address, market.main.venue);
+  return venues;
+}
+
+function kindOf(owner: string, { facts: { curve } }: WarmToken, pools: ReadonlyMap<string, VenueName>): Pick<Holder, 'kind' | 'venue'> {
+  if (curve !== null && owner === curve.address) return { kind: 'curve', venue: curve.venue.name };
+  const venue = pools.get(owner);
+  if (venue !== undefined) return { kind: 'pool', venue };
+  // An address that is no point of the curve has no private key: a program derived it.
+  return { kind: isOnCurve(addressBytes(owner)) ? 'wallet' : 'program', venue: null };
+}
