@@ -82,18 +82,33 @@ async function openSignedIn(wallet: Partial<FakeWallet> = {}): Promise<Page> {
   return page;
 }
 
-/** Reads the key that a dialog shows, closes the dialog, and checks that the page no longer has the key. */
+/**
+ * Stores what the document contains one task after the dialog closes. A dialog is hidden a task before the page is notified that it closed, so
+ * until then the document contains the key.
+ */
+const watchClose = `void (globalThis.afterClose = new Promise((resolve) => {
+  const dialog = document.querySelector('dialog[open]');
+  globalThis.keyField = dialog.querySelector('input');
+  dialog.addEventListener('close', () =>
+    setTimeout(() => {
+      const values = [...document.querySelectorAll('input')].map(({ value }) => value);
+      resolve(document.documentElement.outerHTML + values.join());
+    }),
+  );
+}))`;
+
+/** Reads the key that a dialog shows, closes the dialog, and checks that the page drops the key. */
 async function takeKey(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog', { name: 'Your new key' });
   await dialog.waitFor();
   const key = await dialog.getByLabel('API key', { exact: true }).inputValue();
   expect(key).toMatch(keyForm);
+  await page.evaluate(watchClose);
   await dialog.getByRole('button', { name: 'Done' }).click();
   await dialog.waitFor({ state: 'hidden' });
-  const stored = await page.evaluate<string>(
-    'document.documentElement.outerHTML + [...document.querySelectorAll("input")].map(({ value }) => value).join()',
-  );
-  expect(stored).not.toContain(key);
+  expect(await page.evaluate<string>('afterClose')).not.toContain(key);
+  // The framework cleans up what it removed after the next frame.
+  await until('the removed field to be empty', async () => page.evaluate<boolean>('keyField.value === ""'), 5_000);
   return key;
 }
 

@@ -9,7 +9,7 @@ import { newOrder } from '../support/orders.ts';
 import { launchCoin } from '../support/quoted-trades.ts';
 import { signatureIn, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
 
-/** A store with orders of another chain than that of the nodes. */
+/** A store with orders of a chain other than that of the nodes. */
 const outsider = wallet('trading', 'self-custody');
 const elsewhere = genesisHashOf('another chain');
 /** An order that nodes do not know is found to have expired this many blocks after its last one. */

@@ -15,7 +15,7 @@ const acked = 'Successfully subscribed to keys.';
 /** How many times faster the bounds of the stream pass. */
 const speedup = 10;
 
-const bare = { bothForms: false, tag: 'Test', summary: 'A test.', method: 'GET', answer: Type.Object({}), errors: [] } as const;
+const bare = { withApiPrefix: false, tag: 'Test', summary: 'A test.', method: 'GET', answer: Type.Object({}), errors: [] } as const;
 const withoutKey = defineEndpoint({ ...bare, id: 'testKeyless', path: '/test/keyless', access: 'read', keyless: true });
 const withKey = defineEndpoint({ ...bare, id: 'testKeyed', path: '/test/keyed', access: 'read' });
 

@@ -462,7 +462,7 @@ describe('the kill switch', () => {
 });
 
 describe('Idempotency-Key', () => {
-  it('IDEMPOTENCY_IN_PROGRESS while the first request is running, IDEMPOTENCY_MISMATCH for another body', async () => {
+  it('IDEMPOTENCY_IN_PROGRESS while the first request is running, IDEMPOTENCY_MISMATCH for another request', async () => {
     const asked = { idempotencyKey: 'under-way' };
     let during: readonly Refused[] = [];
     whileSimulating(async () => {
@@ -475,6 +475,8 @@ describe('Idempotency-Key', () => {
       { status: 422, code: 'IDEMPOTENCY_MISMATCH', details: {} },
     ]);
     expect(await refusal('/trade/buy', buy({ amount: 0.02 }), asked)).toMatchObject({ status: 422, code: 'IDEMPOTENCY_MISMATCH' });
+    // The same body at another endpoint is another request.
+    expect(await refusal('/trade/sell', buy({ amount: 0.01 }), asked)).toMatchObject({ status: 422, code: 'IDEMPOTENCY_MISMATCH' });
   });
 
   it('the same order again, at either form of the path, after its end, and from a gateway that has restarted', async () => {

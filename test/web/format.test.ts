@@ -1,4 +1,5 @@
 import { price, short, shortUsd, sol, usd } from '@sluice/web/format/price.ts';
+import { inQuoteCoin, quoteSymbol } from '@sluice/web/format/quote-coin.ts';
 import { age, isAddress, shortAddress } from '@sluice/web/format/text.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +12,8 @@ describe('numbers as people write them', () => {
     [0.00001234, '0.0₄1234'],
     [9.9996e-5, '0.0001'],
     [0.99999, '1'],
-    [1.5, '1.5'],
+    [1.5, '1.50'],
+    [150.6, '150.60'],
     [1234.567, '1,234.57'],
     [-2.5e-12, '-0.0₁₁25'],
     [0, '0'],
@@ -38,6 +40,12 @@ describe('numbers as people write them', () => {
     expect([short(3_470_000), short(12.345), short(0.00000001)]).toEqual(['3.47M', '12.35', '0.0₇1']);
     expect([sol(0.1), sol(99.89712), sol(1e-9)]).toEqual(['0.1 SOL', '99.8971 SOL', '0.0₈1 SOL']);
   });
+});
+
+it('amounts of the coin in which a token trades', () => {
+  const usdc = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+  expect([inQuoteCoin(0.1, usdc), inQuoteCoin(12.34567, null), inQuoteCoin(null, usdc)]).toEqual(['0.1 USDC', '12.3457 SOL', '–']);
+  expect(quoteSymbol('5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1')).toBe('5Q54…e4j1');
 });
 
 describe('texts', () => {

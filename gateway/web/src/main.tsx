@@ -1,12 +1,13 @@
 import './style/base.css';
 import './style/layout.css';
 import './style/pages.css';
+import './style/token.css';
 import { render, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { watchBrowserWallets } from './app/browser-wallets.ts';
 import { place, type PageName, type Place } from './app/router.ts';
 import { Search } from './app/search.tsx';
-import { me, pageKey, readMe, simulated } from './app/server.ts';
+import { faultText, me, pageKey, readChain, readMe, simulated } from './app/server.ts';
 import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
 import { switchTheme, theme } from './app/theme.ts';
 import { shortAddress } from './format/text.ts';
@@ -22,6 +23,10 @@ const sections: readonly (readonly [PageName, string])[] = [
   ['api-keys', 'API Keys'],
   ['status', 'Status'],
 ];
+
+/** Pauses between attempts to load the page's state, milliseconds. */
+const firstPauseMs = 500;
+const maxPauseMs = 10_000;
 
 type Page = FunctionComponent<{ readonly id: string }>;
 /** Pages that are loaded when they are first opened. */
@@ -165,12 +170,21 @@ function Later({ page, id }: { readonly page: Exclude<PageName, 'live'>; readonl
   return <Shown key={id} id={id} />;
 }
 
+/** Reads who is signed in. The server may be starting at this moment, so the page asks until it answers. */
+async function begin(): Promise<void> {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    try {
+      await Promise.all([readChain(), readMe()]);
+      note.set(null);
+      return await signInByLink();
+    } catch (error) {
+      note.set({ text: `${faultText(error)} The page tries again …`, kind: 'fault' });
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
 watchBrowserWallets();
 addEventListener('hashchange', () => void signInByLink());
 render(<App />, document.querySelector('#app')!);
-void attempt(async () => {
-  const status = fetch('/status').then((answer) => answer.json() as Promise<{ readonly cluster?: { readonly simulated: boolean | null } }>);
-  await readMe();
-  await signInByLink();
-  simulated.set((await status).cluster?.simulated ?? simulated.value);
-});
+void begin();

@@ -43,7 +43,7 @@ interface InjectedWallet {
   signIn?(input: SignInInput): Promise<Omit<Signed, 'publicKey'> & { readonly address: Text }>;
 }
 
-/** The most wallets listed, so that a wallet that registers itself again and again cannot fill the page. */
+/** Maximum number of wallets listed, so that a wallet that registers itself again and again cannot fill the page. */
 const maxWallets = 24;
 const maxNameChars = 40;
 

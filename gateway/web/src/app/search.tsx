@@ -30,6 +30,17 @@ function find(text: string): readonly Found[] {
   }));
 }
 
+/** The arrow keys move between the field and what was found. */
+function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined) return;
+  const places = [...event.currentTarget.querySelectorAll<HTMLElement>('input, a')];
+  const next = places[places.findIndex((one) => one === document.activeElement) + step];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}
+
 /** Searches tokens that this page has seen by symbol and name, and opens any token or wallet by its address. */
 export function Search() {
   const [text, setText] = useState('');
@@ -46,6 +57,7 @@ export function Search() {
         event.preventDefault();
         if (found[0] !== undefined) open(found[0].href);
       }}
+      onKeyDown={moveFocus}
     >
       <input
         type="search"

@@ -23,6 +23,8 @@ export const pageKey = new Store<string | null>(null);
 /** Whether the chain is simulated; null while unknown. */
 export const simulated = new Store<boolean | null>(null);
 
+const noAnswer = 'The gateway does not answer.';
+
 /** Calls an endpoint of the dashboard. With a body it changes something. Rejects with a `SluiceError`. */
 export async function ask<T>(path: string, body?: object): Promise<T> {
   const csrfToken = me.value?.csrfToken ?? null;
@@ -56,12 +58,30 @@ export async function readMe(): Promise<void> {
   pageKey.set(now === null ? null : (await ask<{ readonly id: string }>('page-key', {})).id);
 }
 
+/** Whether orders would spend real coins now. Asks again, because a server that restarts may change it under an open page. */
+export async function spendsRealCoins(): Promise<boolean> {
+  const [isSimulated] = await Promise.all([readChain(), readMe()]);
+  return me.value?.trading === 'live' && isSimulated !== true;
+}
+
+/** Reads from the status whether the chain is simulated; null if that is unknown. */
+export async function readChain(): Promise<boolean | null> {
+  const response = await fetch('/status', { cache: 'no-store' });
+  const status = (await response.json()) as { readonly cluster?: { readonly simulated: boolean | null } };
+  const isSimulated = status.cluster?.simulated ?? null;
+  simulated.set(isSimulated);
+  return isSimulated;
+}
+
 /** Signs the page's requests with the session. The gateway then treats them as requests of the key. */
-export function asSession(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+export async function asSession(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('X-CSRF-Token', me.value?.csrfToken ?? '');
   headers.set('X-Sluice-Key', pageKey.value ?? '');
-  return fetch(input, { ...init, headers });
+  const response = await fetch(input, { ...init, headers });
+  // The session has ended, for example in another tab: the page then asks to sign in.
+  if (response.status === 401 && me.value?.account !== null) await readMe();
+  return response;
 }
 
 /** Requests a resource of the public interface as the session. */
@@ -82,12 +102,14 @@ export async function sessionImage(path: string): Promise<Blob | null> {
 }
 
 async function ticket(): Promise<string> {
-  const answer = await sessionRequest<{ readonly ticket: string }>('/api/ws-ticket', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: '{}',
-  });
-  return answer.ticket;
+  const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
+  try {
+    return (await sessionRequest<{ readonly ticket: string }>('/api/ws-ticket', init)).ticket;
+  } catch (error) {
+    // The client shows this text while it reconnects.
+    if (error instanceof TypeError) throw new TypeError(noAnswer, { cause: error });
+    throw error;
+  }
 }
 
 /** The client with which the page uses the public interface. */
@@ -95,7 +117,10 @@ export const sluice = new Sluice({ url: location.origin, fetch: asSession, ticke
 
 /** What went wrong, for people. */
 export function faultText(error: unknown): string {
+  // What `fetch` rejects with. Browsers word it differently.
+  if (error instanceof TypeError) return noAnswer;
   if (!(error instanceof SluiceError)) return error instanceof Error ? error.message : String(error);
+  if (error.code === 'NETWORK') return noAnswer;
   const fields = Object.entries((error.details['fields'] ?? {}) as Readonly<Record<string, string>>);
   return fields.length === 0 ? error.message : fields.map(([name, what]) => `${name} ${what}`).join('; ');
 }

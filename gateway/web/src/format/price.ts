@@ -8,7 +8,8 @@ export function price(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return none;
   if (value === 0) return '0';
   const size = Math.abs(value);
-  if (size >= 1) return value.toLocaleString('en-US', { maximumFractionDigits: size >= 10_000 ? 0 : size >= 100 ? 2 : 4 });
+  if (size >= 10_000) return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
+  if (size >= 1) return value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: size >= 100 ? 2 : 4 });
   const sign = value < 0 ? '-' : '';
   const [digits = '', exponent = ''] = size.toExponential(3).split('e-');
   // Rounding may have reached 1.
@@ -42,8 +43,12 @@ export function short(value: number | null | undefined): string {
 
 /** An amount of SOL, at most four digits after the point: `0.5 SOL`. */
 export function sol(value: number | null | undefined): string {
-  if (value === null || value === undefined || !Number.isFinite(value)) return none;
-  return `${Math.abs(value) < 0.0001 && value !== 0 ? price(value) : value.toLocaleString('en-US', { maximumFractionDigits: 4 })} SOL`;
+  return value === null || value === undefined || !Number.isFinite(value) ? none : `${coins(value)} SOL`;
+}
+
+/** A number of coins, at most four digits after the point. */
+export function coins(value: number): string {
+  return Math.abs(value) < 0.0001 && value !== 0 ? price(value) : value.toLocaleString('en-US', { maximumFractionDigits: 4 });
 }
 
 function subscript(count: number): string {

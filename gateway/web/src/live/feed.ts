@@ -3,7 +3,7 @@ import { faultText, simulated, sluice } from '../app/server.ts';
 import { Store } from '../parts/store.ts';
 import { learnName } from './names.ts';
 
-/** The most events of a kind that are remembered. Filters choose among them. */
+/** Maximum number of events of a kind that are remembered. Filters choose among them. */
 const maxEvents = 400;
 /** Tokens whose newest market cap is remembered. */
 const maxCaps = 4_000;
@@ -22,7 +22,7 @@ export interface Connection {
   readonly missed: number;
   /** Events per second over the last seconds. */
   readonly rate: number;
-  /** From the notification of the chain to this page, milliseconds. */
+  /** From the notification of the chain to this page. */
   readonly delayMs: number | null;
 }
 
@@ -62,7 +62,7 @@ function remember<T>(list: T[], event: T): void {
 function noteEvent(event: Trade | NewToken | Migration): void {
   events++;
   if (event.late !== true) delayMs = Math.max(0, Date.now() - event.ts.received / 1_000);
-  if (event.simulated === true) simulated.set(true);
+  simulated.set(event.simulated === true);
   const cap = { usd: event.marketCapUsd, sol: event.marketCapSol };
   caps.delete(event.mint);
   caps.set(event.mint, cap);

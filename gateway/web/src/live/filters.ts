@@ -1,9 +1,12 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
 import { capOf } from './feed.ts';
+import { nameOf } from './names.ts';
 
 /** What the lists show. Empty texts filter nothing. */
 export interface LiveFilters {
   readonly venue: string;
+  /** Part of the symbol or name of the token, or of its mint. */
+  readonly token: string;
   /** Creator of new tokens, or trader: part of the address. */
   readonly wallet: string;
   /** SOL of a trade, or of the first buy. */
@@ -13,7 +16,7 @@ export interface LiveFilters {
   readonly side: '' | 'buy' | 'sell';
 }
 
-export const noFilters: LiveFilters = { venue: '', wallet: '', minSol: '', minCapUsd: '', maxCapUsd: '', side: '' };
+export const noFilters: LiveFilters = { venue: '', token: '', wallet: '', minSol: '', minCapUsd: '', maxCapUsd: '', side: '' };
 
 /** `1.5`, `20k`, `3M`; null if the text is no number. */
 function amountOf(text: string): number | null {
@@ -34,12 +37,19 @@ function passesSize(sol: number | null, { minSol }: LiveFilters): boolean {
 }
 
 const passesVenue = (pool: string, { venue }: LiveFilters): boolean => venue === '' || pool === venue;
+function passesToken(mint: string, { token }: LiveFilters): boolean {
+  const part = token.trim().toLowerCase();
+  if (part === '' || mint.toLowerCase().includes(part)) return true;
+  const name = nameOf(mint);
+  return `${name?.symbol ?? ''} ${name?.name ?? ''}`.toLowerCase().includes(part);
+}
 const passesWallet = (address: string, { wallet }: LiveFilters): boolean => wallet === '' || address.includes(wallet.trim());
 
-export function passesToken(token: NewToken, filters: LiveFilters): boolean {
+export function passesNewToken(token: NewToken, filters: LiveFilters): boolean {
   const cap = capOf(token.mint)?.usd ?? token.marketCapUsd;
   return (
     passesVenue(token.pool, filters) &&
+    passesToken(token.mint, filters) &&
     passesWallet(token.creator, filters) &&
     passesSize(token.initialBuy?.solAmount ?? null, filters) &&
     passesCap(cap, filters)
@@ -49,6 +59,7 @@ export function passesToken(token: NewToken, filters: LiveFilters): boolean {
 export function passesTrade(trade: Trade, filters: LiveFilters): boolean {
   return (
     passesVenue(trade.pool, filters) &&
+    passesToken(trade.mint, filters) &&
     passesWallet(trade.trader, filters) &&
     passesSize(trade.solAmount, filters) &&
     passesCap(trade.marketCapUsd, filters) &&
@@ -57,5 +68,10 @@ export function passesTrade(trade: Trade, filters: LiveFilters): boolean {
 }
 
 export function passesMigration(migration: Migration, filters: LiveFilters): boolean {
-  return passesVenue(migration.pool, filters) && passesSize(migration.solAmount, filters) && passesCap(migration.marketCapUsd, filters);
+  return (
+    passesVenue(migration.pool, filters) &&
+    passesToken(migration.mint, filters) &&
+    passesSize(migration.solAmount, filters) &&
+    passesCap(migration.marketCapUsd, filters)
+  );
 }

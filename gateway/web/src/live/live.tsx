@@ -1,16 +1,18 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { go, tokenHref } from '../app/router.ts';
-import { price, shortUsd, short, sol } from '../format/price.ts';
+import { price, shortUsd, sol } from '../format/price.ts';
+import { inQuoteCoin } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
 import { useNow } from '../parts/hooks.ts';
 import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { capOf, connection, feed, isPaused } from './feed.ts';
-import { noFilters, passesMigration, passesToken, passesTrade, type LiveFilters } from './filters.ts';
+import { noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
 import { nameOf, namesVersion, wantName } from './names.ts';
 
+const noneShown = 'The filters hide everything that was received.';
 /** Rows that a list shows. */
 const shownRows = 60;
 const venues = [
@@ -38,7 +40,7 @@ export function LivePage() {
   const [list, setList] = useState<'tokens' | 'trades' | 'migrations'>('tokens');
   const { tokens, trades, migrations } = useStore(feed);
   useStore(namesVersion);
-  const shownTokens = tokens.filter((token) => passesToken(token, filters)).slice(0, shownRows);
+  const shownTokens = tokens.filter((token) => passesNewToken(token, filters)).slice(0, shownRows);
   const shownTrades = trades.filter((trade) => passesTrade(trade, filters)).slice(0, shownRows);
   const shownMigrations = migrations.filter((one) => passesMigration(one, filters)).slice(0, shownRows);
   return (
@@ -64,11 +66,11 @@ export function LivePage() {
       <div class="live" data-list={list}>
         <section class="card tokens" aria-labelledby="new-tokens">
           <h2 id="new-tokens">New tokens</h2>
-          <TokenTable tokens={shownTokens} />
+          <TokenTable tokens={shownTokens} hidden={tokens.length - shownTokens.length} />
         </section>
         <section class="card trades" aria-labelledby="all-trades">
           <h2 id="all-trades">Trades</h2>
-          <TradeTable trades={shownTrades} />
+          <TradeTable trades={shownTrades} hidden={trades.length - shownTrades.length} />
         </section>
         <section class="card migrations" aria-labelledby="all-migrations">
           <h2 id="all-migrations">Migrations</h2>
@@ -141,6 +143,7 @@ function Filters({ filters, onChange }: { readonly filters: LiveFilters; readonl
             <option value="sell">Sells</option>
           </select>
         </label>
+        {field('token', 'Token', 'symbol or mint')}
         {field('wallet', 'Creator or trader', 'address')}
         {field('minSol', 'Size from (SOL)', '0.5')}
         {field('minCapUsd', 'Market cap from ($)', '10k')}
@@ -153,9 +156,9 @@ function Filters({ filters, onChange }: { readonly filters: LiveFilters; readonl
   );
 }
 
-function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
+function TokenTable({ tokens, hidden }: { readonly tokens: readonly NewToken[]; readonly hidden: number }) {
   const now = useNow();
-  if (tokens.length === 0) return <Empty>Waiting for the next new token …</Empty>;
+  if (tokens.length === 0) return <Empty>{hidden > 0 ? noneShown : 'Waiting for the next new token …'}</Empty>;
   return (
     <table>
       <thead>
@@ -186,11 +189,11 @@ function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
   );
 }
 
-function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
+function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; readonly hidden: number }) {
   useEffect(() => {
     for (const { mint } of trades.slice(0, 20)) wantName(mint);
   }, [trades]);
-  if (trades.length === 0) return <Empty>Waiting for the next trade …</Empty>;
+  if (trades.length === 0) return <Empty>{hidden > 0 ? noneShown : 'Waiting for the next trade …'}</Empty>;
   return (
     <table>
       <thead>
@@ -214,7 +217,7 @@ function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
             <td>
               <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />
             </td>
-            <td class="number">{trade.solAmount === null ? short(trade.quoteUiAmount) : sol(trade.solAmount)}</td>
+            <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
             <td class="number">{trade.priceUsd === null ? price(trade.priceSol) : `$${price(trade.priceUsd)}`}</td>
             <td class="number wide-only">{shortUsd(trade.marketCapUsd || null)}</td>
             <td class="wide-only">

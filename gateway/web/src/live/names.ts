@@ -6,14 +6,17 @@ export interface TokenName {
   readonly name: string | null;
 }
 
-/** The most names that are remembered, and that wait to be requested. Beyond them the oldest is dropped. */
+/** Maximum number of names that are remembered, and that wait to be requested. Above these limits, the oldest is dropped. */
 const maxNames = 2_000;
 const maxWaiting = 40;
-/** Between two requests, so that most of the key's limit is left, milliseconds. */
+/** Between two requests, so that most of the key's limit is left. */
 const pauseMs = 1_500;
 
 /** Names of tokens by mint, from events and from requests. */
-const names = new Map<string, TokenName>([['So11111111111111111111111111111111111111112', { symbol: 'SOL', name: 'Wrapped SOL' }]]);
+const names = new Map<string, TokenName>([
+  ['So11111111111111111111111111111111111111112', { symbol: 'SOL', name: 'Wrapped SOL' }],
+  ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', { symbol: 'USDC', name: 'USD Coin' }],
+]);
 const waiting = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | null = null;
 /** Counts changes, so that lists are drawn again. */

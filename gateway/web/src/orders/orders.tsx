@@ -2,6 +2,7 @@ import type { OrderPage } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { faultText, simulated, sluice } from '../app/server.ts';
 import { price, short, sol } from '../format/price.ts';
+import { inQuoteCoin, quoteSymbol } from '../format/quote-coin.ts';
 import { ago, dateTime, shortAddress } from '../format/text.ts';
 import { nameOf, namesVersion, wantName } from '../live/names.ts';
 import { useNow } from '../parts/hooks.ts';
@@ -9,7 +10,8 @@ import { DocsLink, OutLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { explorerTx } from '../token/explorers.ts';
-import { errorText, stateWords } from './words.ts';
+import { ModeBadge, OrderBadge } from './mode.tsx';
+import { errorText, stateText } from './words.ts';
 
 type ListedOrder = OrderPage['orders'][number];
 const pageSize = 50;
@@ -76,6 +78,7 @@ export function OrdersPage() {
     <>
       <div class="page-head">
         <h1>Orders</h1>
+        <ModeBadge />
         <DocsLink page="http-trading" about="orders" />
       </div>
       <Fault text={fault} />
@@ -94,7 +97,7 @@ export function OrdersPage() {
                 <th class="number wide-only">In</th>
                 <th class="number wide-only">Out</th>
                 <th class="wide-only">Venue</th>
-                <th class="number">Placed</th>
+                <th class="number wide-only">Placed</th>
                 <th>
                   <span class="hidden">Details</span>
                 </th>
@@ -123,12 +126,12 @@ export function OrdersPage() {
 }
 
 /** What went in and out: of the fill if there is one, otherwise as quoted. */
-function amountsOf({ side, fill, quote }: ListedOrder): { readonly paid: string; readonly received: string } {
+function amountsOf({ side, fill, quote, quoteMint }: ListedOrder): { readonly paid: string; readonly received: string } {
   const quoted = fill === null ? '≈ ' : '';
   const coins = fill?.traderQuoteUiAmount ?? (side === 'buy' ? quote?.inUiAmount : quote?.outUiAmount);
   const tokens = fill?.baseUiAmount ?? (side === 'buy' ? quote?.outUiAmount : quote?.inUiAmount);
   if (coins === undefined || tokens === undefined) return { paid: '–', received: '–' };
-  const [inCoins, inTokens] = [`${quoted}${sol(coins)}`, `${quoted}${short(tokens)}`];
+  const [inCoins, inTokens] = [`${quoted}${inQuoteCoin(coins, quoteMint)}`, `${quoted}${short(tokens)}`];
   return side === 'buy' ? { paid: inCoins, received: inTokens } : { paid: inTokens, received: inCoins };
 }
 
@@ -141,13 +144,13 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
       <tr>
         <td>{mint === null ? '–' : <TokenLink mint={mint} symbol={nameOf(mint)?.symbol ?? null} name={nameOf(mint)?.name ?? null} />}</td>
         <td>{side !== null && <span class={`side ${side}`}>{side}</span>}</td>
-        <td title={stateWords[status]}>
-          <span class={`state ${status}`}>{status}</span> {order.kind === 'paper' && <span class="badge paper">paper</span>}
+        <td class="order-state" title={stateText(status, order.kind === 'paper')}>
+          <span class={`state ${status}`}>{status}</span> <OrderBadge kind={order.kind} />
         </td>
         <td class="number wide-only">{paid}</td>
         <td class="number wide-only">{received}</td>
         <td class="wide-only faint">{order.pool ?? '–'}</td>
-        <td class="number faint" title={dateTime(order.createdAtMs)}>
+        <td class="number wide-only faint" title={dateTime(order.createdAtMs)}>
           {ago(order.createdAtMs, now)}
         </td>
         <td class="number">
@@ -176,21 +179,23 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
 
 function Details({ order }: { readonly order: ListedOrder }) {
   const { fill, signature, publicKey, quote } = order;
+  const coin = quoteSymbol(order.quoteMint);
   const { paid, received } = amountsOf(order);
   const isSimulated = useStore(simulated) === true;
   return (
     <dl class="facts list">
-      <Fact name="State">{stateWords[order.status]}</Fact>
+      <Fact name="State">{stateText(order.status, order.kind === 'paper')}</Fact>
       <Fact name="In, out">{`${paid} → ${received}`}</Fact>
+      <Fact name="Placed">{dateTime(order.createdAtMs)}</Fact>
       <Fact name="Order">{order.orderId}</Fact>
       {publicKey !== null && (
         <Fact name="Wallet">
           <WalletLink address={publicKey} />
         </Fact>
       )}
-      {quote !== null && <Fact name="Quoted price">{price(quote.price)}</Fact>}
-      {fill !== null && <Fact name="Filled at">{price(fill.price)}</Fact>}
-      {fill !== null && <Fact name="Fees of the venue">{sol(fill.venueFeesUi)}</Fact>}
+      {quote !== null && <Fact name="Quoted price">{`${price(quote.price)} ${coin}`}</Fact>}
+      {fill !== null && <Fact name="Filled at">{`${price(fill.price)} ${coin}`}</Fact>}
+      {fill !== null && <Fact name="Fees of the venue">{inQuoteCoin(fill.venueFeesUi, order.quoteMint)}</Fact>}
       {fill !== null && <Fact name="Network fee">{sol(Number(fill.networkFee) / 1e9)}</Fact>}
       {fill !== null && <Fact name="Slot">{fill.slot.toLocaleString('en-US')}</Fact>}
       {signature !== null && (

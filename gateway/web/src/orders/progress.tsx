@@ -2,11 +2,13 @@ import type { OrderObject, TradeAnswer } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { faultText, simulated, sluice } from '../app/server.ts';
 import { explorerTx } from '../token/explorers.ts';
-import { short, sol } from '../format/price.ts';
+import { short } from '../format/price.ts';
+import { inQuoteCoin } from '../format/quote-coin.ts';
 import { OutLink } from '../parts/links.tsx';
 import { Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
-import { errorText, isFinal, stateWords } from './words.ts';
+import { OrderBadge } from './mode.tsx';
+import { errorText, isFinal, stateText } from './words.ts';
 
 const steps = ['submitted', 'processed', 'confirmed', 'finalized'] as const;
 /** The stream reports changes at once. The order is also read regularly, in case the stream is disconnected. */
@@ -52,14 +54,15 @@ export function OrderProgress({ answer, symbol }: { readonly answer: TradeAnswer
   const reached = steps.indexOf(status as (typeof steps)[number]);
   const { signature } = answer;
   const fill = order?.fill ?? null;
+  const isPaper = answer.paper === true;
   return (
     <div class="progress" role="status">
       <p>
         <span class={`side ${answer.side}`}>{answer.side}</span> <b class={`state ${status}`}>{status}</b>
-        {answer.orderId === null && <span class="badge paper">simulated only</span>}
-        {order?.kind === 'paper' && <span class="badge paper">paper</span>}
+        {answer.orderId === null && <span class="badge paper">{isPaper ? 'quoted only' : 'simulated only'}</span>}{' '}
+        {isPaper ? <OrderBadge kind="paper" /> : order !== null && <OrderBadge kind={order.kind} />}
       </p>
-      {answer.orderId !== null && (
+      {answer.orderId !== null && !isPaper && (
         <ol>
           {steps.map((step, at) => (
             <li key={step} class={at <= reached ? 'done' : ''}>
@@ -68,10 +71,10 @@ export function OrderProgress({ answer, symbol }: { readonly answer: TradeAnswer
           ))}
         </ol>
       )}
-      <p class="faint">{stateWords[status]}</p>
+      <p class="faint">{stateText(status, isPaper)}</p>
       {fill !== null && (
         <p>
-          {short(fill.baseUiAmount)} {symbol} for {sol(fill.traderQuoteUiAmount)}
+          {short(fill.baseUiAmount)} {symbol} for {inQuoteCoin(fill.traderQuoteUiAmount, order?.quoteMint ?? null)}
         </p>
       )}
       {order?.error != null && <Fault text={errorText(order.error)} />}

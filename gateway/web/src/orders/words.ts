@@ -2,8 +2,7 @@ import type { ErrorCode, OrderObject } from '@sluice/client';
 
 type Status = OrderObject['status'];
 
-/** What a state means, for people. */
-export const stateWords: Readonly<Record<Status, string>> = {
+const stateWords: Readonly<Record<Status, string>> = {
   accepted: 'Stored, not sent yet.',
   simulated: 'The simulation passed. Nothing was sent.',
   submitted: 'Sent to the chain.',
@@ -12,22 +11,32 @@ export const stateWords: Readonly<Record<Status, string>> = {
   finalized: 'Done. It cannot be undone any more.',
   failed: 'It failed on the chain.',
   expired: 'It did not land in time and can no longer land.',
-  unknown: 'No node reports its state yet. The server keeps asking.',
+  unknown: 'No node reports the state of this order yet. The server continues to ask.',
 };
+
+const paperWords: Readonly<Partial<Record<Status, string>>> = {
+  simulated: 'Quoted, and checked against the balance of the wallet. Nothing was stored or sent.',
+  finalized: 'Filled on paper, at its quote. Nothing was sent.',
+};
+
+/** What a state means, for people. */
+export function stateText(status: Status, isPaper: boolean): string {
+  return (isPaper ? paperWords[status] : undefined) ?? stateWords[status];
+}
 
 export const isFinal = (status: Status): boolean => ['finalized', 'failed', 'expired', 'simulated'].includes(status);
 
 const errorWords: Readonly<Partial<Record<ErrorCode, string>>> = {
-  INSUFFICIENT_BALANCE: 'The wallet does not have enough.',
+  INSUFFICIENT_BALANCE: 'The balance of the wallet is too low.',
   SLIPPAGE_EXCEEDED: 'The price moved further than the slippage allows.',
   SIMULATION_FAILED: 'The simulation failed, so nothing was sent.',
   TRADING_HALTED: 'The operator has halted trading.',
   UPSTREAM_UNAVAILABLE: 'The nodes do not answer at present.',
-  RATE_LIMIT: 'The key has used up its requests for the moment.',
+  RATE_LIMIT: 'The rate limit of the key is used up. Try again later.',
   FORBIDDEN: 'The key may not do this.',
 };
 
-/** An error in plain words, with the server's text behind it. */
+/** An error in plain words, followed by the server's message. */
 export function errorText({ code, message }: { readonly code: ErrorCode; readonly message: string }): string {
   const words = errorWords[code];
   return words === undefined || words === message ? message : `${words} ${message}`;

@@ -1,6 +1,7 @@
 import { age } from '../format/text.ts';
 import { short } from '../format/price.ts';
 import { useLoaded } from '../parts/hooks.ts';
+import { ModeBadge } from '../orders/mode.tsx';
 import { DocsLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
 
@@ -40,6 +41,7 @@ interface Status {
     readonly expired: number;
     readonly executionUs: Readonly<Record<string, Latencies>>;
   } | null;
+  readonly trading: { readonly mode: 'off' | 'paper' | 'live'; readonly halted: boolean; readonly role: 'self' | 'other' | null } | null;
   readonly ingest: readonly { readonly name: string; readonly value: Readonly<Record<string, unknown>> }[];
 }
 
@@ -67,6 +69,7 @@ export function StatusPage() {
             {Object.values(status.parts).every(({ ok }) => ok) ? 'all parts work' : 'a part does not work'}
           </span>
         )}
+        <ModeBadge />
         <DocsLink page="http-operations" about="status and metrics" />
       </div>
       <Fault text={fault} />
@@ -134,6 +137,7 @@ function Report({ status }: { readonly status: Status }) {
         <section class="card" aria-labelledby="order-counts">
           <h2 id="order-counts">Orders of this gateway</h2>
           <dl class="facts list">
+            <Trading trading={status.trading} />
             <Fact name="Open">{orders.open}</Fact>
             <Fact name="Stored">{orders.stored}</Fact>
             <Fact name="Finalized">{orders.finalized}</Fact>
@@ -144,6 +148,23 @@ function Report({ status }: { readonly status: Status }) {
       )}
       <Sources status={status} />
     </div>
+  );
+}
+
+const modeTexts = { off: 'off: orders are refused', paper: 'paper: nothing is sent', live: 'live' } as const;
+
+function Trading({ trading }: Pick<Status, 'trading'>) {
+  if (trading === null) return null;
+  const { mode, halted, role } = trading;
+  return (
+    <>
+      <Fact name="Trading">{halted ? <span class="sell">halted by the operator</span> : modeTexts[mode]}</Fact>
+      {mode !== 'off' && (
+        <Fact name="Trading role" title="One of all gateways places the orders. The others hand theirs over to it.">
+          {role === 'self' ? 'this gateway' : role === 'other' ? 'another gateway' : 'unknown'}
+        </Fact>
+      )}
+    </>
   );
 }
 
@@ -158,7 +179,17 @@ function LatencyRow({ name, of }: { readonly name: string; readonly of: Latencie
   );
 }
 
-/** The reports of the ingest processes: plain values, and lists by their length. */
+/** The name of a field of a report in words, and its value with its unit: `slotAgeMs` 32 is `slot age` 32 ms. */
+function fieldText(field: string, value: unknown): readonly [string, string] {
+  const [, name, unit] = /^(.+?)(Ms)?$/.exec(field)!;
+  const words = name!.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  if (typeof value === 'boolean') return [words, value ? 'yes' : 'no'];
+  if (typeof value !== 'number') return [words, String(value)];
+  if (unit !== undefined) return [words, value < 1_000 ? `${Math.round(value)} ms` : age(value)];
+  return [words, value.toLocaleString('en-US')];
+}
+
+/** The reports of the ingest processes, without their lists. */
 function Sources({ status: { ingest, endpoints } }: { readonly status: Status }) {
   return (
     <section class="card" aria-labelledby="sources">
@@ -178,9 +209,10 @@ function Sources({ status: { ingest, endpoints } }: { readonly status: Status })
           {Object.entries(value)
             .filter(([, each]) => ['string', 'number', 'boolean'].includes(typeof each))
             .slice(0, maxFields)
-            .map(([field, each]) => (
-              <Fact key={field} name={field}>
-                {typeof each === 'number' ? each.toLocaleString('en-US') : String(each)}
+            .map(([field, each]) => fieldText(field, each))
+            .map(([words, text]) => (
+              <Fact key={words} name={words}>
+                {text}
               </Fact>
             ))}
         </dl>

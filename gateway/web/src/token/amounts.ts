@@ -4,7 +4,7 @@ import { errorText } from '../orders/words.ts';
 
 export type Side = 'buy' | 'sell';
 
-/** The amount for a side: SOL for a buy; tokens or a percentage for a sell. Null: the text is no such amount. */
+/** The amount for a side: quote coins for a buy; tokens or a percentage for a sell. Null: the text is no such amount. */
 export function amountFor(side: Side, text: string): number | string | null {
   const trimmed = text.trim();
   if (side === 'sell' && /^\d{1,3}(\.\d{1,4})?%$/.test(trimmed)) return trimmed;

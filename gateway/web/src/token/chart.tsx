@@ -52,10 +52,16 @@ function inUnit(bar: Bar, unit: Unit, supply: number): Drawn | null {
   };
 }
 
+/** The scale may reach below zero, where there are no prices, and has remainders of the arithmetic instead of zero. */
+const leastPrice = 1e-15;
+const onScale =
+  (text: (value: number) => string) =>
+  (value: number): string =>
+    value < leastPrice ? '' : text(value);
 const textOf: Readonly<Record<Unit, (value: number) => string>> = {
-  usd: (value) => `$${price(value)}`,
-  quote: price,
-  cap: shortUsd,
+  usd: onScale((value) => `$${price(value)}`),
+  quote: onScale(price),
+  cap: onScale(shortUsd),
 };
 
 interface Chart {

@@ -1,11 +1,12 @@
 import type { QuoteAnswer } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { sluice } from '../app/server.ts';
-import { price, short, sol } from '../format/price.ts';
+import { price, short } from '../format/price.ts';
+import { inQuoteCoin } from '../format/quote-coin.ts';
 import { amountFor, orderFault, type Side } from './amounts.ts';
 
 const quoteAfterMs = 500;
-/** A smaller number is meant as SOL to spend; sold as tokens it would give nothing. */
+/** A smaller number is meant as quote coins to spend; sold as tokens it would give nothing. */
 const fewestTokens = 1;
 
 interface Shown {
@@ -52,10 +53,11 @@ export function Quotes(props: { mint: string; symbol: string; amount: string; sl
           ) : (
             <dd>
               {side === 'buy'
-                ? `${sol(quote.quote.inUiAmount)} → ${short(quote.quote.outUiAmount)} ${symbol}`
-                : `${short(quote.quote.inUiAmount)} ${symbol} → ${sol(quote.quote.outUiAmount)}`}
+                ? `${inQuoteCoin(quote.quote.inUiAmount, quote.quoteMint)} → ${short(quote.quote.outUiAmount)} ${symbol}`
+                : `${short(quote.quote.inUiAmount)} ${symbol} → ${inQuoteCoin(quote.quote.outUiAmount, quote.quoteMint)}`}
               <small class="faint">
-                at {price(quote.quote.price)}, impact {quote.quote.priceImpactPct} %, fees {sol(quote.quote.feeTotalUi)}
+                at {price(quote.quote.price)}, impact {quote.quote.priceImpactPct} %, fees{' '}
+                {inQuoteCoin(quote.quote.feeTotalUi, quote.quoteMint)}
               </small>
             </dd>
           )}

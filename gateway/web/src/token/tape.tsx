@@ -3,7 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { faultText, sluice } from '../app/server.ts';
 import { OutLink, WalletLink } from '../parts/links.tsx';
 import { Empty, Fault } from '../parts/parts.tsx';
-import { price, short, shortUsd, sol } from '../format/price.ts';
+import { price, shortUsd, short } from '../format/price.ts';
+import { inQuoteCoin } from '../format/quote-coin.ts';
 import { clockTime } from '../format/text.ts';
 import { explorerTx } from './explorers.ts';
 
@@ -89,7 +90,7 @@ export function Tape({ mint, isSimulated }: { readonly mint: string; readonly is
                 <td>
                   <span class={`side ${trade.side}`}>{trade.side}</span>
                 </td>
-                <td class="number">{trade.solAmount === null ? short(trade.quoteUiAmount) : sol(trade.solAmount)}</td>
+                <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
                 <td class="number wide-only">{short(trade.tokenAmount)}</td>
                 <td class="number">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>
                 <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>

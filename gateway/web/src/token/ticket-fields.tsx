@@ -1,11 +1,4 @@
-const presets: readonly (readonly [string, string])[] = [
-  ['0.1', '0.1 SOL'],
-  ['0.5', '0.5 SOL'],
-  ['1', '1 SOL'],
-  ['25%', '25 %'],
-  ['50%', '50 %'],
-  ['100%', '100 %'],
-];
+const presets: readonly string[] = ['0.1', '0.5', '1', '25%', '50%', '100%'];
 
 export interface TicketValues {
   readonly amount: string;
@@ -15,8 +8,15 @@ export interface TicketValues {
 }
 
 /** What the visitor sets before placing an order. */
-export function TicketFields(props: { symbol: string; fields: TicketValues; onChange: (fields: TicketValues) => void }) {
-  const { symbol, fields, onChange } = props;
+export function TicketFields(props: {
+  readonly symbol: string;
+  /** Symbol of the coin that a buy spends. */
+  readonly quote: string;
+  readonly fields: TicketValues;
+  readonly isPaper: boolean;
+  readonly onChange: (fields: TicketValues) => void;
+}) {
+  const { symbol, quote, fields, isPaper, onChange } = props;
   const set = (change: Partial<TicketValues>): void => onChange({ ...fields, ...change });
   return (
     <>
@@ -32,12 +32,12 @@ export function TicketFields(props: { symbol: string; fields: TicketValues; onCh
         />
       </label>
       <p id="amount-help" class="hint">
-        Buy: SOL to spend. Sell: {symbol}, or a part such as 50%.
+        Buy: {quote} to spend. Sell: {symbol}, or a part such as 50%.
       </p>
       <div class="presets">
-        {presets.map(([value, text]) => (
+        {presets.map((value) => (
           <button key={value} type="button" class="small" onClick={() => set({ amount: value })}>
-            {text}
+            {value.endsWith('%') ? value.replace('%', ' %') : `${value} ${quote}`}
           </button>
         ))}
       </div>
@@ -64,7 +64,7 @@ export function TicketFields(props: { symbol: string; fields: TicketValues; onCh
       </div>
       <label class="check">
         <input type="checkbox" checked={fields.dryRun} onChange={(event) => set({ dryRun: event.currentTarget.checked })} />
-        Simulate only: build and simulate the transaction, send nothing
+        {isPaper ? 'Quote only: check the order, store nothing' : 'Simulate only: build and simulate the transaction, send nothing'}
       </label>
     </>
   );

@@ -1,42 +1,39 @@
-import type { TradeAnswer } from '@sluice/client';
-import { useEffect, useState } from 'preact/hooks';
-import { me, simulated, sluice } from '../app/server.ts';
+import { useState } from 'preact/hooks';
+import { faultText, me, spendsRealCoins } from '../app/server.ts';
+import { quoteSymbol } from '../format/quote-coin.ts';
 import { shortAddress } from '../format/text.ts';
+import { ModeBadge } from '../orders/mode.tsx';
 import { OrderProgress } from '../orders/progress.tsx';
 import { Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { useOwnWallets, type OwnWallet } from '../wallets/own-wallets.ts';
-import { amountFor, orderFault, type Side } from './amounts.ts';
+import { amountFor, type Side } from './amounts.ts';
+import { ConfirmOrder, type OrderWish } from './confirm-order.tsx';
+import { usePlacing } from './placing.ts';
 import { Quotes } from './quotes.tsx';
 import { TicketFields, type TicketValues } from './ticket-fields.tsx';
 
-/** How long a second click confirms a live order, milliseconds. */
-const confirmMs = 5_000;
-export function Ticket({ mint, symbol }: { readonly mint: string; readonly symbol: string }) {
+interface TicketProps {
+  readonly mint: string;
+  readonly symbol: string;
+  /** The coin in which the token trades; null if that is unknown. */
+  readonly quoteMint: string | null;
+}
+
+export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
+  const quote = quoteSymbol(quoteMint);
   const mode = useStore(me)?.trading ?? 'off';
-  const isSimulated = useStore(simulated) === true;
   const wallets = useOwnWallets();
   const [wallet, setWallet] = useState('');
   const [fields, setFields] = useState<TicketValues>({ amount: '0.1', slippage: '10', priorityFee: '', dryRun: false });
-  const [fault, setFault] = useState<string | null>(null);
-  const [armed, setArmed] = useState<Side | null>(null);
-  const [busy, setBusy] = useState<Side | null>(null);
-  const [answer, setAnswer] = useState<TradeAnswer | null>(null);
+  const [asked, setAsked] = useState<OrderWish | null>(null);
+  const { busy, isLocked, answer, fault, isUnknown, refuse, place, sendAgain, forget } = usePlacing();
   const publicKey = wallet === '' ? (wallets.value?.at(-1)?.publicKey ?? '') : wallet;
-  useEffect(() => {
-    const timer = setTimeout(() => setArmed(null), confirmMs);
-    return () => clearTimeout(timer);
-  }, [armed]);
-  const isReal = mode === 'live' && !isSimulated && !fields.dryRun;
 
-  const place = async (side: Side): Promise<void> => {
+  const request = (side: Side): void => {
     const amount = amountFor(side, fields.amount);
     if (amount === null)
-      return setFault(side === 'buy' ? 'Amount: SOL to spend, for example 0.1.' : 'Amount: tokens, or a part such as 50%.');
-    if (isReal && armed !== side) return setArmed(side);
-    setArmed(null);
-    setFault(null);
-    setBusy(side);
+      return refuse(side === 'buy' ? `Amount: ${quote} to spend, for example 0.1.` : 'Amount: tokens, or a part such as 50%.');
     const body = {
       publicKey,
       mint,
@@ -44,17 +41,16 @@ export function Ticket({ mint, symbol }: { readonly mint: string; readonly symbo
       ...(fields.priorityFee.trim() !== '' && { priorityFee: Number(fields.priorityFee) }),
       ...(fields.dryRun && { dryRun: true }),
     };
-    try {
-      setAnswer(side === 'buy' ? await sluice.buy({ ...body, amount: Number(amount) }) : await sluice.sell({ ...body, amount }));
-    } catch (error) {
-      setFault(orderFault(error));
-    } finally {
-      setBusy(null);
-    }
+    const wish = { side, amount, symbol, quoteMint, body };
+    if (fields.dryRun) return place(wish);
+    spendsRealCoins().then(
+      (isReal) => (isReal ? setAsked(wish) : place(wish)),
+      (error: unknown) => refuse(faultText(error)),
+    );
   };
   const button = (side: Side, text: string) => (
-    <button type="button" class={side} disabled={busy !== null || publicKey === '' || mode === 'off'} onClick={() => void place(side)}>
-      {busy === side ? 'Sending …' : armed === side ? `Confirm: ${text.toLowerCase()} ${fields.amount}` : text}
+    <button type="button" class={side} disabled={isLocked || publicKey === '' || mode === 'off'} onClick={() => request(side)}>
+      {busy === side ? 'Sending …' : text}
     </button>
   );
 
@@ -62,17 +58,37 @@ export function Ticket({ mint, symbol }: { readonly mint: string; readonly symbo
     <section class="card ticket" aria-labelledby="ticket">
       <div class="row between">
         <h2 id="ticket">Order</h2>
-        <ModeBadge mode={mode} isSimulated={isSimulated} />
+        <ModeBadge />
       </div>
+      {mode === 'paper' && (
+        <p class="hint">
+          Paper: an order is filled at its quote, and nothing is sent. Balances are still those of the chain, so tokens bought on paper
+          cannot be sold.
+        </p>
+      )}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />
-      <TicketFields symbol={symbol} fields={fields} onChange={setFields} />
+      <TicketFields symbol={symbol} quote={quote} fields={fields} isPaper={mode === 'paper'} onChange={setFields} />
       <Quotes mint={mint} symbol={symbol} amount={fields.amount} slippage={fields.slippage} publicKey={publicKey} />
       <div class="pair actions">
         {button('buy', 'Buy')}
         {button('sell', 'Sell')}
       </div>
       <Fault text={fault ?? wallets.fault} />
+      {isUnknown && (
+        <div class="warn" role="alert">
+          <p>The server may have this order. If you send it again, the server still places it only once.</p>
+          <div class="row">
+            <button type="button" onClick={sendAgain}>
+              Send it again
+            </button>
+            <button type="button" onClick={forget}>
+              I have checked Orders
+            </button>
+          </div>
+        </div>
+      )}
       {answer !== null && <OrderProgress key={answer.orderId ?? answer.signature} answer={answer} symbol={symbol} />}
+      {asked !== null && <ConfirmOrder wish={asked} onClose={() => setAsked(null)} onConfirm={() => place(asked)} />}
     </section>
   );
 }
@@ -104,9 +120,4 @@ function WalletChoice(props: {
       )}
     </>
   );
-}
-
-export function ModeBadge({ mode, isSimulated }: { readonly mode: 'off' | 'paper' | 'live'; readonly isSimulated: boolean }) {
-  if (mode === 'live') return <span class={`badge ${isSimulated ? 'simulated' : 'live'}`}>{isSimulated ? 'live on simnet' : 'live'}</span>;
-  return <span class={`badge ${mode}`}>{mode === 'paper' ? 'paper' : 'trading off'}</span>;
 }

@@ -2,6 +2,7 @@ import type { TokenInfo } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { sessionImage, simulated, sluice } from '../app/server.ts';
 import { price, short, shortUsd, sol } from '../format/price.ts';
+import { quoteSymbol } from '../format/quote-coin.ts';
 import { shortAddress } from '../format/text.ts';
 import { learnName } from '../live/names.ts';
 import { useLoaded } from '../parts/hooks.ts';
@@ -11,11 +12,11 @@ import { Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { CandleChart } from './chart.tsx';
 import { tokenExplorers } from './explorers.ts';
+import { Holders } from './holders.tsx';
 import { Tape } from './tape.tsx';
 import { Ticket } from './ticket.tsx';
 
 const refreshMs = 5_000;
-const wrappedSol = 'So11111111111111111111111111111111111111112';
 const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, string>> = {
   no_market: 'No supported venue trades this token.',
   no_liquidity: 'Its pools have no liquidity.',
@@ -32,19 +33,19 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
     if (info !== null) learnName(mint, { symbol: info.symbol, name: info.name });
   }, [info?.symbol]);
   if (info === null) return fault === null ? <Empty>Loading …</Empty> : <Fault text={fault} />;
-  const quote = info.quoteMint === null || info.quoteMint === wrappedSol ? 'SOL' : 'Quote';
   return (
     <>
       <Head info={info} isSimulated={isSimulated} />
       <Fault text={fault} />
       <div class="token-page">
         <div class="main-column">
-          <CandleChart mint={mint} supply={info.supplyUi} quote={quote} />
+          <CandleChart mint={mint} supply={info.supplyUi} quote={quoteSymbol(info.quoteMint)} />
           <Tape mint={mint} isSimulated={isSimulated} />
         </div>
         <div class="side-column">
-          <Ticket mint={mint} symbol={info.symbol ?? shortAddress(mint)} />
+          <Ticket mint={mint} quoteMint={info.quoteMint} symbol={info.symbol ?? shortAddress(mint)} />
           <Facts info={info} isSimulated={isSimulated} />
+          <Holders mint={mint} creator={info.creator} />
         </div>
       </div>
     </>
@@ -102,7 +103,7 @@ function Head({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimu
 function Facts({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimulated: boolean }) {
   const { curve, extensions } = info;
   return (
-    <section class="card" aria-labelledby="facts">
+    <section class="card about" aria-labelledby="facts">
       <h2 id="facts">About</h2>
       {curve !== null && (
         <div class="curve">
@@ -120,7 +121,9 @@ function Facts({ info, isSimulated }: { readonly info: TokenInfo; readonly isSim
           {info.venue ?? 'none'} {info.poolAddress !== null && <span class="faint">{shortAddress(info.poolAddress)}</span>}
         </Fact>
         <Fact name="Creator">{info.creator === null ? 'unknown' : <WalletLink address={info.creator} />}</Fact>
-        {info.creatorFeeBps !== null && <Fact name="Creator fee">{`${info.creatorFeeBps / 100} %`}</Fact>}
+        {info.creatorFeeBps !== null && (
+          <Fact name="Creator fee">{info.creatorFeeBps === 0 ? 'set by the venue' : `${info.creatorFeeBps / 100} %`}</Fact>
+        )}
         <Fact name="Mint authority">{info.mintAuthority === null ? 'none' : shortAddress(info.mintAuthority)}</Fact>
         <Fact name="Freeze authority">{info.freezeAuthority === null ? 'none' : shortAddress(info.freezeAuthority)}</Fact>
         {extensions.transferFee !== null && <Fact name="Transfer fee">{`${extensions.transferFee.bps / 100} %`}</Fact>}

@@ -1,5 +1,6 @@
 import { shortAddress, clockTime } from '../format/text.ts';
-import { price, short, shortUsd, sol } from '../format/price.ts';
+import { price, shortUsd } from '../format/price.ts';
+import { inQuoteCoin } from '../format/quote-coin.ts';
 import { nameOf } from '../live/names.ts';
 import { openToken } from '../live/live.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -45,7 +46,7 @@ export function WalletPage({ id: address }: { readonly id: string }) {
                   <td>
                     <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />
                   </td>
-                  <td class="number">{trade.solAmount === null ? short(trade.quoteUiAmount) : sol(trade.solAmount)}</td>
+                  <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
                   <td class="number">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>
                   <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
                 </tr>

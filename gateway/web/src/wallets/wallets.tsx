@@ -3,8 +3,8 @@ import { dateText } from '../format/text.ts';
 import { DocsLink } from '../parts/links.tsx';
 import { Copy, Dialog, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
-import { me, simulated } from '../app/server.ts';
-import { ModeBadge } from '../token/ticket.tsx';
+import { simulated } from '../app/server.ts';
+import { ModeBadge } from '../orders/mode.tsx';
 import { Holdings } from './holdings.tsx';
 import { useOwnWallets, type OwnWallet } from './own-wallets.ts';
 import { QrCode } from './qr.tsx';
@@ -15,13 +15,11 @@ const shownAtOnce = 5;
 export function WalletsPage() {
   const { value: wallets, fault } = useOwnWallets();
   const [shown, setShown] = useState(shownAtOnce);
-  const mode = useStore(me)?.trading ?? 'off';
-  const isSimulated = useStore(simulated) === true;
   return (
     <>
       <div class="page-head">
         <h1>Wallets</h1>
-        <ModeBadge mode={mode} isSimulated={isSimulated} />
+        <ModeBadge />
         <DocsLink page="http-portfolio" about="portfolios" />
       </div>
       <Fault text={fault} />

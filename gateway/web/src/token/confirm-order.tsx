@@ -1,0 +1,60 @@
+import { useEffect, useState } from 'preact/hooks';
+import { shortAddress } from '../format/text.ts';
+import { sol } from '../format/price.ts';
+import { inQuoteCoin } from '../format/quote-coin.ts';
+import { Dialog, Fact } from '../parts/parts.tsx';
+import type { Side } from './amounts.ts';
+
+/** An order that the visitor asked for. */
+export interface OrderWish {
+  readonly side: Side;
+  /** Quote coins for a buy; tokens or a percentage for a sell. */
+  readonly amount: number | string;
+  readonly symbol: string;
+  readonly quoteMint: string | null;
+  readonly body: {
+    readonly publicKey: string;
+    readonly mint: string;
+    readonly slippage: number;
+    readonly priorityFee?: number;
+    readonly dryRun?: boolean;
+  };
+}
+
+/** The second click of a double click on Buy must not confirm. */
+const readyAfterMs = 700;
+
+/** The second confirmation of an order that spends real coins. The dialog opens with the focus on Cancel, so that a repeated click or key does nothing. */
+export function ConfirmOrder(props: { readonly wish: OrderWish; readonly onClose: () => void; readonly onConfirm: () => void }) {
+  const { side, amount, symbol, quoteMint, body } = props.wish;
+  const [isReady, setReady] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setReady(true), readyAfterMs);
+    return () => clearTimeout(timer);
+  }, []);
+  const verb = side === 'buy' ? 'Buy' : 'Sell';
+  return (
+    <Dialog title={`${verb} with real coins`} onClose={props.onClose}>
+      <p class="warn">This order is sent to the chain. It cannot be undone.</p>
+      <dl class="facts list">
+        <Fact name={side === 'buy' ? 'Spend' : 'Sell'}>
+          {side === 'buy' ? inQuoteCoin(Number(amount), quoteMint) : `${amount} ${symbol}`}
+        </Fact>
+        <Fact name="Token" title={body.mint}>{`${symbol} ${shortAddress(body.mint)}`}</Fact>
+        <Fact name="Wallet" title={body.publicKey}>
+          {shortAddress(body.publicKey)}
+        </Fact>
+        <Fact name="Slippage at most">{`${body.slippage} %`}</Fact>
+        <Fact name="Priority fee">{body.priorityFee === undefined ? 'automatic' : sol(body.priorityFee)}</Fact>
+      </dl>
+      <form method="dialog" class="row">
+        <button type="submit" autoFocus>
+          Cancel
+        </button>
+        <button type="submit" class={side} disabled={!isReady} onClick={props.onConfirm}>
+          {verb} for real
+        </button>
+      </form>
+    </Dialog>
+  );
+}

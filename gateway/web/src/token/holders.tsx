@@ -1,0 +1,77 @@
+import type { TokenHolders } from '@sluice/client';
+import { sluice } from '../app/server.ts';
+import { short } from '../format/price.ts';
+import { shortAddress } from '../format/text.ts';
+import { useLoaded } from '../parts/hooks.ts';
+import { WalletLink } from '../parts/links.tsx';
+import { Empty, Fault } from '../parts/parts.tsx';
+
+type Holder = NonNullable<TokenHolders['holders']>[number];
+
+/** As long as the gateway stores an answer. */
+const refreshMs = 30_000;
+const shownHolders = 10;
+
+/** The largest holders with their shares of the supply, where a node lists them. */
+export function Holders({ mint, creator }: { readonly mint: string; readonly creator: string | null }) {
+  const { value, fault } = useLoaded(() => sluice.holders(mint), mint, refreshMs);
+  return (
+    <section class="card largest" aria-labelledby="holders">
+      <h2 id="holders">Largest holders</h2>
+      <Fault text={fault} />
+      {value === null && fault === null && <Empty>Loading …</Empty>}
+      {value !== null && value.holders === null && <Empty>Not known: no node lists the holders of this token.</Empty>}
+      {value?.holders?.length === 0 && <Empty>Nobody holds this token.</Empty>}
+      {value?.holders != null && value.holders.length > 0 && <HolderTable holders={value.holders} creator={creator} />}
+    </section>
+  );
+}
+
+function HolderTable({ holders, creator }: { readonly holders: readonly Holder[]; readonly creator: string | null }) {
+  const wallets = holders.filter(({ kind }) => kind === 'wallet').slice(0, shownHolders);
+  const share = wallets.reduce((sum, { sharePercent }) => sum + (sharePercent ?? 0), 0);
+  return (
+    <>
+      <p class="faint" title="The number of all holders is not known: nodes list the largest accounts only.">
+        The {wallets.length === 1 ? 'largest wallet holds' : `${wallets.length} largest wallets hold`} {share.toFixed(1)} % of the supply.
+      </p>
+      <table class="holders">
+        <tbody>
+          {holders.slice(0, shownHolders).map((holder) => (
+            <tr key={holder.owner}>
+              <td>
+                <HolderName holder={holder} isCreator={holder.owner === creator} />
+              </td>
+              <td class="number faint">{short(holder.uiAmount)}</td>
+              <td class="number">{holder.sharePercent === null ? '–' : `${holder.sharePercent.toFixed(2)} %`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function HolderName({ holder: { owner, kind, venue }, isCreator }: { readonly holder: Holder; readonly isCreator: boolean }) {
+  switch (kind) {
+    case 'curve':
+      return <b title={owner}>Bonding curve of {venue}</b>;
+    case 'pool':
+      return <b title={owner}>Pool of {venue}</b>;
+    case 'program':
+      return (
+        <span
+          class="faint"
+          title={`${owner}: it has no private key, so a program holds these tokens: another pool, a lock or a shared wallet.`}
+        >
+          Program {shortAddress(owner)}
+        </span>
+      );
+    case 'wallet':
+      return (
+        <>
+          <WalletLink address={owner} /> {isCreator && <span class="badge">creator</span>}
+        </>
+      );
+  }
+}

@@ -1,0 +1,96 @@
+import { SluiceError, type TradeAnswer } from '@sluice/client';
+import { useRef, useState } from 'preact/hooks';
+import { sluice } from '../app/server.ts';
+import { orderFault, type Side } from './amounts.ts';
+import type { OrderWish } from './confirm-order.tsx';
+
+/** Clicks within this time after an order do nothing: the second click of a double click must not buy again. */
+const settleMs = 1_000;
+/** Codes of errors after which the server may have the order. */
+const undecided: ReadonlySet<string> = new Set(['NETWORK', 'TIMEOUT', 'MALFORMED', 'INTERNAL', 'IDEMPOTENCY_IN_PROGRESS']);
+
+/** An order with its Idempotency-Key. If it is sent again, the server still places it once. */
+interface Attempt {
+  readonly wish: OrderWish;
+  readonly idempotencyKey: string;
+}
+
+export interface Placing {
+  /** The side whose request is under way. */
+  readonly busy: Side | null;
+  /** No other order can be placed now. */
+  readonly isLocked: boolean;
+  readonly answer: TradeAnswer | null;
+  readonly fault: string | null;
+  /** No answer says whether the server has the order. */
+  readonly isUnknown: boolean;
+  readonly refuse: (fault: string) => void;
+  readonly place: (wish: OrderWish) => void;
+  /** Sends the order whose outcome is unknown again. */
+  readonly sendAgain: () => void;
+  /** Gives up finding out whether the server has the order. */
+  readonly forget: () => void;
+}
+
+/** Places one order at a time. */
+export function usePlacing(): Placing {
+  const underWay = useRef(false);
+  const [isSettling, setSettling] = useState(false);
+  const [busy, setBusy] = useState<Side | null>(null);
+  const [answer, setAnswer] = useState<TradeAnswer | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const [unknown, setUnknown] = useState<Attempt | null>(null);
+
+  const unlock = (): void => {
+    underWay.current = false;
+    setSettling(false);
+  };
+  const send = async (attempt: Attempt): Promise<void> => {
+    // Two clicks can arrive before the buttons are disabled.
+    if (underWay.current) return;
+    underWay.current = true;
+    const { side, amount, body } = attempt.wish;
+    setSettling(true);
+    setBusy(side);
+    setFault(null);
+    setAnswer(null);
+    try {
+      const { idempotencyKey } = attempt;
+      setAnswer(
+        side === 'buy'
+          ? await sluice.buy({ ...body, amount: Number(amount) }, { idempotencyKey })
+          : await sluice.sell({ ...body, amount }, { idempotencyKey }),
+      );
+      setUnknown(null);
+    } catch (error) {
+      const isUndecided = error instanceof SluiceError && undecided.has(error.code) && body.dryRun !== true;
+      setUnknown(isUndecided ? attempt : null);
+      setFault(orderFault(error));
+      setBusy(null);
+      unlock();
+      return;
+    }
+    setBusy(null);
+    setTimeout(unlock, settleMs);
+  };
+
+  return {
+    busy,
+    isLocked: isSettling || unknown !== null,
+    answer,
+    fault,
+    isUnknown: unknown !== null && busy === null,
+    refuse: setFault,
+    place: (wish) => void send({ wish, idempotencyKey: newKey() }),
+    sendAgain: () => void (unknown !== null && send(unknown)),
+    forget: () => {
+      setUnknown(null);
+      setFault(null);
+    },
+  };
+}
+
+/** 32 hexadecimal digits. */
+function newKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
