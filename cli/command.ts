@@ -21,7 +21,7 @@ export class CommandError extends Error {}
 
 /** The last line in the help of all commands that use the store. */
 export const storeNote =
-  'Use <action> --help for the options. All actions accept --json. They use the store (DATABASE_URL, or in DATA_DIR), also while gateways run.';
+  'Use <action> --help for the options. All actions accept --json. They use the store (DATABASE_URL, or in DATA_DIR), even while gateways run.';
 
 /** Strict `parseArgs`. Throws `UsageError` for an unknown option or a missing value. */
 export function parseCommand<const T extends ParseArgsConfig['options']>(argv: readonly string[], options: T) {

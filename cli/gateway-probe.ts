@@ -21,14 +21,14 @@ export async function probeGateway(url: string): Promise<Probe> {
   }
 }
 
-const checkAddress = 'check the address that start printed; pass it with --url, or set PORT';
+const checkAddress = 'check the URL that start printed; pass it with --url, or set PORT';
 
 /** Why no connection was made, and what to do. `isTls`: https was tried. */
 function connectFault(error: unknown, host: string, isTls: boolean): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   if (code === 'ECONNREFUSED') return nobodyListens(host);
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the name in ${host} is not known. Check the address`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the name in ${host} is not known. Check the URL`;
   if (cause instanceof Error && cause.name === 'TimeoutError')
     return `${host} does not answer within ${timeoutMs / 1000} s; ${checkAddress}`;
   if (isTls && /^(?:EPROTO|ERR_SSL_)/.test(code)) return `${host} does not speak TLS. Use http:// in place of https://`;

@@ -3,11 +3,11 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { nobodyListens, probeGateway } from './gateway-probe.ts';
 import { listenerAt } from './listener-owner.ts';
 
-/** An address where a gateway answered is not asked again for this long. */
+/** A URL where a gateway answered is not asked again for this long. */
 const probedForMs = 5_000;
 
 /**
- * Gives the key to the client only if a gateway answers at this address, and if its process does not belong to another user. Called before each
+ * Gives the key to the client only if a gateway answers at this URL, and if its process does not belong to another user. Called before each
  * connection and request. The error says what is wrong and what to do. The client tries again, unless another attempt cannot succeed.
  */
 export function keyForSluice(url: string, config: Config, key: () => Promise<string>): () => Promise<string> {

@@ -4,7 +4,7 @@ import { planNames, scopes as allScopes, type PlanName, type Scope } from '@slui
 import { UsageError } from './command.ts';
 
 /** The error of an argument that must be the id of a key. */
-export const wholeKey = 'This is a whole API key. Give only its id, the part between the two underscores.';
+export const wholeKeyMessage = 'This is a whole API key. Give only its id, the part between the two underscores.';
 
 export function readPlan(option: string, text: string | undefined): PlanName {
   const plan = planNames.find((name) => name === text);

@@ -1,7 +1,7 @@
 import { endWithinMs } from '@sluice/gateway/life.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 
-/** After this time, the process exits even if not everything is closed, milliseconds. */
+/** After this time, the process exits even if not everything is closed. */
 const closeTimeoutMs = endWithinMs;
 
 /** Closes what was opened, in the opposite order. */

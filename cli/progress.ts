@@ -1,4 +1,4 @@
-/** Work that ends before this time shows no progress, milliseconds. */
+/** Work that ends before this time shows no progress. */
 const afterMs = 2_000;
 const everyMs = 500;
 

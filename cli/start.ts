@@ -65,7 +65,7 @@ async function start(settings: Config): Promise<void> {
     const simnet = config.rpc === null ? await startChain(config, log, signal) : null;
     if (simnet !== null) closers.add('simnet', () => simnet.close());
     else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
-    // Chosen by the original settings: `onSimnet` adds an RPC address, and the wallets must still be those of simnet.
+    // Chosen by the original settings: `onSimnet` adds an RPC URL, and the wallets must still be those of simnet.
     const custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
     const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), custody, store, log, closers, signal);
     if (signal.aborted) return;

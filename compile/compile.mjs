@@ -24,7 +24,7 @@ import { compileWeb } from './web.mjs';
  * processes from their own build, so the newest few builds are not deleted.
  */
 const maxBuilds = 8;
-/** After this time, the unfinished folder of a compilation is deleted, milliseconds. */
+/** After this time, the unfinished folder of a compilation is deleted. */
 const abandonedMs = 10 * 60_000;
 /** How often it starts again if the sources change during the compilation. */
 const maxTries = 3;

@@ -28,7 +28,7 @@ import { withStore } from '../with-store.ts';
 const linkLifeMs = 10 * 60_000;
 
 export const accountsCommand: Command = {
-  help: `Create and manage the accounts of key holders.
+  help: `Create and manage the accounts that own API keys.
 
 Usage:
   sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS]
@@ -37,7 +37,7 @@ Usage:
   sluice accounts disable <id>
   sluice accounts link [<id>]
 
-The account "operator" always exists. It is yours, and it sees all keys. A holder sees the keys and wallets of the own account.
+The account "operator" always exists. It is yours, and it sees all keys. Every other account sees only its own keys and wallets.
 
 ${storeNote}`,
   actionHelp: {
@@ -46,12 +46,12 @@ ${storeNote}`,
 Usage: sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS] [--json]
 
   --plan NAME       the plan of the account and of its keys (required)
-  --wallet ADDRESS  Solana wallet with which the holder signs in to the dashboard, base58.
-                    Default: none; the holder then signs in with a link (sluice accounts link)
+  --wallet ADDRESS  Solana wallet with which the owner signs in to the dashboard, base58.
+                    Default: none; the owner then signs in with a link (sluice accounts link)
   --json            print JSON
 
 Example: sluice accounts create --plan premium --wallet 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU`,
-    list: `List all accounts with plan, number of live keys, state and last sign-in.
+    list: `List all accounts with plan, number of active keys, state and last sign-in.
 
 Usage: sluice accounts list [--json]`,
     'set-plan': `Change the plan of an account and of all its keys. Running gateways apply it within a second.
@@ -70,8 +70,8 @@ Usage: sluice accounts link [<id>] [--json]
   <id>    the account to sign in to. Default: operator`,
   },
   async run(argv) {
-    const [work, rest] = actionOf('accounts', argv, actions);
-    return work(rest);
+    const [action, rest] = actionOf('accounts', argv, actions);
+    return action(rest);
   },
 };
 
@@ -185,7 +185,7 @@ function isLive(account: StoredAccount | null): boolean {
 
 function dashboardAddress({ publicUrl }: Config): string {
   if (publicUrl !== null) return publicUrl;
-  throw new CommandError('The public address of the dashboard is unknown. Set PUBLIC_URL.');
+  throw new CommandError('The public URL of the dashboard is unknown. Set PUBLIC_URL.');
 }
 
 function noSuchAccount(id: string): CommandError {

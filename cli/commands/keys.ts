@@ -20,7 +20,7 @@ import {
   type Command,
 } from '../command.ts';
 import { readInteger } from '../integer.ts';
-import { readLabel, readPlan, readRanges, readScopes, wholeKey } from '../key-options.ts';
+import { readLabel, readPlan, readRanges, readScopes, wholeKeyMessage } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
@@ -76,8 +76,8 @@ Usage: sluice keys reset --yes [--json]
   --yes  confirm that all keys end (required)`,
   },
   async run(argv) {
-    const [work, rest] = actionOf('keys', argv, actions);
-    return work(rest);
+    const [action, rest] = actionOf('keys', argv, actions);
+    return action(rest);
   },
 };
 
@@ -190,18 +190,18 @@ async function resetKeys(argv: readonly string[]): Promise<number> {
   const config = loadConfig();
   const revoked = await withStore(config, (store) => replaceLostPepper(store, Date.now()));
   if (revoked === null)
-    throw new CommandError(`The pepper is not lost: ${join(config.dataDir, 'pepper')} exists, or no key was ever created.`);
+    throw new CommandError(`There is nothing to reset: ${join(config.dataDir, 'pepper')} exists, or the store has no key.`);
   if (values.json === true) printJson({ revoked });
   else console.log(`A new pepper was created. Revoked keys: ${revoked}. Wallets and accounts are unchanged.`);
   return 0;
 }
 
 function noSuchKey(id: string, ended: string): CommandError {
-  if (id.startsWith('sluice_')) return new CommandError(wholeKey);
+  if (id.startsWith('sluice_')) return new CommandError(wholeKeyMessage);
   return new CommandError(`There is no key ${inQuotes(id)}, or it is ${ended} already.`);
 }
 
-/** The part of a key that is no secret. Its owner can recognise the key by it. */
+/** The public part of a key. With it, the owner can identify the key. */
 function prefixOf({ id }: StoredKey): string {
   return `sluice_${id}`;
 }
@@ -209,15 +209,15 @@ function prefixOf({ id }: StoredKey): string {
 function stateOf(key: StoredKey): string {
   if (key.revokedAtMs !== null) return `revoked ${isoTime(key.revokedAtMs)}`;
   const endMs = endOfKeyMs(key);
-  if (endMs === null) return 'live';
-  return endMs <= Date.now() ? `expired ${isoTime(endMs)}` : `live until ${isoTime(endMs)}`;
+  if (endMs === null) return 'active';
+  return endMs <= Date.now() ? `expired ${isoTime(endMs)}` : `active until ${isoTime(endMs)}`;
 }
 
 function keyJson(key: StoredKey): Readonly<Record<string, unknown>> {
   const { id, plan, scopes, label, accountId, ipRanges, limits, createdAtMs, lastUsedAtMs, revokedAtMs } = key;
   const endMs = endOfKeyMs(key);
-  const live = endMs === null || endMs > Date.now();
+  const active = endMs === null || endMs > Date.now();
   const expiresAtMs = revokedAtMs === null ? endMs : null;
   const prefix = prefixOf(key);
-  return { id, prefix, plan, scopes, label, accountId, ipRanges, limits, live, createdAtMs, lastUsedAtMs, revokedAtMs, expiresAtMs };
+  return { id, prefix, plan, scopes, label, accountId, ipRanges, limits, active, createdAtMs, lastUsedAtMs, revokedAtMs, expiresAtMs };
 }

@@ -12,7 +12,7 @@ export const mcpCommand: Command = {
 
 Usage: SLUICE_API_KEY=<key> sluice mcp [options]
 
-  --url URL        address of the gateway. Default: from HOST and PORT
+  --url URL        the URL of the gateway. Default: from HOST and PORT
   --allow-trading  let the tools buy and sell place orders if the agent sets dryRun to false. Without it, they only do dry runs
 
 Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell.

@@ -3,7 +3,7 @@ import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase
 import { unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
 import { auditKey } from '@sluice/gateway/signer/audit/chain.ts';
-import { readPin, readPolicy, writePin, writePolicy, type PolicyPlace } from '@sluice/gateway/signer/limits/policy-file.ts';
+import { readPin, readPolicy, writePin, writePolicy, type PolicyFiles } from '@sluice/gateway/signer/limits/policy-file.ts';
 import { isAddress, maxListed, openPolicy, signPolicy, type Policy } from '@sluice/gateway/signer/limits/policy.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { makeFolder } from '@sluice/gateway/store/make-folder.ts';
@@ -15,7 +15,7 @@ import { writeKeyFile } from '../key-file.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withStore } from '../with-store.ts';
 
-/** Largest file of a policy or a key that is read. */
+/** Maximum size of a policy file or key file. */
 const maxFileBytes = 1 << 20;
 
 /** Help of each action, by its words after `sluice wallets`. */
@@ -33,7 +33,7 @@ pin, install and show need KEYSTORE_PASSPHRASE_FILE. All take --json.`,
   'policy keygen': `Create the key that signs policies. Write it to FILE and print its public key. Move FILE to another machine.
 
 Usage: sluice wallets policy keygen FILE [--json]`,
-  'policy pin': `Set the public key whose policies count. From then on, nothing is signed without a policy that this key has signed.
+  'policy pin': `Set the public key that policies must be signed with. From then on, nothing is signed without a policy that this key has signed.
 
 Usage: sluice wallets policy pin PUBLIC_KEY [--json]
 
@@ -52,7 +52,7 @@ Usage: sluice wallets policy sign --key FILE --version N [options]
   --venues LIST       venues that may be used, comma-separated: ${venues.map(({ name }) => name).join(', ')}
   --keystore NAME     cluster or simnet. Default: cluster
 
-What has no option has no limit. The signing process also applies its own limits.
+If you leave out an option, the policy does not set that limit. The signing process also applies its own limits.
 
 Example: sluice wallets policy sign --key operator.json --version 2 --max-hour-sol 5 --venues pump-amm > policy.json`,
   'policy install': `Install a signed policy. Signing processes apply it within a second.
@@ -67,8 +67,8 @@ type Action = (argv: readonly string[]) => Promise<number>;
 const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ keygen, pin, sign, install, show }));
 
 export async function policy(argv: readonly string[]): Promise<number> {
-  const [work, rest] = actionOf('wallets policy', argv, actions);
-  return work(rest);
+  const [action, rest] = actionOf('wallets policy', argv, actions);
+  return action(rest);
 }
 
 async function keygen(argv: readonly string[]): Promise<number> {
@@ -86,17 +86,17 @@ async function pin(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   const [publicKey = ''] = positionalsOf(positionals, 'PUBLIC_KEY');
   if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY must be the base58 key that `sluice wallets policy keygen` prints');
-  await withPlace(`pin ${publicKey}`, async (place, isWallet) => {
+  await withPolicyFiles(`pin ${publicKey}`, async (files, isWallet) => {
     if (await isWallet(publicKey))
       throw new CommandError(
-        'This is a wallet of the keystore, which could then set its own limits. Create another key: sluice wallets policy keygen',
+        'This key is a wallet of the keystore. The signing process could then sign its own policy. Create a separate key: sluice wallets policy keygen',
       );
-    writePin(place, publicKey);
+    writePin(files, publicKey);
   });
   if (values.json === true) printJson({ publicKey });
   else
     console.log(
-      `From now on, only policies signed by ${publicKey} count in ${signerFolder(loadConfig())}. Nothing is signed until one is installed.`,
+      `From now on, the signing processes of ${signerFolder(loadConfig())} accept only policies that ${publicKey} has signed. They sign nothing until a policy is installed.`,
     );
   return 0;
 }
@@ -142,21 +142,21 @@ async function install(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   const [file = ''] = positionalsOf(positionals, 'FILE');
   const content = readFile(file);
-  const installed = await withPlace('install', async (place) => {
-    const key = readPin(place);
+  const installed = await withPolicyFiles('install', async (files) => {
+    const key = readPin(files);
     if (key === null) throw new CommandError('No key is pinned yet. Pin one: sluice wallets policy pin PUBLIC_KEY');
     if (key === false)
       throw new CommandError('The pinned key was changed without the passphrase. Pin it again: sluice wallets policy pin PUBLIC_KEY');
-    const opened = openPolicy(content, key, place.keystore);
+    const opened = openPolicy(content, key, files.keystore);
     if ('fault' in opened) throw new CommandError(`The policy is not valid: ${opened.fault}.`);
-    const now = readPolicy(place, 0);
-    if (now.ok && now.inForce !== null && now.inForce.policy.version >= opened.version) {
-      throw new CommandError(`Policy ${now.inForce.policy.version} is in force. Sign the new one with a higher --version.`);
+    const current = readPolicy(files, 0);
+    if (current.ok && current.inForce !== null && current.inForce.policy.version >= opened.version) {
+      throw new CommandError(`Policy ${current.inForce.policy.version} is in force. Sign the new one with a higher --version.`);
     }
-    writePolicy(place, content);
+    writePolicy(files, content);
     return opened;
   });
-  if (values.json === true) printJson(plain(installed));
+  if (values.json === true) printJson(policyJson(installed));
   else console.log(`Policy ${installed.version} is installed.`);
   return 0;
 }
@@ -164,16 +164,16 @@ async function install(argv: readonly string[]): Promise<number> {
 async function show(argv: readonly string[]): Promise<number> {
   const { positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
-  const reading = await withPlace('show', async (place) => readPolicy(place, 0));
+  const reading = await withPolicyFiles('show', async (files) => readPolicy(files, 0));
   if (!reading.ok) throw new CommandError(`Nothing can be signed: ${reading.reason}.`);
-  printJson(reading.inForce === null ? null : { key: reading.inForce.key, ...plain(reading.inForce.policy) });
+  printJson(reading.inForce === null ? null : { key: reading.inForce.key, ...policyJson(reading.inForce.policy) });
   return 0;
 }
 
 /** Runs `work` on the policy files of this machine. Unlocks the keystore first, because it has the key that protects these files. */
-function withPlace<T>(
+function withPolicyFiles<T>(
   what: string,
-  work: (place: PolicyPlace, isWallet: (publicKey: string) => Promise<boolean>) => Promise<T>,
+  work: (files: PolicyFiles, isWallet: (publicKey: string) => Promise<boolean>) => Promise<T>,
 ): Promise<T> {
   const config = loadConfig();
   const keystore = keystoreName(config);
@@ -194,9 +194,9 @@ function withPlace<T>(
   });
 }
 
-function plain(policyInForce: Policy): Record<string, unknown> {
+function policyJson(policyToShow: Policy): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(policyInForce).map(([name, value]) => [name, typeof value === 'bigint' ? value.toString() : value]),
+    Object.entries(policyToShow).map(([name, value]) => [name, typeof value === 'bigint' ? value.toString() : value]),
   );
 }
 

@@ -17,7 +17,7 @@ import { eventLine } from '../watch/event-line.ts';
 import { paintFor } from '../watch/paint.ts';
 
 const maxSpeed = 1000;
-/** Ingest has finished when nothing has changed for this long, milliseconds. */
+/** Ingest has finished when nothing has changed for this long. */
 const quietMs = 1000;
 const checkEveryMs = 50;
 /** Symbols of tokens that are remembered for their trades. */

@@ -16,7 +16,7 @@ Usage: sluice simnet [options]
   --no-market               make blocks, but no trades
   --json                    print JSON
 
-It prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for it, and runs until Ctrl-C.
+The command prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for this chain, and runs until Ctrl-C.
 
 Example: sluice simnet --trades-per-second 50`,
   async run(argv) {
@@ -42,7 +42,7 @@ Example: sluice simnet --trades-per-second 50`,
     const signal = stopOnSignals(log, closers);
     const simnet = await startSimnet({ host: values.host, port, seed, log, signal, ...(market === undefined ? {} : { market }) }).catch(
       (error: unknown) => {
-        throw new CommandError(`The simulated chain cannot listen there: ${String(error)}`, { cause: error });
+        throw new CommandError(`The simulated chain cannot listen on ${values.host}:${port}: ${String(error)}`, { cause: error });
       },
     );
     closers.add('simnet', () => simnet.close());

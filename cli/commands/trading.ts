@@ -35,7 +35,7 @@ Usage: sluice trading halt [--reason TEXT] [--json]
 
   --reason TEXT  a note for the logs and the status, up to ${maxReasonLength} characters
 
-It takes one second. When it exits, nothing is signed any more, no transaction is sent or sent again, and new orders are refused with
+The command takes one second. When it exits, sluice signs nothing, sends and resends no transaction, and refuses new orders with
 TRADING_HALTED. A transaction that was sent before can still land. Its order is followed to its end.
 
 Example: sluice trading halt --reason "prices look wrong"`,
@@ -47,8 +47,8 @@ Usage: sluice trading resume [--json]`,
 Usage: sluice trading status [--json]`,
   },
   async run(argv) {
-    const [work, rest] = actionOf('trading', argv, actions);
-    return work(rest);
+    const [action, rest] = actionOf('trading', argv, actions);
+    return action(rest);
   },
 };
 

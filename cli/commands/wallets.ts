@@ -24,7 +24,7 @@ import {
   type Command,
 } from '../command.ts';
 import { maxLabelChars } from '@sluice/shared/wire/values.ts';
-import { readLabel, wholeKey } from '../key-options.ts';
+import { readLabel, wholeKeyMessage } from '../key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withProgress } from '../progress.ts';
@@ -92,8 +92,8 @@ Usage: sluice wallets reads [--json]`,
     ...policyHelp,
   },
   async run(argv) {
-    const [work, rest] = actionOf('wallets', argv, actions);
-    return work(rest);
+    const [action, rest] = actionOf('wallets', argv, actions);
+    return action(rest);
   },
 };
 
@@ -175,7 +175,7 @@ async function defaultWallet(argv: readonly string[]): Promise<number> {
 }
 
 async function liveKey(store: Store, id: string): Promise<StoredKey> {
-  if (id.startsWith('sluice_')) throw new CommandError(wholeKey);
+  if (id.startsWith('sluice_')) throw new CommandError(wholeKeyMessage);
   const key = await store.keys.byId(id);
   if (key !== null && key.revokedAtMs === null) return key;
   throw new CommandError(`There is no key ${inQuotes(id)}, or it is revoked. List the keys: sluice keys list`);

@@ -26,7 +26,7 @@ Usage: sluice watch <channel> [key…] [options]
   key              the address of a mint, or @ and the address of a wallet. Wallets work with trades only.
                    trades without keys prints the trades of all tokens
   --interval NAME  interval of candles: ${candleIntervalNames.join(', ')}. Default: 1m
-  --url URL        address of the gateway. Default: from HOST and PORT
+  --url URL        the URL of the gateway. Default: from HOST and PORT
   --key API_KEY    API key. Default: SLUICE_API_KEY, or else a temporary key that watch creates in the store and deletes at its end.
                    orders needs the key whose orders you want to see
   --json           print one JSON event a line

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
 const timeoutMs = 5_000;
-/** About 6 s behind the others. */
+/** A node is reported if it is more slots than this behind the newest one. 15 slots are about 6 s. */
 const maxLagSlots = 15;
 /** Block times are whole seconds and lag by a few. A larger difference means that the clock is wrong, or that the chain has stopped. */
 const maxSkewSeconds = 30;
@@ -58,7 +58,7 @@ async function askNode(name: string, rpc: Rpc): Promise<NodeView> {
   return { name, slot, genesis, version: String(version['solana-core']), skewSeconds: await clockSkew(rpc) };
 }
 
-/** This machine's clock minus the chain's, seconds; null if the node has no block time. */
+/** This machine's clock minus the chain's, in seconds; null if the node has no block time. */
 async function clockSkew(rpc: Rpc): Promise<number | null> {
   try {
     const slot = Number(await rpc.call('getSlot', [{ commitment: 'confirmed' }]));
@@ -74,13 +74,13 @@ function compare(views: readonly NodeView[]): readonly Finding[] {
   const [first] = views;
   if (first === undefined) return [];
   const findings: Finding[] = [];
-  const strangers = views.filter((view) => view.genesis !== first.genesis);
-  if (strangers.length > 0)
-    findings.push(fail('chain', `${strangers.map((view) => view.name).join(', ')} and ${first.name} belong to different clusters`));
+  const otherCluster = views.filter((view) => view.genesis !== first.genesis);
+  if (otherCluster.length > 0)
+    findings.push(fail('chain', `${otherCluster.map((view) => view.name).join(', ')} and ${first.name} belong to different clusters`));
   const head = Math.max(...views.map((view) => view.slot));
   const behind = views.filter((view) => head - view.slot > maxLagSlots);
   for (const view of behind) findings.push(warn('lag', `${view.name} is ${head - view.slot} slots behind`));
-  if (behind.length === 0 && views.length > 1) findings.push(ok('lag', `all within ${maxLagSlots} slots`));
+  if (behind.length === 0 && views.length > 1) findings.push(ok('lag', `all nodes are within ${maxLagSlots} slots of the newest one`));
   const skews = views.flatMap((view) => (view.skewSeconds === null ? [] : [view.skewSeconds]));
   if (skews.length === 0) return [...findings, warn('clock', 'no node reported the time of a block')];
   const skew = skews.reduce((best, one) => (Math.abs(one) < Math.abs(best) ? one : best));
@@ -101,11 +101,11 @@ function checkPubSub(name: string, url: string): Promise<Finding> {
       socket.terminate();
       resolve(finding);
     };
-    const timer = setTimeout(() => finish(fail(name, `no slot within ${(2 * timeoutMs) / 1000} s`)), 2 * timeoutMs);
+    const timer = setTimeout(() => finish(fail(name, `the node reported no slot within ${(2 * timeoutMs) / 1000} s`)), 2 * timeoutMs);
     socket.on('open', () => socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotSubscribe', params: [] })));
     socket.on('message', (data) => {
       const isSlot = data instanceof Buffer && data.includes('slotNotification');
-      if (isSlot) finish(ok(name, `a slot after ${Math.round(performance.now() - startedMs)} ms`));
+      if (isSlot) finish(ok(name, `first slot received after ${Math.round(performance.now() - startedMs)} ms`));
     });
     socket.on('error', (error) => finish(fail(name, error.message)));
     socket.on('close', () => finish(fail(name, 'the node closed the connection')));

@@ -8,9 +8,9 @@ import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
 const timeoutMs = 3_000;
 
-/** Only warns if no gateway runs, because doctor is also used before the first start. */
+/** If no gateway runs, this is a warning and not a failure, because doctor is also used before the first start. */
 export async function checkGateway(config: Config): Promise<Finding> {
-  if (config.port === 0) return ok('gateway', 'not checked: it uses any free port (PORT=0)');
+  if (config.port === 0) return ok('gateway', 'not checked: the gateway uses any free port (PORT=0)');
   const url = gatewayUrl(config);
   const listener = listenerAt(url, config);
   if (listener.kind === 'foreign') return fail('gateway', listener.fault);
@@ -30,10 +30,10 @@ export async function checkGateway(config: Config): Promise<Finding> {
 function unreadyReason(text: string): string {
   try {
     const { error } = JSON.parse(text) as { readonly error: { readonly message: string; readonly details: { readonly parts?: Parts } } };
-    const ill = Object.entries(error.details.parts ?? {}).flatMap(([name, { ok: isWell, reason: why }]) =>
-      isWell ? [] : [`${name}: ${why}`],
+    const notReady = Object.entries(error.details.parts ?? {}).flatMap(([name, { ok: isReady, reason: fault }]) =>
+      isReady ? [] : [`${name}: ${fault}`],
     );
-    return ill.length > 0 ? ill.join(' ') : error.message;
+    return notReady.length > 0 ? notReady.join(' ') : error.message;
   } catch (error) {
     return `its answer cannot be read (${reason(error)})`;
   }
@@ -46,8 +46,8 @@ const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
 /** With SHARE_PORT, the kernel must pass connections that wait for a closing listener to the next one. */
 export function checkSharedPort({ operations: { sharePort } }: Config): readonly Finding[] {
   if (!sharePort) return [];
-  const is = existsSync(migrateFile) ? readFileSync(migrateFile, 'utf8').trim() : null;
-  if (is === '1') return [ok('shared port', 'the kernel passes waiting connections to the next gateway')];
-  const why = is === null ? 'this kernel has no net.ipv4.tcp_migrate_req' : 'net.ipv4.tcp_migrate_req is 0';
-  return [warn('shared port', `${why}: some connections that are opened while a gateway ends are reset. Set it to 1`)];
+  const value = existsSync(migrateFile) ? readFileSync(migrateFile, 'utf8').trim() : null;
+  if (value === '1') return [ok('shared port', 'the kernel passes waiting connections to the next gateway')];
+  const fault = value === null ? 'this kernel has no net.ipv4.tcp_migrate_req' : 'net.ipv4.tcp_migrate_req is 0';
+  return [warn('shared port', `${fault}: some connections that are opened while a gateway ends are reset. Set it to 1`)];
 }

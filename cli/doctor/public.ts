@@ -4,7 +4,7 @@ import { isLoopback } from '@sluice/shared/config/public-settings.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
 import { ok, warn, type Finding } from './finding.ts';
 
-/** Checks the settings for public access: plans, origins, proxies and the address of the dashboard. */
+/** Checks the settings for public access: plans, origins, proxies and the URL of the dashboard. */
 export function checkPublic(config: Config): readonly Finding[] {
   return [checkPlans(config), checkPublicUrl(config), ...checkProxies(config), ...checkOrigins(config), ...checkKeyless(config)];
 }
@@ -35,7 +35,7 @@ function checkProxies({ trustedProxies, host, publicUrl, port }: Config): readon
     ? [
         warn(
           'proxies',
-          'PUBLIC_URL is not the address of this listener, but TRUSTED_PROXIES is not set: keys cannot be limited to IP addresses',
+          'PUBLIC_URL is not the URL of this listener, but TRUSTED_PROXIES is not set: keys cannot be limited to IP addresses',
         ),
       ]
     : [];

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
-/** Longest line of a caller, characters. A longer one ends the server, because it is no message of an honest caller. */
+/** Maximum line length, in characters. The rest of a longer line is dropped as it arrives. */
 const maxLineChars = 1_048_576;
-/** Requests that are carried out at a time. Further ones are refused. */
+/** Maximum number of requests in progress. Further ones are refused. */
 const maxOpen = 32;
 
 const codes = {
@@ -14,7 +14,7 @@ const codes = {
   busy: -32_000,
 } as const;
 
-/** A request that cannot be answered. The caller gets the code and the message. */
+/** An error answer: the caller gets this code and message. */
 export class RpcRefusal extends Error {
   readonly code: number;
 
@@ -29,9 +29,8 @@ export type Handle = (method: string, params: Readonly<Record<string, unknown>>,
 
 type Id = string | number;
 
-/**
- * Serves JSON-RPC 2.0, one message a line, as the Model Context Protocol has it on standard input and output. Resolves when the input ends and
- * all answers are written. Rejects if a line is too long.
+/** Serves JSON-RPC 2.0 with one message on each line, as the stdio transport of the Model Context Protocol requires. Resolves when the input ends and
+ * all answers are written.
  */
 export async function serveLines(input: Readable, write: (line: string) => void, handle: Handle): Promise<void> {
   const open = new Map<Id, { readonly cancel: AbortController; readonly answered: Promise<void> }>();
@@ -51,36 +50,53 @@ export async function serveLines(input: Readable, write: (line: string) => void,
     }
   }
 
-  function take(line: string): void {
+  function handleLine(line: string): void {
     const message = parse(line);
     if (message === null) return send({ id: null, error: { code: codes.malformed, message: 'The line is not JSON.' } });
     const { id, method, params } = message;
     if (typeof method !== 'string') {
       // An answer to a request that this server never sends.
       if ('result' in message || 'error' in message) return;
-      return send({ id: isId(id) ? id : null, error: { code: codes.invalid, message: 'The message has no method.' } });
+      return send({ id: isId(id) ? id : null, error: { code: codes.invalid, message: 'The message has no method, or is a batch.' } });
     }
-    const given = isObject(params) ? params : {};
+    const args = isObject(params) ? params : {};
     if (id === undefined) {
-      if (method === 'notifications/cancelled' && isId(given['requestId'])) open.get(given['requestId'])?.cancel.abort();
+      if (method === 'notifications/cancelled' && isId(args['requestId'])) open.get(args['requestId'])?.cancel.abort();
       return;
     }
-    if (!isId(id) || open.has(id)) return send({ id: null, error: { code: codes.invalid, message: 'The id is not usable.' } });
+    if (!isId(id)) return send({ id: null, error: { code: codes.invalid, message: 'The id must be a string or a number.' } });
+    if (open.has(id)) return send({ id: null, error: { code: codes.invalid, message: 'A request with this id is in progress.' } });
     if (open.size >= maxOpen) {
-      return send({ id, error: { code: codes.busy, message: `${maxOpen} requests are under way. Wait for one of them.` } });
+      return send({ id, error: { code: codes.busy, message: `${maxOpen} requests are in progress. Wait for one of them.` } });
     }
     const cancel = new AbortController();
-    open.set(id, { cancel, answered: answer(id, method, given, cancel.signal) });
+    open.set(id, { cancel, answered: answer(id, method, args, cancel.signal) });
   }
 
-  let rest = '';
-  for await (const text of input.setEncoding('utf8') as AsyncIterable<string>) {
-    const lines = (rest + text).split('\n');
-    if (lines.some(({ length }) => length > maxLineChars)) throw new Error(`A message is longer than ${maxLineChars} characters.`);
-    rest = lines.pop()!;
-    for (const line of lines) if (line.trim() !== '') take(line);
+  for await (const line of linesOf(input)) {
+    if (line === null) send({ id: null, error: { code: codes.invalid, message: `A line has at most ${maxLineChars} characters.` } });
+    else if (line.trim() !== '') handleLine(line);
   }
   await Promise.all([...open.values()].map(({ answered }) => answered));
+}
+
+/** Yields null for a line that is too long, as soon as it is. */
+async function* linesOf(input: Readable): AsyncGenerator<string | null, void, undefined> {
+  let rest = '';
+  let isDropping = false;
+  for await (const text of input.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) {
+      if (isDropping) isDropping = false;
+      else yield line.length > maxLineChars ? null : line;
+    }
+    if (!isDropping && rest.length > maxLineChars) {
+      isDropping = true;
+      yield null;
+    }
+    if (isDropping) rest = '';
+  }
 }
 
 function parse(line: string): Readonly<Record<string, unknown>> | null {

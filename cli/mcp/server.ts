@@ -5,7 +5,7 @@ import { RpcRefusal, type Handle } from './json-rpc.ts';
 import type { Tool } from './tools.ts';
 
 /** Revisions of the protocol that this server speaks; for what it offers they are the same. The newest first. */
-const revisions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+const revisions = ['2025-11-25', '2025-06-18', '2024-11-05'] as const;
 /** Longest answer of a tool, characters: a model cannot read more. */
 const maxAnswerChars = 262_144;
 
@@ -21,9 +21,8 @@ export function mcpServer({ sluice, tools, version, instructions }: McpServerOpt
   return async (method, params, signal) => {
     switch (method) {
       case 'initialize': {
-        const asked = params['protocolVersion'];
         return {
-          protocolVersion: revisions.find((one) => one === asked) ?? revisions[0],
+          protocolVersion: revisionFor(params['protocolVersion']),
           capabilities: { tools: {} },
           serverInfo: { name: 'sluice', title: 'sluice', version },
           instructions,
@@ -61,13 +60,23 @@ export function mcpServer({ sluice, tools, version, instructions }: McpServerOpt
       return { content: [{ type: 'text', text }], structuredContent: answer, isError: false };
     } catch (error) {
       if (error instanceof SluiceError) {
-        const { code, message, retryable, details, requestId } = error;
-        return failed(JSON.stringify({ error: { code, message, retryable, details }, requestId }));
+        const { code, message, retryable, details, requestId, idempotencyKey } = error;
+        return failed(
+          JSON.stringify({ error: { code, message, retryable, details }, requestId, ...(idempotencyKey !== null && { idempotencyKey }) }),
+        );
       }
       // Nothing was sent: trading is off, or no process listens there.
       return failed(error instanceof Error ? error.message : String(error));
     }
   }
+}
+
+/**
+ * The revision 2025-03-26 is not served, because it obliges a server to accept batches. A client that asks for it gets an older one, which it
+ * probably has. Another unknown revision gets the newest one.
+ */
+function revisionFor(asked: unknown): string {
+  return revisions.find((one) => typeof asked === 'string' && one <= asked) ?? revisions[0];
 }
 
 function failed(text: string): object {

@@ -13,7 +13,7 @@ export interface Tool {
 }
 
 const tradingOff =
-  'This server was started without --allow-trading, so it sends no orders. Leave out `dryRun`, or ask the user to restart it.';
+  'This server was started without --allow-trading, so it sends no orders. Leave out `dryRun`, or ask the user to restart the server with --allow-trading.';
 
 type Call<N extends ToolName> = (sluice: Sluice, args: ToolArgs<N>, signal: AbortSignal) => Promise<object>;
 
@@ -41,8 +41,11 @@ const readTools: readonly Tool[] = [
   reading('portfolio', 'Portfolio', 'All holdings of one wallet with their value.', (sluice, { publicKey }, signal) =>
     sluice.portfolio(publicKey, { signal }),
   ),
-  reading('quote', 'Quote', 'What a buy or a sell would give now, with fees and price impact. Places nothing.', (sluice, args, signal) =>
-    sluice.quote(args, { signal }),
+  reading(
+    'quote',
+    'Quote',
+    'Quotes a buy or a sell at the current state, with fees and price impact. It places no order.',
+    (sluice, args, signal) => sluice.quote(args, { signal }),
   ),
   reading('order', 'Order', 'State, fill and error of one order of this API key.', (sluice, { id }, signal) =>
     sluice.order(id, { signal }),

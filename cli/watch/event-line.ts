@@ -19,7 +19,7 @@ interface Symbols {
 
 const widths = { token: 10, amount: 12, tokens: 14, price: 12, cap: 9, venue: 15 } as const;
 
-/** The heading of the columns of trades and prices; null for other events. */
+/** The column headings for trades and prices; null for other events. */
 export function headingLine(type: StreamEvent['type']): string | null {
   const time = 'time (UTC)  ';
   const value = `${rightColumn('price SOL', widths.price)} ${rightColumn('mkt cap', widths.cap)}`;

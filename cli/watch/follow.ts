@@ -34,8 +34,8 @@ export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchH
   };
   let last: { readonly reason: string | null; readonly atMs: number } = { reason: null, atMs: 0 };
   const subscription = sluice.subscribe(channel, {
-    mints,
-    accounts,
+    ...(mints.length > 0 && { mints }),
+    ...(accounts.length > 0 && { accounts }),
     ...(interval !== null && { interval }),
     signal,
     onGap: ({ topic, from, to, reason }: Gap) => handlers.onNotice(`gap in ${topic}: ${from} to ${to ?? 'unknown'} (${reason})`),

@@ -10,7 +10,7 @@ const maxReads = 4;
 export class Names {
   readonly #sluice: Pick<Sluice, 'tokenInfo'>;
   readonly #signal: AbortSignal;
-  /** Null: unknown, or being read. */
+  /** Null: the symbol is being read, or the gateway does not know it. */
   readonly #symbols = new Map<string, string | null>();
   #reads = 0;
   #secondBeganMs = 0;
@@ -33,15 +33,16 @@ export class Names {
     if (oldest !== undefined) this.#symbols.delete(oldest);
   }
 
-  /** Reads the symbol if it is unknown and not too many are being read. Null: there is nothing to wait for. */
+  /** Starts a read if the symbol is unknown and the limits allow it. Returns null if it starts none. */
   read(mint: string): Promise<void> | null {
-    if (this.#symbols.has(mint) || !this.#mayRead || this.#reads >= maxReads || !this.#hasTurn()) return null;
+    if (this.#symbols.has(mint) || !this.#mayRead || this.#reads >= maxReads || !this.#takeRead()) return null;
     this.learn(mint, null);
     this.#reads++;
     return this.#read(mint).finally(() => this.#reads--);
   }
 
-  #hasTurn(): boolean {
+  /** Counts a read, if another one is allowed in this second. */
+  #takeRead(): boolean {
     const nowMs = performance.now();
     if (nowMs - this.#secondBeganMs >= 1000) [this.#secondBeganMs, this.#readsInSecond] = [nowMs, 0];
     return this.#readsInSecond++ < readsPerSecond;

@@ -33,7 +33,10 @@ export function stageClient(folder) {
   );
   const released = { name, version, description, license, type: 'module', sideEffects: false, exports: { '.': exports }, dependencies };
   write(join(folder, 'package.json'), `${JSON.stringify(released, null, 2)}\n`);
-  for (const file of readdirSync(source).filter((each) => each.endsWith('.md'))) cpSync(join(source, file), join(folder, file));
+  for (const file of readdirSync(source).filter((each) => each.endsWith('.md'))) {
+    // The package does not contain what is above its folder, so a link to it becomes its text.
+    write(join(folder, file), readFileSync(join(source, file), 'utf8').replaceAll(/\[([^\]]*)\]\(\.\.\/[^)]*\)/g, '$1'));
+  }
   cpSync(join(source, 'examples'), join(folder, 'examples'), { recursive: true });
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 }

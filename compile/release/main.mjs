@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../build-folder.mjs';
 import { stageClient } from './client.mjs';
-import { pack } from './pack.mjs';
+import { pack, releasedText } from './pack.mjs';
 import { stageProduct } from './product.mjs';
 import { writeSbom } from './sbom.mjs';
 
@@ -15,7 +15,8 @@ try {
   writeSbom(sbom);
   stageProduct(join(draft, 'sluice'), sbom);
   stageClient(join(draft, 'client'));
-  for (const name of ['sluice', 'client']) console.log(pack(join(draft, name), folder));
+  const [product = '', client = ''] = ['sluice', 'client'].map((name) => pack(join(draft, name), folder));
+  console.log(releasedText(product, client));
 } finally {
   rmSync(draft, { recursive: true, force: true });
 }

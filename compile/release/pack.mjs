@@ -28,3 +28,11 @@ export function pack(folder, to) {
   const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', to], folder));
   return join(to, filename);
 }
+
+/** What to do with the packages. npx would execute a plain absolute path as a program. @param {string} product @param {string} client */
+export function releasedText(product, client) {
+  return `${product}
+  In an empty folder: npx -y file:${product} start
+${client}
+  In your project: npm install file:${client}`;
+}

@@ -4,12 +4,10 @@ import { currentBuild, root } from '../build-folder.mjs';
 import { notices } from './notices.mjs';
 import { manifestOf, write } from './pack.mjs';
 
-/** Files of a release in addition to the build: what starts it, and what an operator needs. */
+/** Files of a release in addition to the build and the documents: what starts it, and what an operator needs. */
 const files = [
   '.env.example',
-  'CHANGELOG.md',
   'LICENSE',
-  'README.md',
   'compile/build-folder.mjs',
   'compile/inside-project.mjs',
   'compile/own-group.mjs',
@@ -17,6 +15,8 @@ const files = [
   'operating',
   'run.mjs',
 ];
+/** Files to which the documents link. */
+const linked = ['client/README.md', 'client/examples', 'clients/python/README.md', 'gateway/web/dashboard.png', 'guides'];
 /** Needs the sources, or describes them. */
 const leftOut = /^(generate\.js(\.map)?|manifest\.json)$/;
 const scriptNames = ['start', 'sluice', 'ingest', 'gateway'];
@@ -31,7 +31,8 @@ export function stageProduct(folder, sbom) {
   for (const name of readdirSync(build).filter((each) => !leftOut.test(each))) {
     write(join(folder, '.build/current', name), readFileSync(join(build, name)));
   }
-  for (const path of files) cpSync(join(root, path), join(folder, path), { recursive: true });
+  const documents = readdirSync(root).filter((name) => name.endsWith('.md'));
+  for (const path of [...files, ...documents, ...linked]) cpSync(join(root, path), join(folder, path), { recursive: true });
   write(join(folder, 'sluice'), launcher());
   chmodSync(join(folder, 'sluice'), 0o755);
   write(join(folder, 'THIRD-PARTY-LICENSES.txt'), notices());

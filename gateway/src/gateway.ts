@@ -45,7 +45,7 @@ import { MarketHealth } from './reads/market-health.ts';
 import { createReads } from './reads/reads.ts';
 import { openStore, type Store } from './store/store.ts';
 import { createAdmission } from './stream/session/admission.ts';
-import { judgeHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/session/handshake.ts';
+import { decideHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/session/handshake.ts';
 import { Hub } from './stream/hub.ts';
 import { sealedEvents, unsealedEvents, type PrivateEvents } from './stream/delivery/private-events.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
@@ -183,7 +183,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const outcome = await startTransport(
       options.transport ?? 'auto',
       { host, port, tls, streamPaths, sharePort, log },
-      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, requests }),
+      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, maxCompressed: config.compressedConnections, requests }),
     );
     if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
     transport = outcome.transport;
@@ -249,7 +249,9 @@ function openReading(
   const fetcher = new MetadataFetcher();
   const book = metadata ?? new TokenMetadataBook(fetcher);
   const pools = new PoolReader({ reader, venues, directory, log });
-  const reads = createReads({ hub, health, reader, rpc, market, pools, metadata: book, log, signal: ended.signal });
+  // Clients of its own: a node that refuses to list holders would otherwise be asked last for everything.
+  const holderRpcs = chainRpc(config.rpc?.httpUrls ?? null).each;
+  const reads = createReads({ hub, health, reader, rpc, holderRpcs, market, pools, metadata: book, log, signal: ended.signal });
   const markets = createMarkets(pools);
   return {
     endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues })],
@@ -333,18 +335,21 @@ function followKeyChanges(authenticator: Authenticator, hub: Hub): () => void {
 
 function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub; readonly requests: OpenRequests }): TransportHandlers {
   const { hub, requests } = parts;
-  const outcomeOf = (judged: Handshake): UpgradeOutcome => {
-    if (judged.ok) return { accept: (socket) => hub.open(socket, judged.options), lines: judged.lines };
+  const outcomeOf = (decided: Handshake): UpgradeOutcome => {
+    if (decided.ok) {
+      const { options, lines } = decided;
+      return { accept: (socket) => hub.open(socket, options), lines, compress: options.compress };
+    }
     hub.stats.refusedHandshakes++;
-    return { refused: judged.answer };
+    return { refused: decided.answer };
   };
   return {
     http: (request, body) => requests.count(router.http(request, body)),
     malformed: (request) => router.malformed(request),
     fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
-      const judged = judgeHandshake(request, parts);
-      return judged instanceof Promise ? judged.then((decide) => () => outcomeOf(decide())) : outcomeOf(judged);
+      const decided = decideHandshake(request, parts);
+      return decided instanceof Promise ? decided.then((decide) => () => outcomeOf(decide())) : outcomeOf(decided);
     },
   };
 }

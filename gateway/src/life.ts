@@ -27,7 +27,7 @@ export interface LifeParts {
   readonly log: Logger;
 }
 
-/** Shuts down in order: refuses new connections, closes the open ones, then finishes the requests under way. Resolves when all are done. */
+/** Shuts down in order: refuses new connections, closes the open ones, then finishes the requests in progress. Resolves when all are done. */
 export async function drain({ hub, transport, requests, waitMs, enter, log }: LifeParts): Promise<void> {
   const startedMs = performance.now();
   const { connections } = hub;

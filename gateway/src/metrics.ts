@@ -69,15 +69,16 @@ export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
   ];
 }
 
-function streamMetrics({ stats, connections, bufferedBytes, catchUps, fanout, dialect, history, linkUp, bus }: Hub): Metric[] {
+function streamMetrics({ stats, connections, compressed, bufferedBytes, catchUps, fanout, dialect, history, linkUp, bus }: Hub): Metric[] {
   return [
     gauge('bus_link_up', 'The link to the bus is up.', linkUp ? 1 : 0),
     counter('bus_refills_total', 'Times that announcements were missing and the log was read instead.', bus.refills),
     counter('bus_malformed_total', 'Messages on the bus that were malformed.', bus.malformed),
     counter('bus_epochs_total', 'Epochs of the log that ended.', bus.epochChanges),
     gauge('connections', 'Open stream connections.', connections),
+    gauge('compressed_connections', 'Open stream connections whose messages are compressed.', compressed),
     gauge('buffered_bytes', 'Bytes buffered in this process for stream connections.', bufferedBytes),
-    gauge('catch_ups', 'Replays under way.', catchUps),
+    gauge('catch_ups', 'Replays in progress.', catchUps),
     gauge('topics', 'Topics with at least one follower.', fanout.topicCount + dialect.topicCount),
     gauge('history_entries', 'Events retained for replays.', history.entries),
     gauge('history_bytes', 'Memory of the retained events.', history.bytes),
@@ -89,15 +90,15 @@ function streamMetrics({ stats, connections, bufferedBytes, catchUps, fanout, di
     counter('connections_opened_total', 'Stream connections accepted.', stats.connectionsOpened),
     counter('handshakes_refused_total', 'Stream handshakes refused.', stats.refusedHandshakes),
     counter('events_total', 'Events received from the bus.', stats.events),
-    counter('publishes_total', 'Messages published to a room of sockets.', stats.publishes),
-    counter('published_bytes_total', 'Bytes of the published messages, counted once for each room.', stats.publishedBytes),
+    counter('publishes_total', 'Messages published to a group of sockets.', stats.publishes),
+    counter('published_bytes_total', 'Bytes of the published messages, counted once for each group.', stats.publishedBytes),
     counter('replayed_frames_total', 'Frames replayed from history.', stats.replayedFrames),
     counter('gaps_total', 'Gaps reported to clients.', stats.gaps),
     counter('lost_entries_total', 'Entries that the bus reported as lost.', stats.lostEntries),
     counter('unreadable_entries_total', 'Entries of the bus that could not be read.', stats.unreadableEntries),
-    counter('drops_total', 'Messages for which a socket had no room.', stats.drops),
+    counter('drops_total', 'Messages that were dropped because the send buffer of a socket was full.', stats.drops),
     counter('slow_closes_total', 'Connections closed as slow consumers.', stats.slowCloses),
-    counter('silent_closes_total', 'Connections closed because the client was silent.', stats.silentCloses),
+    counter('silent_closes_total', 'Connections closed because the client had sent nothing for too long.', stats.idleCloses),
     counter('commands_total', 'Messages from clients.', stats.commands),
     counter('commands_refused_total', 'Messages refused with an error.', stats.refusedCommands),
   ];
@@ -123,7 +124,7 @@ function readMetrics({ tokens, accounts, markets, rpc }: ReadCounters): Metric[]
     counter('token_shared_total', 'Requests for a token that was being read already.', counters.shared),
     counter('token_refused_total', 'Requests refused because too many tokens were being read.', counters.refused),
     counter('token_negative_hits_total', 'Requests for an address that is known not to be a token.', counters.negativeHits),
-    counter('token_evicted_total', 'Tokens evicted to make room for others.', counters.evicted),
+    counter('token_evicted_total', 'Tokens evicted to make space for others.', counters.evicted),
     counter('chain_calls_total', 'Reads of accounts sent to nodes.', accounts.calls),
     counter('chain_failures_total', 'Reads of accounts without a usable answer.', accounts.failures),
     counter('chain_shared_total', 'Reads of accounts that shared a running call.', accounts.shared),

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 
-/** How often a gateway reports that it runs, milliseconds. */
+/** How often a gateway reports that it runs. */
 const everyMs = 1_000;
-/** A gateway that has not reported for this long counts as ended, milliseconds. */
+/** A gateway that has not reported for this long is treated as ended. */
 const ttlMs = 3_500;
 
 /** Prefix of the names of these statuses. */

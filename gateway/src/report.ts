@@ -77,6 +77,7 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
       history: { entries: history.entries, bytes: history.bytes },
     },
     orders: orders === null ? null : orderStatus(orders),
+    trading: orders === null ? null : { mode: orders.mode, halted: orders.halted, role: orders.role.holder },
     ingest: ingests.map(({ name, value }) => ({ name, value })),
   };
 }

@@ -149,9 +149,9 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     () => {
       solUsd.refresh(Date.now());
       tokenMetadata.requestDue();
-      const now = stats();
-      report.write(now);
-      void setStatus(now);
+      const current = stats();
+      report.write(current);
+      void setStatus(current);
     },
     statusEveryMs,
     ended,

@@ -7,11 +7,11 @@ import { Gap, SubscribedReply } from '@sluice/shared/wire/replies.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
-import { tokenCandlesEndpoint, TokenInfo, tokenTradesEndpoint } from '@sluice/shared/wire/rest/token.ts';
+import { tokenCandlesEndpoint, tokenHoldersEndpoint, TokenInfo, tokenTradesEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { Channel } from '@sluice/shared/wire/topics.ts';
 
-/** The parts of a JSON schema that have a form in TypeScript. */
+/** The keywords of JSON Schema that this generator translates to TypeScript. */
 interface Shape {
   readonly type?: string;
   readonly description?: string;
@@ -35,7 +35,7 @@ const channelEvents: Readonly<Record<Channel, readonly (keyof typeof eventSchema
 
 const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** The file with the types of the client, from the schemas of the wire. */
+/** Generates the client's type file from the schemas in shared/src/wire. */
 export function generateClientTypes(): string {
   const named: readonly (readonly [string, unknown])[] = [
     ...Object.entries(eventSchemas).map(([type, schema]): [string, unknown] => [capitalized(type), schema]),
@@ -51,6 +51,7 @@ export function generateClientTypes(): string {
     ['TokenInfo', TokenInfo],
     ['CandlePage', tokenCandlesEndpoint.answer],
     ['TradePage', tokenTradesEndpoint.answer],
+    ['TokenHolders', tokenHoldersEndpoint.answer],
     ['Portfolio', portfolioEndpoint.answer],
     ['ErrorBody', ErrorAnswer],
     ['SubscribedReply', SubscribedReply],

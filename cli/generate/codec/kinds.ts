@@ -31,7 +31,7 @@ interface Shape {
 const plainText = /^[ !#-[\]-~]*$/;
 const fieldName = /^[a-zA-Z]\w{0,23}$/;
 
-/** The fields of an object's schema, in its order. Throws if the generated codec cannot write a field. */
+/** The fields of an object's schema, in the order of the schema. Throws if the generated codec cannot write a field. */
 export function fieldsOf(schema: object, path: string): readonly Field[] {
   const { properties, required = [] } = schema as Shape;
   if (properties === undefined) throw new Error(`${path}: the schema has no list of fields.`);
@@ -63,7 +63,7 @@ function kindOf(shape: Shape, path: string): Kind {
       break;
     default:
   }
-  throw new Error(`${path}: the generated codec has no form for this schema. Add one in cli/generate/codec/kinds.ts.`);
+  throw new Error(`${path}: the generator cannot encode this schema. Add a kind in cli/generate/codec/kinds.ts.`);
 }
 
 function isScalar(value: unknown): value is string | number | boolean {
@@ -77,7 +77,8 @@ function enumKind(values: readonly unknown[], path: string): Kind {
 
 function nullableKind(anyOf: readonly Shape[], path: string): Kind {
   const [first, second, ...others] = anyOf;
-  if (first === undefined || second?.type !== 'null' || others.length > 0) throw new Error(`${path}: a union must be of a value and null.`);
+  if (first === undefined || second?.type !== 'null' || others.length > 0)
+    throw new Error(`${path}: the only supported union is a value or null.`);
   const of = kindOf(first, path);
   if (of.kind === 'nullable' || of.kind === 'constant') throw new Error(`${path}: a ${of.kind} value cannot be nullable.`);
   return { kind: 'nullable', of };

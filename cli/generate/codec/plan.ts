@@ -10,7 +10,7 @@ import {
 
 // `pnpm generate` writes this code into shared/src/codec. It compiles all programs first. So run it before you import a new generated name elsewhere: until then, that name does not exist.
 
-/** The most frequent events have generated writers. `packValue` and `JSON.stringify` write the others. */
+/** Maximum number of frequent events have generated writers. `packValue` and `JSON.stringify` write the others. */
 export const writtenEvents = { TradeEvent, PriceEvent } as const;
 
 /** Readers of some fields of an event in MessagePack. `ts.received` is a field of the object `ts`. */

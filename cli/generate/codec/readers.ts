@@ -15,14 +15,14 @@ export interface FieldReader {
 interface Draft {
   readonly lines: string[];
   readonly members: { readonly name: string; readonly type: string }[];
-  readonly missing: Set<string>;
+  readonly unread: Set<string>;
 }
 
 /** The source file with one function for each reader. */
 export function generateReaders(schemas: Readonly<Record<string, object>>, readers: readonly FieldReader[]): string {
   const types = [...new Set(readers.map(({ event }) => event))].toSorted();
   return [
-    header('They read the MessagePack of the generated writers. They return null for any other bytes.'),
+    header('These functions read MessagePack that the generated writers wrote. They return null for any other bytes.'),
     `import type { ${types.join(', ')} } from '../wire/events.ts';\n`,
     "import { MsgpackFields } from './msgpack-fields.ts';\n\n",
     '// Shared by all functions, because one event is read at a time.\nconst fields = new MsgpackFields();\n\n',
@@ -31,9 +31,9 @@ export function generateReaders(schemas: Readonly<Record<string, object>>, reade
 }
 
 function readerCode({ name, event, purpose, fields: names }: FieldReader, fields: readonly Field[]): string {
-  const draft: Draft = { lines: [], members: [], missing: new Set(names) };
+  const draft: Draft = { lines: [], members: [], unread: new Set(names) };
   readObject(draft, fields, '', event);
-  if (draft.missing.size > 0) throw new Error(`${name}: ${event} has no field ${[...draft.missing].join(', ')}.`);
+  if (draft.unread.size > 0) throw new Error(`${name}: ${event} has no field ${[...draft.unread].join(', ')}.`);
   return [
     `/** ${purpose} */\n`,
     `export interface ${name} {\n${draft.members.map((member) => `  readonly ${member.name}: ${member.type};\n`).join('')}}\n\n`,
@@ -52,7 +52,7 @@ function readerCode({ name, event, purpose, fields: names }: FieldReader, fields
 /** Reads an event up to the last requested field. An object inside the event is read to its end, because the next field follows it. */
 function readObject(draft: Draft, fields: readonly Field[], path: string, type: string, condition: string | null = null): void {
   for (const field of fields) {
-    if (path === '' && draft.missing.size === 0) return;
+    if (path === '' && draft.unread.size === 0) return;
     readField(draft, field, path, `${type}['${field.name}']`, condition);
   }
 }
@@ -61,7 +61,7 @@ function readObject(draft: Draft, fields: readonly Field[], path: string, type: 
 function readField(draft: Draft, { name, kind, optional }: Field, path: string, type: string, condition: string | null): void {
   const own = path === '' ? name : `${path}.${name}`;
   const line = (text: string): void => void draft.lines.push(`  ${condition === null ? '' : `if (${condition}) `}${text}`);
-  if (draft.missing.delete(own)) {
+  if (draft.unread.delete(own)) {
     const member = own
       .split('.')
       .map((part, index) => (index === 0 ? part : capitalized(part)))
@@ -69,7 +69,7 @@ function readField(draft: Draft, { name, kind, optional }: Field, path: string, 
     const read = `fields.${methodOf(kind, optional, type)}('${name}')${castOf(kind, type)}`;
     draft.members.push({ name: member, type: `${optional ? 'boolean' : type}${condition === null ? '' : ' | null'}` });
     draft.lines.push(`  const ${member} = ${condition === null ? read : `${condition} ? ${read} : null`};`);
-  } else if ([...draft.missing].some((one) => one.startsWith(`${own}.`))) {
+  } else if ([...draft.unread].some((one) => one.startsWith(`${own}.`))) {
     if (kind.kind === 'nullable' && kind.of.kind === 'object' && !optional && condition === null) {
       const present = `has${capitalized(name)}`;
       line(`const ${present} = fields.enterOrNull('${name}');`);
@@ -77,7 +77,9 @@ function readField(draft: Draft, { name, kind, optional }: Field, path: string, 
       return;
     }
     if (kind.kind !== 'object' || optional || condition !== null) {
-      throw new Error(`${type}: a reader can enter an object only if it is always present, or null at the top level.`);
+      throw new Error(
+        `${type}: a reader can read fields of an object only if the object is required, or if it is a nullable top-level field.`,
+      );
     }
     line(`fields.enter('${name}');`);
     readObject(draft, kind.fields, own, type);

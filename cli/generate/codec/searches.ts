@@ -9,9 +9,9 @@ interface Leaf {
 }
 
 /**
- * The source file with one function for each searched field. It finds the value in an event's JSON by the name of the field. A string value
- * cannot be mistaken for a name, because JSON escapes its quotes. Throws if a search could find another field of the same name. The fields
- * of the `written` events are always in the order of their schemas.
+ * Generates the source file: one function for each searched field. Each function finds the field's value in the JSON of an event by the field's name.
+ * A string value cannot be mistaken for a name, because JSON escapes its quotes. Throws if a search could find another field of the same name. The
+ * fields of the `written` events are always in the order of their schemas.
  */
 export function generateSearches(
   schemas: Readonly<Record<string, object>>,
@@ -20,17 +20,17 @@ export function generateSearches(
 ): string {
   const events = Object.entries(schemas).map(([type, schema]) => ({ type, leaves: leavesOf(fieldsOf(schema, type), '') }));
   const functions = searched.map((path) => {
-    const having = events.filter(({ leaves }) => leaves.some((leaf) => leaf.path === path));
-    const found = having.map(({ type, leaves }) => onlyLeaf(leaves, path, type, type in written));
+    const eventsWithField = events.filter(({ leaves }) => leaves.some((leaf) => leaf.path === path));
+    const found = eventsWithField.map(({ type, leaves }) => onlyLeaf(leaves, path, type, type in written));
     return searchCode(
       path,
       found,
-      having.map(({ type }) => type),
+      eventsWithField.map(({ type }) => type),
     );
   });
   const imports = ['integerAfter', 'textAfter'].filter((name) => functions.some((code) => code.includes(`${name}(`)));
   return [
-    header('They find a field by its name in JSON that `encodeEvent` wrote.'),
+    header('These functions find a field by its name in JSON that `encodeEvent` wrote.'),
     `import { ${imports.join(', ')} } from './json-search.ts';\n\n`,
     functions.join('\n'),
   ].join('');
@@ -48,10 +48,10 @@ function innerFields(kind: Kind): readonly Field[] {
   return kind.kind === 'nullable' || kind.kind === 'list' ? innerFields(kind.of) : [];
 }
 
-function onlyLeaf(leaves: readonly Leaf[], path: string, type: string, isInOrder: boolean): Leaf {
+function onlyLeaf(leaves: readonly Leaf[], path: string, type: string, hasSchemaOrder: boolean): Leaf {
   const index = leaves.findIndex((leaf) => leaf.path === path);
   const found = leaves[index]!;
-  const other = leaves.find(({ name }, at) => name === found.name && (isInOrder ? at < index : at !== index));
+  const other = leaves.find(({ name }, at) => name === found.name && (hasSchemaOrder ? at < index : at !== index));
   if (other !== undefined) throw new Error(`${type}: a search for ${path} may find ${other.path}.`);
   return found;
 }

@@ -1,4 +1,4 @@
-/** Longest line of oxfmt, so that generated files pass the format check. */
+/** Maximum line length that oxfmt allows. Generated files must pass the format check. */
 const maxLine = 140;
 
 export const header = (what: string): string =>

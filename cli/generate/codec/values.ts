@@ -23,7 +23,7 @@ export class ValueWriter {
   }
 
   /** A writer with separate output, and the same functions and imports. */
-  fork(): ValueWriter {
+  withOwnOutput(): ValueWriter {
     return new ValueWriter(this.functions, this.imports);
   }
 
@@ -35,7 +35,7 @@ export class ValueWriter {
     this.json.push({ constant: '}' });
   }
 
-  /** Writes the head of a map, which counts the fields that are present. */
+  /** Writes the head of a MessagePack map. It contains the number of fields that are present. */
   mapHead(fields: readonly Field[], at: string): void {
     const required = fields.filter(({ optional }) => !optional).length;
     if (required === fields.length) return void this.msgpack.push({ constant: mapHead(required) });
@@ -53,10 +53,10 @@ export class ValueWriter {
 
   field({ name, kind, optional }: Field, object: string, objectType: string, first: boolean): void {
     const [at, type] = [`${object}.${name}`, `${objectType}['${name}']`];
-    const target = optional ? this.fork() : this;
+    const target = optional ? this.withOwnOutput() : this;
     target.json.push({ constant: `${first ? '' : ','}"${name}":` });
     target.msgpack.push({ constant: packValue(name) });
-    if (optional && kind.kind === 'object') target.#byFunction(kind, at, `NonNullable<${type}>`);
+    if (optional && kind.kind === 'object') target.#writeCall(kind, at, `NonNullable<${type}>`);
     else target.value(kind, at, optional ? `NonNullable<${type}>` : type);
     if (!optional) return;
     this.json.push({ expression: `${at} === undefined ? '' : ${jsonOf(target.json)}` });
@@ -126,7 +126,7 @@ export class ValueWriter {
   /** Creates the two functions that write one value. Returns the first part of their names. */
   #valueFunctions(kind: Kind, at: string, type: string): string {
     const name = functionName(at);
-    const inner = this.fork();
+    const inner = this.withOwnOutput();
     inner.value(kind, name, type);
     const head = (form: string): string => `function ${name}${form}(${name}: ${type}): string {\n`;
     this.functions.set(`${name}Json`, `${head('Json')}  return ${jsonOf(inner.json)};\n}\n`);
@@ -135,7 +135,8 @@ export class ValueWriter {
     return name;
   }
 
-  #byFunction(kind: Kind, at: string, type: string): void {
+  /** Writes a call of the value's two functions. */
+  #writeCall(kind: Kind, at: string, type: string): void {
     const name = this.#valueFunctions(kind, at, type);
     this.json.push({ expression: `${name}Json(${at})` });
     this.msgpack.push({ expression: `${name}Msgpack(${at})` });

@@ -12,13 +12,15 @@ export function generateWriters(schemas: Readonly<Record<string, object>>): stri
   const parts = sharedParts(events.map(({ fields }) => fields));
   const types = events.map(({ type }) => type);
   const writer = new ValueWriter();
-  const eventFunctions = events.map(({ type, fields }) => eventFunction(type, fields, parts, writer.fork()));
-  const partFunctions = parts.map((part) => partFunction(part, writer.fork()));
+  const eventFunctions = events.map(({ type, fields }) => eventFunction(type, fields, parts, writer.withOwnOutput()));
+  const partFunctions = parts.map((part) => partFunction(part, writer.withOwnOutput()));
   const imports = [...writer.imports].toSorted();
   const ofEvent = imports.filter((name) => fromEncodedEvent.has(name));
   const ofMsgpack = imports.filter((name) => !fromEncodedEvent.has(name));
   return [
-    header('They write the same bytes as `JSON.stringify` and `packValue`, for an event whose fields are in the order of its schema.'),
+    header(
+      'These functions write the same bytes as `JSON.stringify` and `packValue`, for an event whose fields are in the order of its schema.',
+    ),
     '/* oxlint-disable max-lines-per-function */\n',
     `import type { ${types.toSorted().join(', ')} } from '../wire/events.ts';\n`,
     `import { ${['bytesOf', ...ofEvent, 'type EncodedEvent'].join(', ')} } from './encoded-event.ts';\n`,
@@ -58,11 +60,11 @@ function forms(writer: ValueWriter): readonly string[] {
 
 function sharedHead(types: readonly string[]): string {
   return [
-    '/** Some fields in both forms; each character is one byte. */\n',
+    '/** Consecutive fields, encoded as JSON and as MessagePack. Each character of a string is one byte (latin1). */\n',
     'interface Part {\n  readonly json: string;\n  readonly msgpack: string;\n}\n\n',
     `type WrittenEvent = ${types.join(' | ')};\n\n`,
-    '// Consecutive events, like a trade and its price, often have equal parts. So the last text of each part is stored with the values of its\n',
-    '// fields. The values are copied, because an event may change after it was encoded.\n',
+    '// Consecutive events, like a trade and its price, often have equal parts. So each part stores its last output and the\n',
+    '// field values that produced it. The values are copied, because an event may change after it was encoded.\n',
   ].join('');
 }
 

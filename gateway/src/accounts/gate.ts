@@ -15,7 +15,7 @@ import { addressGroup, mayRead, originOfChange } from './guard.ts';
 import type { Nonces } from './nonces.ts';
 import { publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
 import { sessionCookie, sessionTokenOf } from './session-cookie.ts';
-import { beginSession, findSession, isCsrfTokenOf, wholeMs, type SignedIn } from './sessions.ts';
+import { beginSession, findSession, isCsrfTokenOf, maxSessionMs, type SignedIn } from './sessions.ts';
 import type { SignInOutcome } from './sign-in.ts';
 
 export interface DashboardOptions {
@@ -121,7 +121,7 @@ export class Gate {
     const token = await beginSession(store, accountId, before, Date.now());
     if (token === null) return this.#refuse(request, 'account');
     log.info({ accountId }, 'signed_in');
-    return jsonAnswer(request, { signedIn: true }, { headers: { 'Set-Cookie': sessionCookie(token, origin.secure, wholeMs / 1000) } });
+    return jsonAnswer(request, { signedIn: true }, { headers: { 'Set-Cookie': sessionCookie(token, origin.secure, maxSessionMs / 1000) } });
   }
 
   #refuse(request: HttpRequest, fault: (SignInOutcome & { ok: false })['fault']): HttpAnswer {

@@ -6,7 +6,7 @@ import { maxKeysPerAccount, type StoredKey } from '../store/key-table.ts';
 import type { Store } from '../store/store.ts';
 import type { NewKeyBody } from './schemas.ts';
 
-/** The most keys in one list, the newest ones. The list also has the number of all keys. */
+/** Maximum number of keys in one list; the newest are listed. `unlisted` is the number of the others. */
 const maxListed = 500;
 
 /** The result of a request about keys. */
@@ -14,7 +14,7 @@ export type KeysOutcome =
   | { readonly value: unknown }
   | { readonly error: ErrorCode; readonly message?: string; readonly details?: Readonly<Record<string, unknown>> };
 
-/** The keys of a holder, or for the operator all keys; newest first. */
+/** The keys of an account, or all keys for the operator; newest first. */
 export async function listKeys(store: Store, account: StoredAccount, nowMs: number): Promise<KeysOutcome> {
   const keys = isOperator(account) ? await store.keys.all() : await store.keys.ofAccount(account.id);
   const listed = keys.slice(-maxListed).toReversed();
@@ -53,7 +53,7 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
   });
   if (made.ok) return { value: made.created };
   if (made.reason === 'no-account') return { error: 'UNAUTHENTICATED', message: 'This account is disabled.' };
-  if (made.reason === 'store-full') return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store has no room for another key.' };
+  if (made.reason === 'store-full') return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store has no space for another key.' };
   return {
     error: 'FORBIDDEN',
     message: `An account has at most ${maxKeysPerAccount} keys. Delete one that is no longer used.`,
@@ -63,20 +63,20 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
 
 /** Gives a key a new secret, which is shown once. The old secret works for another `overlapSeconds`. */
 export async function rotateKey(store: Store, account: StoredAccount, id: string, overlapSeconds: number): Promise<KeysOutcome> {
-  if ((await reachable(store, account, id)) === null) return noSuchKey;
+  if ((await findVisibleKey(store, account, id)) === null) return noSuchKey;
   const shown = await rotateApiKey(store, id, overlapSeconds * 1000);
   return shown === null ? { error: 'NOT_FOUND', message: 'This key has been revoked or has expired.' } : { value: shown };
 }
 
 export async function deleteKey(store: Store, account: StoredAccount, id: string): Promise<KeysOutcome> {
-  if ((await reachable(store, account, id)) === null) return noSuchKey;
+  if ((await findVisibleKey(store, account, id)) === null) return noSuchKey;
   return (await deleteApiKey(store, id)) ? { value: { id } } : noSuchKey;
 }
 
 const noSuchKey = { error: 'NOT_FOUND', message: 'You have no such key.' } as const;
 
 /** The key, if this account may see it; otherwise null. */
-async function reachable(store: Store, account: StoredAccount, id: string): Promise<StoredKey | null> {
+async function findVisibleKey(store: Store, account: StoredAccount, id: string): Promise<StoredKey | null> {
   const key = /^[0-9A-Za-z]{1,64}$/.test(id) ? await store.keys.byId(id) : null;
   return key !== null && (isOperator(account) || key.accountId === account.id) ? key : null;
 }

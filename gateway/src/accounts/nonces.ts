@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
-/** How long a nonce is valid, milliseconds. */
+/** How long a nonce is valid. */
 export const nonceMs = 5 * 60_000;
-/** How far the clock of another gateway may be ahead, milliseconds. */
+/** How far the clock of another gateway may be ahead. */
 const aheadMs = 60_000;
 
 const numberDigits = 14;

@@ -15,9 +15,9 @@ export type PublicOrigins =
   | { readonly ok: false; readonly why: string };
 
 /**
- * The origins at which signing in works. They come from the settings only. A `Host` header cannot be trusted: with a false one, another page
- * could use what a wallet signed for that page. On the loopback, the listener's address and `localhost` are accepted. Anywhere else, plain
- * http is refused, because others could read the session. `port`: the port of the listener.
+ * The origins at which signing in works. They come from the settings only. A `Host` header cannot be trusted: an attacker could send a false one, and
+ * then sign in here with a message that the wallet signed for the attacker's page. On the loopback, the listener's address and `localhost` are
+ * accepted. Anywhere else, plain http is refused, because others could read the session. `port`: the port of the listener.
  */
 export function publicOrigins({ host, tls, publicUrl }: Pick<Config, 'host' | 'tls' | 'publicUrl'>, port: number): PublicOrigins {
   const own = isLoopback(host) ? [host.includes(':') ? `[${host}]` : host, 'localhost'] : [];
@@ -27,12 +27,12 @@ export function publicOrigins({ host, tls, publicUrl }: Pick<Config, 'host' | 't
     return { ok: true, origins: unique(local), secure: tls !== null };
   }
   if (publicUrl === null)
-    return { ok: false, why: 'Signing in is off, because the public address of this dashboard is unknown. Set PUBLIC_URL.' };
-  const set = originOf(publicUrl);
-  if (!set.secure && !isLoopback(new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''))) {
+    return { ok: false, why: 'Signing in is off, because the public URL of this dashboard is unknown. Set PUBLIC_URL.' };
+  const configured = originOf(publicUrl);
+  if (!configured.secure && !isLoopback(new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''))) {
     return { ok: false, why: 'Signing in is off, because PUBLIC_URL is plain http, and others could read the session. Use https.' };
   }
-  return { ok: true, origins: [set], secure: set.secure };
+  return { ok: true, origins: [configured], secure: configured.secure };
 }
 
 function originOf(url: string): PublicOrigin {

@@ -21,7 +21,7 @@ import { offerSignIn, signInByLink, signInByWallet } from './sign-in.ts';
 export function dashboardRoutes(options: DashboardOptions): Route[] {
   const gate = new Gate(options);
   const { store, nonces, config, log, authenticator } = options;
-  const changed = async (request: HttpRequest, { account }: SignedIn, what: string, outcome: KeysOutcome): Promise<HttpAnswer> => {
+  const answerChange = async (request: HttpRequest, { account }: SignedIn, what: string, outcome: KeysOutcome): Promise<HttpAnswer> => {
     if (!('value' in outcome)) return keysAnswer(request, outcome);
     await authenticator.refresh();
     log.info({ accountId: account.id, keyId: (outcome.value as { id: string }).id }, what);
@@ -69,16 +69,16 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
       return keysAnswer(request, outcome);
     }),
     gate.change('/dashboard/keys', NewKeyBody, async (request, signedIn, body: NewKeyBody) =>
-      changed(request, signedIn, 'key_created', await makeKey(store, signedIn.account, body, Date.now())),
+      answerChange(request, signedIn, 'key_created', await makeKey(store, signedIn.account, body, Date.now())),
     ),
     gate.change(
       '/dashboard/keys/{id}/rotate',
       RotateBody,
       async (request, signedIn, body: { overlapSeconds: number }, _origin, [id = '']) =>
-        changed(request, signedIn, 'key_rotated', await rotateKey(store, signedIn.account, id, body.overlapSeconds)),
+        answerChange(request, signedIn, 'key_rotated', await rotateKey(store, signedIn.account, id, body.overlapSeconds)),
     ),
     gate.change('/dashboard/keys/{id}/delete', undefined, async (request, signedIn, _body, _origin, [id = '']) =>
-      changed(request, signedIn, 'key_deleted', await deleteKey(store, signedIn.account, id)),
+      answerChange(request, signedIn, 'key_deleted', await deleteKey(store, signedIn.account, id)),
     ),
   ];
   return routes.map((route) => ({ ...route, handler: whileStoreAnswers(route.handler, log) }));

@@ -31,7 +31,7 @@ export const NewKeyBody = Type.Object(
     ipRanges: Type.Optional(Type.Array(Type.String({ minLength: 2, maxLength: 64 }), { maxItems: maxIpRanges })),
     /** Unix time in milliseconds; null or absent: until revoked. */
     expiresAtMs: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 253_402_300_799_999 }), Type.Null()])),
-    /** For the operator only. The keys of a holder have the plan of the account. */
+    /** For the operator only. The keys of other accounts have the plan of the account. */
     plan: Type.Optional(Type.Enum(planNames)),
     limits: Type.Optional(Type.Partial(Type.Object({ requestsPerMinute, burst, connections, subscriptions, commandsPerSecond }), closed)),
   },

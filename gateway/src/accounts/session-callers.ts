@@ -24,7 +24,7 @@ export interface SessionCallerOptions extends Pick<DashboardOptions, 'store' | '
 
 /**
  * Lets the page of a signed-in visitor call the public endpoints without knowing a key. The request has the cookie of the session, its CSRF
- * token (also if it changes nothing, because other origins cannot send it) and the id of one of its keys. It then has the scopes and limits
+ * token (even if it changes nothing, because other origins cannot send it) and the id of one of its keys. It then has the scopes and limits
  * of this key, and owns what it creates.
  */
 export function createSessionCallers(options: SessionCallerOptions): FindSessionCaller {

@@ -1,6 +1,6 @@
 import { isToken } from './secrets.ts';
 
-/** Longest `Cookie` header that is read, characters. */
+/** Longest `Cookie` header that is read. */
 const maxCookieChars = 8 * 1024;
 
 /** Browsers accept `__Host-` and `Secure` only over https. On plain http, which is allowed on the loopback only, the name has no prefix. */

@@ -4,12 +4,12 @@ import type { StoredSession } from '../store/session-table.ts';
 import type { Store } from '../store/store.ts';
 import { csrfTokenOf, newToken, tokenHash } from './secrets.ts';
 
-/** A session that is not used for this time ends, milliseconds. */
+/** Milliseconds after which an unused session ends. */
 const idleMs = 24 * 60 * 60_000;
-/** Every session ends after this time, milliseconds. */
-export const wholeMs = 7 * 24 * 60 * 60_000;
-/** The last use of a session is stored at most this often, to avoid a write for each request, milliseconds. */
-const noteEveryMs = 60_000;
+/** Milliseconds after which every session ends. */
+export const maxSessionMs = 7 * 24 * 60 * 60_000;
+/** Minimum interval, in milliseconds, at which the last use of a session is stored. It avoids a write for each request. */
+const storeLastUseEveryMs = 60_000;
 
 /** A visitor who is signed in. */
 export interface SignedIn {
@@ -39,8 +39,8 @@ export async function findSession(store: Store, token: string, nowMs: number): P
   if (session === null) return null;
   const account = await store.accounts.byId(session.accountId);
   if (account === null || account.disabledAtMs !== null) return null;
-  if (nowMs - session.lastSeenAtMs > noteEveryMs) {
-    await store.sessions.touch(session.tokenHash, nowMs, Math.min(nowMs + idleMs, session.createdAtMs + wholeMs));
+  if (nowMs - session.lastSeenAtMs > storeLastUseEveryMs) {
+    await store.sessions.touch(session.tokenHash, nowMs, Math.min(nowMs + idleMs, session.createdAtMs + maxSessionMs));
   }
   return { account, session, csrfToken: csrfTokenOf(token) };
 }

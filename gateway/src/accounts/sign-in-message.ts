@@ -19,7 +19,7 @@ export interface SignInMessage {
   readonly resources?: readonly string[];
 }
 
-/** Longest message that is read, characters. Ours have about 400. */
+/** Longest message that is read. Ours have about 400 characters. */
 const maxMessageChars = 2048;
 const headEnd = ' wants you to sign in with your Solana account:';
 const resourcesLabel = 'Resources:';

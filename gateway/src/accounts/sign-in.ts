@@ -10,7 +10,7 @@ import { nonceMs, type Nonce, type Nonces } from './nonces.ts';
 import { tokenHash } from './secrets.ts';
 import { parseSignInText, type SignInMessage } from './sign-in-message.ts';
 
-/** How far the clock of a wallet may be ahead, milliseconds. Some wallets set the time themselves. */
+/** How far the clock of a wallet may be ahead. Some wallets set the time themselves. */
 const aheadMs = 60_000;
 const statement = 'Sign in to the sluice dashboard. This costs nothing and sends no transaction.';
 

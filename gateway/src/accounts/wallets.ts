@@ -1,7 +1,7 @@
 import { operatorAccountId, type StoredAccount } from '../store/account-table.ts';
 import type { Store } from '../store/store.ts';
 
-/** The most wallets in one list, the newest ones. The list also has the number of the others. */
+/** Maximum number of wallets in one list, the newest ones. The list also has the number of the others. */
 const maxListed = 200;
 
 /** The custodial wallets of an account, newest first, without their sealed seeds. */

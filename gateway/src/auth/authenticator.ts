@@ -8,17 +8,17 @@ import { KeyRing } from './key-ring.ts';
 import { openKeyHash } from './pepper.ts';
 import type { Authenticator } from './principal.ts';
 
-/** How often the store is read for changes by other processes, milliseconds. */
+/** How often the store is read for changes by other processes. */
 const pollMs = 150;
-/** Minimum time between two reads of the store, however many unknown keys are used, milliseconds. */
+/** Minimum time between two reads of the store, however many unknown keys are used. */
 const spacingMs = 50;
-/** How long the known keys stay valid while the store cannot be read, milliseconds. */
+/** How long the known keys stay valid while the store cannot be read. */
 const maxStaleMs = 30_000;
 /** Keys in one read. */
 const pageSize = 1_000;
-/** How often the last uses of keys are written to the store, milliseconds. */
+/** How often the last uses of keys are written to the store. */
 const noteUsesMs = 10_000;
-/** How long `close` waits for a store that does not answer, milliseconds. */
+/** How long `close` waits for a store that does not answer. */
 const closeTimeoutMs = 3_000;
 
 export interface StoreAuthenticator extends Authenticator {
@@ -27,7 +27,7 @@ export interface StoreAuthenticator extends Authenticator {
 }
 
 /**
- * Checks API keys. All live keys are in memory (at most `maxKeys`), so a check needs no I/O. Changes by other processes are seen within 250 ms,
+ * Checks API keys. All active keys are in memory (at most `maxKeys`), so a check needs no I/O. Changes by other processes are seen within 250 ms,
  * because only changes are read. An unknown key causes an earlier read. While the store cannot be read, the last known keys stay valid for
  * `maxStaleMs`; after that, no key is valid. Rejects if the store cannot be read at the start.
  */

@@ -71,9 +71,9 @@ export class KeyRing {
     const remaining = new Map(after.map(({ principal }) => [principal.credential, principal]));
     for (const credential of before) {
       const { principal } = credential;
-      const now = remaining.get(principal.credential);
-      if (now === undefined) this.#tell(credential, nowMs);
-      else if (!isDeepStrictEqual(now.plan, principal.plan)) this.#listener.onReplanned(now);
+      const current = remaining.get(principal.credential);
+      if (current === undefined) this.#tell(credential, nowMs);
+      else if (!isDeepStrictEqual(current.plan, principal.plan)) this.#listener.onReplanned(current);
     }
   }
 

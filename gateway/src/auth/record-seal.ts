@@ -9,7 +9,7 @@ export const sealBytes = 32;
 const cipher = 'aes-256-ctr';
 const ivBytes = 16;
 
-/** How far the clocks of two gateways may differ: a record counts as expired only this much later. */
+/** How far the clocks of two gateways may differ: a record is treated as expired only this much later. */
 const clockDifferenceMs = 5_000;
 
 /**

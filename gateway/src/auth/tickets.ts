@@ -3,7 +3,7 @@ import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { RecordSeal } from './record-seal.ts';
 
-/** The holder of a ticket. */
+/** The API key to which a ticket belongs, and the address to which it is bound. */
 export interface TicketHolder {
   /** `Principal.credential` of the key that requested it. */
   readonly credential: string;
@@ -23,7 +23,7 @@ export interface Tickets {
 }
 
 export const ticketTtlMs = 30_000;
-/** The most tickets that one process stores. A further one replaces the oldest, which would expire first. */
+/** Maximum number of tickets that one process stores. A further one replaces the oldest, which would expire first. */
 const maxTickets = 100_000;
 const randomBytesOfTicket = 32;
 const ticketForm = /^[A-Za-z0-9_-]{43}$/;

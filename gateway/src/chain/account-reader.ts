@@ -22,8 +22,8 @@ export interface AccountsRead {
    */
   readonly aloneBy: number | null;
   /**
-   * Another endpoint was asked and has not answered in time, so it may contradict `aloneBy`. Endpoints whose last call failed do not count.
-   * False if `aloneBy` is null.
+   * Another endpoint was asked and has not answered in time, so it may contradict `aloneBy`. Endpoints whose last call failed are ignored. False if
+   * `aloneBy` is null.
    */
   readonly othersAreLate: boolean;
   /** The answers of other endpoints that report something else. Empty if `aloneBy` is null. */

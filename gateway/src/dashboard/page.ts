@@ -3,8 +3,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pageAnswer } from '../http/answers.ts';
+import { acceptedCoding } from '../http/content-coding.ts';
 import type { Route } from '../http/router.ts';
-import type { HttpRequest } from '../transport/transport.ts';
 
 /** A file in each form in which it can be sent. */
 interface Forms {
@@ -77,26 +77,16 @@ function readForms(path: string): Forms {
 
 function fileRoute(path: string, forms: Forms, headers: Readonly<Record<string, string>>): Route {
   const isCompressed = forms.br !== forms.plain;
-  const tag = `"${createHash('sha256').update(forms.plain).digest('base64url').slice(0, 22)}"`;
+  // A weak tag, because all forms have the same one.
+  const tag = `W/"${createHash('sha256').update(forms.plain).digest('base64url').slice(0, 22)}"`;
   const all = { ...headers, vary: 'Accept-Encoding', etag: tag };
   return {
     method: 'GET',
     path,
     handler: (request) => {
       if (request.header('if-none-match') === tag) return { ...pageAnswer(request, all, ''), status: 304 };
-      const form = isCompressed ? bestForm(request) : 'plain';
-      return pageAnswer(request, form === 'plain' ? all : { ...all, 'content-encoding': form }, forms[form]);
+      const coding = isCompressed ? acceptedCoding(request) : null;
+      return pageAnswer(request, coding === null ? all : { ...all, 'content-encoding': coding }, forms[coding ?? 'plain']);
     },
   };
-}
-
-/** The smallest form that the client accepts (RFC 9110, section 12.5.3). */
-function bestForm(request: HttpRequest): keyof Forms {
-  const accepted = new Set(
-    (request.header('accept-encoding') ?? '')
-      .split(',')
-      .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
-      .map((one) => one.split(';')[0]!.trim().toLowerCase()),
-  );
-  return accepted.has('br') ? 'br' : accepted.has('gzip') ? 'gzip' : 'plain';
 }

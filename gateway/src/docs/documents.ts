@@ -12,7 +12,7 @@ import { processClock, type LimitClock } from '../ratelimit/limit-clock.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import { docsHeaders, docsSite } from './page.ts';
 
-/** How long clients may cache the documents, seconds. */
+/** How long clients may cache the documents. */
 const maxAgeSeconds = 300;
 
 /** Address in the examples if PUBLIC_URL is not set. */
@@ -30,22 +30,9 @@ export interface DocumentParts {
   readonly clock?: Pick<LimitClock, 'nowUs'>;
 }
 
-/** The documents of the API: OpenAPI, AsyncAPI, and pages with both. They are created once at the start. */
+/** The documents of the API: OpenAPI, AsyncAPI, and pages with both. */
 export function documentEndpoints({ config, addressOf, assets = [], clock = processClock }: DocumentParts): BoundEndpoint[] {
-  const { plans, publicUrl, pumpPortalKeyless } = config;
-  const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans) });
-  const asyncApi = asyncApiDocument({ version: apiVersion });
-  const site = docsSite(openApi, asyncApi, { url: (publicUrl ?? localUrl).replace(/\/$/, ''), assets, isKeyless: pumpPortalKeyless });
-  const json = 'application/json; charset=utf-8';
-  const openApiFile = fixedFile(json, JSON.stringify(openApi), {});
-  const asyncApiFile = fixedFile(json, JSON.stringify(asyncApi), {});
-  const llmsFile = fixedFile('text/plain; charset=utf-8', site.llms, {});
-  const pages = new Map(
-    site.pages.flatMap(({ name, html, markdown }) => [
-      [name, fixedFile('text/html; charset=utf-8', html, { ...docsHeaders, 'Cache-Control': 'no-cache' })] as const,
-      [`${name}.md`, fixedFile('text/markdown; charset=utf-8', markdown, {})] as const,
-    ]),
-  );
+  const { openApiFile, asyncApiFile, llmsFile, pages } = filesFor(config, assets);
   const limit = addressLimit(documentQuota, clock);
   const withinLimit = (request: HttpRequest, answer: FileAnswer | ErrorAnswer): FileAnswer | ErrorAnswer => {
     const retryAfterMs = limit(addressOf(request));
@@ -66,6 +53,40 @@ export function documentEndpoints({ config, addressOf, assets = [], clock = proc
   ];
 }
 
+interface DocumentFiles {
+  readonly openApiFile: FileAnswer;
+  readonly asyncApiFile: FileAnswer;
+  readonly llmsFile: FileAnswer;
+  readonly pages: ReadonlyMap<string, FileAnswer>;
+}
+
+/** The files that were created last. Rendering them takes 60 ms, and gateways of one process mostly have the same. */
+let newest: { readonly options: string; readonly files: DocumentFiles } | null = null;
+
+function filesFor(config: DocumentParts['config'], assets: readonly string[]): DocumentFiles {
+  const { plans, publicUrl, pumpPortalKeyless } = config;
+  const options = JSON.stringify([plans, publicUrl, pumpPortalKeyless, assets]);
+  if (newest?.options !== options) newest = { options, files: renderFiles(config, assets) };
+  return newest.files;
+}
+
+function renderFiles({ plans, publicUrl, pumpPortalKeyless }: DocumentParts['config'], assets: readonly string[]): DocumentFiles {
+  const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans) });
+  const asyncApi = asyncApiDocument({ version: apiVersion });
+  const site = docsSite(openApi, asyncApi, { url: (publicUrl ?? localUrl).replace(/\/$/, ''), assets, isKeyless: pumpPortalKeyless });
+  const json = 'application/json; charset=utf-8';
+  const pageFiles = site.pages.flatMap(({ name, html, markdown }) => [
+    [name, fixedFile('text/html; charset=utf-8', html, { ...docsHeaders, 'Cache-Control': 'no-cache' })] as const,
+    [`${name}.md`, fixedFile('text/markdown; charset=utf-8', markdown, {})] as const,
+  ]);
+  return {
+    openApiFile: fixedFile(json, JSON.stringify(openApi), {}),
+    asyncApiFile: fixedFile(json, JSON.stringify(asyncApi), {}),
+    llmsFile: fixedFile('text/plain; charset=utf-8', site.llms, {}),
+    pages: new Map(pageFiles),
+  };
+}
+
 type FileAnswer = Extract<EndpointAnswer<EndpointSpec>, { file: unknown }>;
 type ErrorAnswer = Extract<EndpointAnswer<EndpointSpec>, { error: unknown }>;
 
@@ -78,5 +99,7 @@ function refusalFor(retryAfterMs: number): ErrorAnswer {
 function fixedFile(contentType: string, text: string, headers: Readonly<Record<string, string>>): FileAnswer {
   const body = Buffer.from(text);
   const tag = createHash('sha256').update(body).digest('base64url').slice(0, 27);
-  return { file: { contentType, body, headers: { ETag: `"${tag}"`, 'Cache-Control': `public, max-age=${maxAgeSeconds}`, ...headers } } };
+  // A weak tag, because the compressed forms have the same one.
+  const own = { ETag: `W/"${tag}"`, 'Cache-Control': `public, max-age=${maxAgeSeconds}`, Vary: 'Accept-Encoding', ...headers };
+  return { file: { contentType, body, headers: own } };
 }

@@ -16,19 +16,18 @@ export function streamSection(asyncApi: JsonObject): Html {
   const commands = operations.filter(({ replies }) => replies.length > 0);
   const sent = operations.filter(({ replies }) => replies.length === 0);
   return html`<section id="stream">
-    <h2>The stream</h2>
     <p><span class="method">WS</span> <code>${words(at(asyncApi, 'channels', 'stream', 'address'))}</code></p>
     ${prose(words(at(asyncApi, 'info', 'description')))}
-    <h3 id="stream-connect">Connecting</h3>
+    <h2 id="stream-connect">Connecting</h2>
     ${credentials(asyncApi)}${fieldTable(at(asyncApi, 'channels', 'stream', 'bindings', 'ws', 'query') as JsonObject)}
     <div data-console></div>
-    <h3 id="stream-commands">Commands</h3>
+    <h2 id="stream-commands">Commands</h2>
     ${commands.map((one) => operationSection(asyncApi, one))}
-    <h3 id="stream-frames">What the gateway sends</h3>
+    <h2 id="stream-frames">What the gateway sends</h2>
     ${sent.map((one) => operationSection(asyncApi, one))}
-    <h3 id="stream-closes">Close codes</h3>
+    <h2 id="stream-closes">Close codes</h2>
     ${closeTable(asyncApi)}
-    <h3 id="stream-limits">Limits</h3>
+    <h2 id="stream-limits">Limits</h2>
     ${limitTable(asyncApi)}
   </section>`;
 }
@@ -51,7 +50,7 @@ function operationSection(asyncApi: JsonObject, { name, summary, messages, repli
     const [example] = examples as readonly JsonObject[];
     const note = about === undefined || about === summary ? nothing : html`<p>${inline(words(about))}</p>`;
     const what = typeof reference === 'string' ? html`<p>${schemaLink(reference)}</p>` : fieldTable(payload as JsonObject);
-    return html`<h5>${words(title)}</h5>
+    return html`<h4>${words(title)}</h4>
       ${note}${what} ${codeBlock('json', JSON.stringify(example!['payload'], null, 1))}`;
   });
   const answers =
@@ -59,7 +58,7 @@ function operationSection(asyncApi: JsonObject, { name, summary, messages, repli
       ? nothing
       : html`<p>Answered with ${replies.map((reply) => html`<code>${reply.replace(/Reply$/, '')}</code> `)}</p>`;
   return html`<section id="operation-${name}">
-    <h4>${name}</h4>
+    <h3>${name}</h3>
     <p>${inline(summary)}</p>
     ${answers}${shown}
   </section>`;

@@ -4,7 +4,7 @@ import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 /** Version of the API (not of the program), on every answer. */
 export const apiVersion = '1.0.0';
 
-/** Value of `Retry-After` in answers that have it, seconds. */
+/** Value of `Retry-After` in answers that have it. */
 const retryAfterSeconds = 1;
 
 const shared = { 'X-API-Version': apiVersion, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const;

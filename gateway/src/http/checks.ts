@@ -14,7 +14,7 @@ export type CheckQuery = (request: Pick<HttpRequest, 'search' | 'query'>) => Che
 const nothing: Checked<Values> = { ok: true, value: Object.freeze({}) };
 /** The credential is allowed together with any parameters. */
 const credentialName = 'api-key';
-/** The most faults in one answer. */
+/** Maximum number of faults in one answer. */
 const maxFaults = 16;
 const maxNameChars = 64;
 

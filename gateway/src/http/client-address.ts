@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The most addresses in one `X-Forwarded-For` that are read. */
+/** Maximum number of addresses in one `X-Forwarded-For` that are read. */
 const maxHops = 32;
 
 /** An address for comparison: without brackets, port and zone; an IPv4 address in IPv6 as IPv4. Null if the text is not an address. */

@@ -4,7 +4,7 @@ import { rateHeaderNames } from './rate-headers.ts';
 
 const exposed = [...rateHeaderNames, 'X-Request-Id', 'X-API-Version', 'Deprecation', 'Sunset', 'Link', 'Idempotency-Replayed'].join(', ');
 const allowedHeaders = 'Authorization, X-API-Key, Content-Type, Idempotency-Key, X-Request-Id';
-/** How long a browser may cache the answer to a preflight, seconds. */
+/** How long a browser may cache the answer to a preflight, in seconds. */
 const maxAge = '7200';
 const vary = linesOf({ Vary: 'Origin' });
 

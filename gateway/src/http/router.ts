@@ -115,11 +115,11 @@ function placesOf({ routes, endpoints, streamPaths }: RouterOptions, runners: Ru
   }
   for (const path of streamPaths) put('GET', path, true, runners.stream);
   for (const bound of endpoints) {
-    const { method, path, bothForms } = bound.spec;
+    const { method, path, withApiPrefix } = bound.spec;
     if (isPrivate(path)) throw new Error(`${path}: an endpoint of the API must not be under the path of our own pages`);
     const run = runners.endpoint(bound);
     put(method, path, true, run);
-    if (bothForms) put(method, `/api${path}`, true, run);
+    if (withApiPrefix) put(method, `/api${path}`, true, run);
   }
   return places;
 }

@@ -2,10 +2,11 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transport.ts';
-import { commonLines, errorAnswer, jsonLines } from './answers.ts';
+import { commonLines, errorAnswer, jsonLines, linesOf } from './answers.ts';
 import { bodyCheck, type CheckBody } from './body.ts';
 import type { Caller, IdentifyCaller } from './callers.ts';
 import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './checks.ts';
+import { compressAnswer, mayCompress } from './content-coding.ts';
 import { deprecationLines } from './deprecation.ts';
 import type { AdmitKeyless } from './keyless.ts';
 import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './endpoint.ts';
@@ -35,6 +36,7 @@ interface Prepared {
   readonly checkQuery: CheckQuery;
   readonly checkBody: CheckBody;
   readonly deprecation: string;
+  readonly mayCompress: boolean;
   /** Header lines of answers in JSON, the same for all callers. */
   readonly lines: string;
 }
@@ -54,15 +56,20 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, ad
     checkQuery: queryCheck(spec),
     checkBody: bodyCheck(spec),
     deprecation,
-    lines: jsonLines + deprecation,
+    mayCompress: mayCompress(spec),
+    lines: jsonLines + deprecation + (mayCompress(spec) ? varyLine : ''),
   };
   const fault = (request: HttpRequest, caller: Caller, error: unknown): HttpAnswer => {
     log.error({ err: error, requestId: request.requestId, endpoint: spec.id }, 'http_handler_failed');
     return render(endpoint, request, { error: 'INTERNAL' }, callerLines(request, caller));
   };
+  const send = (request: HttpRequest, caller: Caller, answer: Answer): HttpAnswer | Promise<HttpAnswer> => {
+    const rendered = render(endpoint, request, answer, callerLines(request, caller));
+    return endpoint.mayCompress ? compressAnswer(request, rendered) : rendered;
+  };
   const answerLate = async (request: HttpRequest, caller: Caller, answer: Promise<Answer>): Promise<HttpAnswer> => {
     try {
-      return render(endpoint, request, await answer, callerLines(request, caller));
+      return await send(request, caller, await answer);
     } catch (error) {
       return fault(request, caller, error);
     }
@@ -70,9 +77,7 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, ad
   const serve = (request: HttpRequest, segments: readonly string[], body: ReceivedBody, caller: Caller) => {
     try {
       const answer = answerTo(endpoint, request, segments, body, caller);
-      return answer instanceof Promise
-        ? answerLate(request, caller, answer)
-        : render(endpoint, request, answer, callerLines(request, caller));
+      return answer instanceof Promise ? answerLate(request, caller, answer) : send(request, caller, answer);
     } catch (error) {
       return fault(request, caller, error);
     }
@@ -85,6 +90,9 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, ad
       : serve(request, segments, body, caller);
   };
 }
+
+/** The answer depends on what the client accepts. */
+const varyLine = linesOf({ Vary: 'Accept-Encoding' });
 
 function answerTo(
   endpoint: Prepared,
@@ -171,5 +179,10 @@ function render(endpoint: Prepared, request: HttpRequest, answer: Answer, caller
 function isUnchanged(request: HttpRequest, { ETag: tag }: Readonly<Record<string, string>>): boolean {
   const known = request.headers.get('if-none-match');
   if (tag === undefined || known === undefined) return false;
-  return known.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag);
+  return known.split(',').some((one) => one.trim() === '*' || opaque(one.trim()) === opaque(tag));
+}
+
+/** A tag without the mark of a weak one. */
+function opaque(tag: string): string {
+  return tag.replace(/^W\//, '');
 }

@@ -136,7 +136,7 @@ function tradeOfCoins(
   const amount = rawOfText(text, of === 'base' ? decimals : quoteDecimals);
   if (amount === null) return wrongFields({ amount: 'is not a decimal number' });
   if (of === 'base') return { exact: side === 'buy' ? 'baseOut' : 'baseIn', amount };
-  if (pool.quoteMint !== wrappedSolMint) return wrongFields({ denominatedInSol: 'the coin trades against another coin than SOL' });
+  if (pool.quoteMint !== wrappedSolMint) return wrongFields({ denominatedInSol: 'the coin trades against a coin other than SOL' });
   if (side === 'buy') return { exact: 'quoteIn', amount };
   const sold = sellFor(pool, amount);
   return sold.ok ? { exact: 'baseIn', amount: sold.base } : refusal(sold.fault);

@@ -15,7 +15,7 @@ import { quoteOn, wrongFields, type Balance, type QuotedOrder, type QuoteRefusal
 
 type Answer = EndpointAnswer<typeof quoteEndpoint>;
 
-/** Answers of endpoints count for this long after the request. Then the client gets its answer. */
+/** Answers that endpoints give within this time after the request are used. Then the client gets its answer. */
 export const answersWithinMs = 800;
 /**
  * Most reads in a row until two endpoints agree. No read begins later than `againWithinMs` after the request, because with slow endpoints the

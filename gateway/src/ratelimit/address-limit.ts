@@ -3,7 +3,7 @@ import type { LimitClock } from './limit-clock.ts';
 import type { Quota } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
 
-/** Addresses that are counted at one time. Beyond it, the one with the oldest request is dropped. */
+/** Addresses that are counted at one time. Above this limit, the one with the oldest request is dropped. */
 const maxAddresses = 10_000;
 
 /** Milliseconds until the address may send a request; 0 if this one is accepted. */

@@ -12,7 +12,7 @@ export interface LimiterOptions {
   readonly log: Logger;
   /** Number of running gateways. */
   readonly gateways: () => number;
-  /** How long Redis may take to answer, milliseconds. After that, the request is counted locally. */
+  /** How long Redis may take to answer. After that, the request is counted locally. */
   readonly answerWithinMs?: number;
 }
 

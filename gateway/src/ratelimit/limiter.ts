@@ -8,7 +8,7 @@ export interface LimitDecision {
   readonly admitted: boolean;
   /** Requests that would be accepted now, after this one. */
   readonly remaining: number;
-  /** Time until the whole burst is available again, milliseconds. */
+  /** Time until the whole burst is available again. */
   readonly resetMs: number;
   /** Time until the refused request would be accepted, milliseconds; 0 if it was accepted. */
   readonly retryAfterMs: number;

@@ -1,6 +1,6 @@
 import { takeFrom, type Gcra, type Taken } from './gcra.ts';
 
-/** Keys that one process counts: as many as a store can have. Beyond it, the least recently used one is dropped. */
+/** Keys that one process counts: as many as a store can have. Above this limit, the least recently used one is dropped. */
 const maxKeys = 100_000;
 /** Whenever a key is added, this number of keys is checked, in turn. Those without debt are dropped. */
 const looksPerKey = 2;

@@ -16,9 +16,9 @@ import type { SigningLimits } from './signing.ts';
 import { startTerms } from './start-terms.ts';
 import { Supervisor, type SignerStart, type StartFault, type SupervisorOptions } from './supervisor.ts';
 
-/** The most requests that wait for the signing process. A further one is refused. */
+/** Maximum number of requests that wait for the signing process. A further one is refused. */
 const maxInFlight = 256;
-/** Every request is answered within this time, milliseconds. A process that takes longer is killed. */
+/** Every request is answered within this time. A process that takes longer is killed. */
 const answerWithinMs = 5_000;
 /** The longest message that is sent to the signing process. The policy's own limit is lower. */
 const maxHandedBytes = 2_048;

@@ -3,7 +3,7 @@ import { openAuditLog, type AuditLog } from './audit/log.ts';
 import { followSiblings, type Siblings } from './audit/siblings.ts';
 import { logIdsIn, slotName } from './audit/segments.ts';
 import { Fault } from './fault.ts';
-import { policyStamp, readPolicy, type PolicyPlace } from './limits/policy-file.ts';
+import { policyStamp, readPolicy, type PolicyFiles } from './limits/policy-file.ts';
 import type { Policy } from './limits/policy.ts';
 import { createSpend, type Spend } from './limits/spend.ts';
 import type { LogHead } from './protocol.ts';
@@ -36,9 +36,9 @@ export function openLedger(terms: StartTerms, key: Uint8Array, heads: ReadonlyMa
     if (entry.event === 'policy') policyVersion = Math.max(policyVersion, entry.version);
     if (entry.event === 'segment') policyVersion = Math.max(policyVersion, entry.policyVersion);
   };
-  const noted = (logId: string): LogHead | null => heads.get(logId) ?? null;
+  const recordedEnd = (logId: string): LogHead | null => heads.get(logId) ?? null;
   const nowMs = (): number => Date.now();
-  const own = { folder, name: slotName(keystore, slot), key, keystore, noted, segmentBytes: terms.segmentBytes, nowMs };
+  const own = { folder, name: slotName(keystore, slot), key, keystore, recordedEnd, segmentBytes: terms.segmentBytes, nowMs };
   const opened = openAuditLog({
     ...own,
     seen: (entry) => {
@@ -47,21 +47,21 @@ export function openLedger(terms: StartTerms, key: Uint8Array, heads: ReadonlyMa
     },
   });
   if (!opened.ok) throw new Fault('audit_damaged', `${opened.file}: line ${opened.line} ${opened.reason}`);
-  const siblings = followSiblings({ folder, keystore, ownSlot: slot, key, noted, seen });
+  const siblings = followSiblings({ folder, keystore, ownSlot: slot, key, recordedEnd, seen });
   siblings.read();
   written = 'now';
   const { log: audit } = opened;
   const { maxOrderLamports, maxDayLamports } = terms;
   audit.add({ event: 'start', maxOrderLamports, maxDayLamports, atMs: Date.now() });
-  const place: PolicyPlace = { folder, keystore, key };
+  const files: PolicyFiles = { folder, keystore, key };
   let stamp = '';
   let policy: Policy | null = null;
   const renewPolicy = (): void => {
-    const now = policyStamp(place);
-    if (now === stamp) return;
-    const reading = readPolicy(place, policyVersion);
+    const newStamp = policyStamp(files);
+    if (newStamp === stamp) return;
+    const reading = readPolicy(files, policyVersion);
     if (!reading.ok) throw new Fault('policy_refused', reading.reason);
-    stamp = now;
+    stamp = newStamp;
     policy = reading.inForce?.policy ?? null;
     if (reading.inForce === null) return;
     policyVersion = reading.inForce.policy.version;

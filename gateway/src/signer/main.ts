@@ -27,11 +27,11 @@ import type { StartTerms } from './start-terms.ts';
  * no connection, runs only code of the project and of Node, and ends when its gateway ends.
  */
 
-/** The most wallets held in memory: as many as a keystore can have. */
+/** Maximum number of wallets held in memory: as many as a keystore can have. */
 const maxWallets = 10_000;
-/** How often the length of the audit log is reported to the gateway, milliseconds. */
+/** How often the length of the audit log is reported to the gateway. */
 const headMs = 1_000;
-/** How often the process checks whether the policy file was replaced, milliseconds. */
+/** How often the process checks whether the policy file was replaced. */
 const policyMs = 500;
 
 function send(message: FromSigner): void {

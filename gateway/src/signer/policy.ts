@@ -19,7 +19,7 @@ const noSignature = new Uint8Array(64);
 
 /** Lamports for each signature. */
 const signatureFee = 5_000n;
-/** The most compute units of a transaction, also of one that sets no limit. */
+/** Maximum number of compute units of a transaction, including one that sets no limit. */
 const maxComputeUnits = 1_400_000n;
 const microLamports = 1_000_000n;
 

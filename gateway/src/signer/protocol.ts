@@ -58,9 +58,9 @@ export type FromSigner =
 /** The answer to a `sign` or `judge` command. */
 export type SignAnswer = Extract<FromSigner, { readonly op: 'signed' | 'allowed' | 'refused' | 'busy' }>;
 
-/** The most `sign` and `judge` commands that wait in the process. A further one is answered with `busy`. */
+/** Maximum number of `sign` and `judge` commands that wait in the process. A further one is answered with `busy`. */
 export const maxQueued = 256;
-/** The most `head` messages that the process accepts: more than a folder has logs. */
+/** Maximum number of `head` messages that the process accepts: more than a folder has logs. */
 export const maxHeads = 1_024;
 const maxOrderIdLength = 64;
 const maxFieldBytes = 4_096;

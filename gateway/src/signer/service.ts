@@ -11,9 +11,9 @@ import { spawnSigner } from './child.ts';
 import type { SigningLimits } from './signing.ts';
 import { startTerms } from './start-terms.ts';
 
-/** The most gateways served at once. Each has its own signing process. A further one is refused. */
+/** Maximum number of gateways served at once. Each has its own signing process. A further one is refused. */
 const maxGateways = 16;
-/** How long signing processes may take to end after their connections were closed, milliseconds. */
+/** How long signing processes may take to end after their connections were closed. */
 const endWithinMs = 3_000;
 /** The socket's owner and the gateways' group can write to it, and so can have orders signed. */
 const socketMode = 0o660;

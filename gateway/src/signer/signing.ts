@@ -28,7 +28,7 @@ export interface SigningParts {
   readonly wallets: ReadonlyMap<string, Keypair>;
   /** Whether the halt mark exists, as the signing process itself sees it. */
   readonly isHalted: () => boolean;
-  /** The greatest age of the gateway's reading that trading is not halted, milliseconds. */
+  /** The greatest age of the gateway's reading that trading is not halted. */
   readonly maxHaltAgeMs: number;
   readonly nowMs: () => number;
   /** The machine's monotonic clock, which the gateway uses too. */

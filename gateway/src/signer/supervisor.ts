@@ -5,14 +5,14 @@ import type { StoredKeystore } from '../store/wallet-table.ts';
 import type { SignerFault } from './protocol.ts';
 import { startSession, type SessionOptions, type SignerSession } from './session.ts';
 
-/** Pauses between starts while the process keeps ending, milliseconds. */
+/** Pauses between starts while the process keeps ending. */
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-/** While there is no keystore: pause between two checks for one, milliseconds. */
+/** While there is no keystore: pause between two checks for one. */
 const idlePauseMs = 250;
-/** After a process was ready for this long, the next pause is the shortest again, milliseconds. */
+/** After a process was ready for this long, the next pause is the shortest again. */
 const steadyMs = 10_000;
-/** How long the process may take to end after it was asked to, milliseconds. */
+/** How long the process may take to end after it was asked to. */
 const endWithinMs = 3_000;
 
 /** `no_slot`: the most signing processes that one folder allows are running. */

@@ -12,7 +12,7 @@ export interface NamedInstruction {
   readonly data: Uint8Array;
 }
 
-/** The most that a trade costs the wallet, and the wallet's accounts that it uses. */
+/** Maximum amount that a trade costs the wallet, and the wallet's accounts that it uses. */
 export interface Trade {
   readonly programId: string;
   readonly side: 'buy' | 'sell';
@@ -26,7 +26,7 @@ export interface Trade {
   readonly quoteAccount: string;
   /** Raw amount: of the quote coin for a buy, of the base coin for a sell. */
   readonly maxIn: bigint;
-  /** The most rent for accounts that the program creates, lamports. */
+  /** Maximum rent for accounts that the program creates, lamports. */
   readonly createdRent: bigint;
 }
 

@@ -17,7 +17,7 @@ function markFile(folder: string): string {
   return join(folder, 'halted');
 }
 
-/** Trading counts as halted if the mark cannot be checked. */
+/** Trading is treated as halted if the mark cannot be checked. */
 export function isMarkedHalted(folder: string): boolean {
   try {
     return statSync(markFile(folder), { throwIfNoEntry: false }) !== undefined;

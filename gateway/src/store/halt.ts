@@ -2,11 +2,11 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Store } from './store.ts';
 import { reasonOf } from './store-unavailable.ts';
 
-/** Pause between two reads of the switch, milliseconds. */
+/** Pause between two reads of the switch. */
 const pollMs = 200;
-/** `read` reads again if the last reading is older than this, milliseconds. */
+/** `read` reads again if the last reading is older than this. */
 const freshMs = 500;
-/** Trading counts as halted if the last successful reading began longer ago than this, milliseconds. */
+/** Trading is treated as halted if the last successful reading began longer ago than this. */
 export const maxHaltAgeMs = 1_000;
 
 /**
@@ -25,14 +25,14 @@ export interface HaltReading {
   readonly readAtNs: bigint;
 }
 
-/** `unknown`: the switch cannot be read; until it can, trading counts as halted. */
+/** `unknown`: the switch cannot be read; until it can, trading is treated as halted. */
 export type HaltStatus = 'running' | 'halted' | 'unknown';
 
 /** The halt switch, as this process knows it. */
 export interface Halt {
   /** From memory. True if trading is halted, or if the last reading is older than `maxHaltAgeMs`. */
   readonly halted: boolean;
-  /** The last reading if it is recent; otherwise reads the store. Never rejects: a switch that cannot be read counts as halted. */
+  /** The last reading if it is recent; otherwise reads the store. Never rejects: a switch that cannot be read is treated as halted. */
   read(): HaltReading | Promise<HaltReading>;
   /** From memory if the last reading is recent enough; otherwise reads the store, for at most `maxHaltAgeMs`. Never rejects. */
   status(): HaltStatus | Promise<HaltStatus>;
@@ -41,7 +41,7 @@ export interface Halt {
   close(): void;
 }
 
-/** Follows the switch in the store. Trading counts as halted until the first reading. */
+/** Follows the switch in the store. Trading is treated as halted until the first reading. */
 export function createHalt(store: Pick<Store, 'halt'>, log: Logger): Halt {
   const listeners = new Set<(halted: boolean) => void>();
   let last: HaltReading = { halted: true, readAtNs: 0n };

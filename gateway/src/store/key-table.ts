@@ -41,7 +41,7 @@ export type NewKey = Pick<StoredKey, 'id' | 'accountId' | 'plan' | 'scopes' | 'l
   readonly secret: NewSecret & Pick<StoredSecret, 'endsAtMs'>;
 };
 
-/** `account-full`: the holder's account has `maxKeysPerAccount` keys. `no-account`: no such account, or it is disabled. */
+/** `account-full`: the account has `maxKeysPerAccount` keys. `no-account`: no such account, or it is disabled. */
 export type KeyInsertOutcome = 'stored' | 'store-full' | 'account-full' | 'no-account';
 
 /** The place up to which a reader of `changed` has read. */
@@ -80,11 +80,11 @@ export interface KeyTable {
   noteUses(usedAtMs: ReadonlyMap<string, number>): Promise<void>;
 }
 
-/** The most keys that the store holds. A gateway has all of them in memory. Creating one more is refused. */
+/** Maximum number of keys that the store holds. A gateway has all of them in memory. Creating one more is refused. */
 export const maxKeys = 100_000;
-/** The most keys of a holder's account that are not revoked. */
+/** Maximum number of keys of one account, other than the operator's, that are not revoked. */
 export const maxKeysPerAccount = 20;
-/** The most secrets of a key. A further one replaces the oldest. */
+/** Maximum number of secrets of a key. A further one replaces the oldest. */
 export const maxSecretsPerKey = 4;
 /**
  * How long a deleted key stays in the store, so that every gateway learns of the deletion. A gateway that could not read the store for

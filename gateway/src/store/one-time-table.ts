@@ -18,5 +18,5 @@ export interface OneTimeTable {
   take(kind: OneTimeKind, hash: Uint8Array, nowMs: number): Promise<OneTime | null>;
 }
 
-/** The most entries of a kind. A further one is refused until others expire. */
+/** Maximum number of entries of a kind. A further one is refused until others expire. */
 export const maxOneTime: Readonly<Record<OneTimeKind, number>> = { link: 1_000 };

@@ -8,7 +8,7 @@ export interface OperatorLine {
   readonly subject: string;
 }
 
-/** The most lines stored. The oldest are deleted first. */
+/** Maximum number of lines stored. The oldest are deleted first. */
 export const maxOperatorLines = 100_000;
 
 export interface OperatorLogTable {

@@ -2,7 +2,7 @@ import type { IdempotencyUse } from '../orders/model/idempotency.ts';
 import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders.ts';
 import type { NewOrder, OpenOrder, OrderChange, OrderState, StoredOrder } from '../orders/model/order.ts';
 
-/** The most that an order can take from the wallet. It counts towards the wallet's day (UTC, by `createdAtMs`). */
+/** Maximum amount that an order can take from the wallet. It counts towards the wallet's day (UTC, by `createdAtMs`). */
 export interface SpendReservation {
   readonly wallet: string;
   readonly lamports: bigint;
@@ -72,13 +72,13 @@ export interface FollowClaim extends FollowingGateway {
   readonly nowMs: number;
   /** Until this time no other gateway takes over its orders. */
   readonly untilMs: number;
-  /** The most orders to take over. */
+  /** Maximum number of orders to claim. */
   readonly limit: number;
-  /** The claims of all other gateways count as expired. */
+  /** The claims of all other gateways are treated as expired. */
   readonly fromAll?: boolean;
 }
 
-/** The stored orders. Each change is atomic, and durable (also after a power failure) once its call has resolved. */
+/** The stored orders. Each change is atomic, and durable (even after a power failure) once its call has resolved. */
 export interface OrderTable {
   /** Reads what is known about an `Idempotency-Key`. Stores nothing. */
   lookUp(owner: string, use: IdempotencyUse, nowMs: number): Promise<IdempotencyOutcome>;
@@ -123,9 +123,9 @@ export interface OrderTable {
 export const idempotencyRetentionMs = 24 * 3_600_000;
 /** How long an order is stored after it ended. */
 export const orderRetentionMs = 400 * 24 * 3_600_000;
-/** The most orders, and the most keys, that one `claim` deletes. */
+/** Maximum number of orders, and of keys, that one `claim` deletes. */
 export const maxForgotten = 1_000;
-/** The most changes of one `advanceAll`. */
+/** Maximum number of changes of one `advanceAll`. */
 export const maxAdvances = 1_000;
-/** The most rows that one call reads, even if its `limit` is higher. */
+/** Maximum number of rows that one call reads, even if its `limit` is higher. */
 export const maxOrderRows = 1_000;

@@ -40,5 +40,5 @@ export interface WalletTable {
   insert(keystore: string, wallet: StoredWallet): Promise<boolean>;
 }
 
-/** The most wallets of one keystore. A further one is refused. */
+/** Maximum number of wallets of one keystore. A further one is refused. */
 export const maxWallets = 10_000;

@@ -1,10 +1,10 @@
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 
-/** An endpoint that confirmed nothing for this long does not count: it was not asked, refuses, or is down. */
+/** An endpoint that confirmed nothing for this long has no vote: it was not asked, refuses, or is down. */
 const silentAfterMs = 3_000;
-/** Slots by which healthy endpoints may differ. Votes further below the newest accepted slot no longer count. */
+/** Slots by which healthy endpoints may differ. Votes further below the newest accepted slot are ignored. */
 const maxBehindSlots = 64;
-/** Slots that one endpoint may have confirmed without the others. Beyond it its oldest are dropped. */
+/** Slots that one endpoint may have confirmed without the others. Above this limit, its oldest are dropped. */
 const maxOpenVotes = 256;
 
 interface Voter {
@@ -14,9 +14,9 @@ interface Voter {
 }
 
 /**
- * Counts the votes of endpoints for confirmed slots: a slot counts once the majority of the endpoints that report confirmed slots has
- * reported it. Two others outvote an endpoint that reports a fork of its own or invents slots. With only one other, it is unknown which is
- * wrong, so only what both report counts. Pure.
+ * Counts the votes of endpoints for confirmed slots: a slot is confirmed once the majority of the endpoints that report confirmed slots has reported
+ * it. Two others outvote an endpoint that reports a fork of its own or invents slots. With only one other, it is unknown which is wrong, so only what
+ * both report is used. It uses no I/O and no clock.
  */
 export class Confirmations {
   /** Slots that one endpoint confirmed and too few others. */

@@ -97,7 +97,7 @@ export class Continuity {
     return this.#ledger.isDead(slot);
   }
 
-  /** Takes a sighting of a transaction in another slot than its first. */
+  /** Takes a sighting of a transaction in a slot other than its first. */
   seenElsewhere(sighting: Sighting): void {
     this.#forks.hold(sighting);
   }

@@ -4,9 +4,9 @@ import type { Outgoing, PublishableEvent } from '../publisher/outgoing.ts';
 import type { Sighting } from '../sources/sighting.ts';
 import type { SlotLedger, Verdict } from './slot-ledger.ts';
 
-/** Slots whose pools are remembered until they are decided: half an hour. Beyond it the oldest is dropped. */
+/** Slots whose pools are remembered until they are decided: half an hour. Above this limit, the oldest is dropped. */
 const maxSlots = 4_096;
-/** Sightings of transactions in a second slot, held until one of the two slots is decided. Beyond it new ones are dropped and counted. */
+/** Sightings of transactions in a second slot, held until one of the two slots is decided. Above this limit, new ones are dropped and counted. */
 const maxHeld = 10_000;
 
 export interface ForkCounts {
@@ -60,7 +60,7 @@ export class Forks {
     publish(event);
   }
 
-  /** Takes a sighting of a transaction in another slot than its first. */
+  /** Takes a sighting of a transaction in a slot other than its first. */
   hold(sighting: Sighting): void {
     const { ledger, slotOf, takeAsNew } = this.#parts;
     const slot = slotOf(sighting.signature);

@@ -24,7 +24,7 @@ export interface ListedSlots {
 }
 
 /**
- * While this process leads, decides every slot that readers of the log wait for, also if another process published its events: from what the ledger
+ * While this process leads, decides every slot that readers of the log wait for, even if another process published its events: from what the ledger
  * knows, then from the blocks that the majority of the endpoints lists. A slot that cannot be decided in time is reported as lost. So a
  * reader waits for a slot at most until the next round after its confirmation.
  */

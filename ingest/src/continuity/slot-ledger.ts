@@ -1,6 +1,6 @@
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 
-/** Slots whose state is retained, nearly half an hour. Beyond it the oldest is dropped, and counted if it was still open. */
+/** Slots whose state is retained, nearly half an hour. Above this limit, the oldest is dropped, and counted if it was still open. */
 const maxSlots = 4_096;
 /** Dead slots that are remembered, so that later reports of them are ignored. */
 const maxDead = 4_096;
@@ -52,9 +52,9 @@ function fateBy(lists: readonly BlockList[], slot: number): 'alive' | 'dead' | '
 }
 
 /**
- * Decides the state of every slot from three inputs: the slots that sources report with their parents, the confirmed slots, and the lists
- * of blocks that nodes return if a parent is missing. A confirmed slot lives, and so do all its ancestors; slots that were reported between
- * them are dead. Pure.
+ * Decides the state of every slot from three inputs: the slots that sources report with their parents, the confirmed slots, and the lists of blocks
+ * that nodes return if a parent is missing. A confirmed slot lives, and so do all its ancestors; slots that were reported between them are dead. Uses
+ * no I/O and no clock.
  */
 export class SlotLedger {
   /** The newest confirmed slot; 0 before the first. */

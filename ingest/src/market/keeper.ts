@@ -73,9 +73,9 @@ interface Term {
 }
 
 /**
- * Computes the state of the market from the log, in the one ingest process that holds the lease. It begins at the checkpoint, and each
- * batch moves the checkpoint together with its changes. So every event counts once, even if something fails in between. If it does not know whether
- * a batch was applied, it begins again at the checkpoint.
+ * Computes the state of the market from the log, in the one ingest process that holds the lease. It begins at the checkpoint, and each batch moves
+ * the checkpoint together with its changes. So every event is applied once, even if something fails in between. If it does not know whether a batch
+ * was applied, it begins again at the checkpoint.
  */
 export class Keeper {
   readonly #bus: Bus;

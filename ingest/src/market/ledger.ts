@@ -14,13 +14,13 @@ import { MintDraft } from './mint-draft.ts';
 import type { MarketEvent } from './read-event.ts';
 
 /**
- * Bounds of undecided items: trades and prices of all mints, trades of one mint, prices of one mint. Beyond them the oldest are settled and
+ * Bounds of undecided items: trades and prices of all mints, trades of one mint, prices of one mint. Above these limits, the oldest are settled and
  * counted as forgotten: they remain even if their slot dies.
  */
 const limits = { undecided: 100_000, tradesOfMint: 2_000, pricesOfMint: 64 } as const;
 /** Mints that are settled in one batch after their slots are confirmed. The others wait for the next batch. */
 const settledPerBatch = 100;
-/** Mints in memory. Beyond it mints without undecided items are dropped, and read again when needed. */
+/** Mints in memory. Above this limit, mints without undecided items are dropped, and read again when needed. */
 const maxMints = 50_000;
 /** A slot further ahead of a confirmed one cannot exist, and waits for no verdict. */
 const maxAheadSlots = 4_096;

@@ -7,7 +7,7 @@ import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
 import { newTokensTopic } from '@sluice/shared/wire/topics.ts';
 import { readEvent, type MarketEvent } from './read-event.ts';
 
-/** Sightings that wait to be written. Beyond it, the oldest is dropped; the next trade in its pool reports it again. */
+/** Sightings that wait to be written. Above this limit, the oldest is dropped; the next trade in its pool reports it again. */
 const maxWaiting = 100_000;
 /** Pools whose last written depth is remembered. A forgotten one is written again at its next trade. */
 const maxWritten = 200_000;

@@ -2,7 +2,7 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Bucket, CandleInterval } from '@sluice/shared/market/market.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
 
-/** Candles whose last publication is remembered. Beyond it the oldest is forgotten. */
+/** Candles whose last publication is remembered. Above this limit, the oldest is forgotten. */
 const maxCandles = 50_000;
 
 const candlesPrefix = 'candles:';

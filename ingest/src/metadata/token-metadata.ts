@@ -5,7 +5,7 @@ import type { NewTokenEvent, TokenMetadataEvent } from '@sluice/shared/wire/even
 import { nowUs } from '../clock.ts';
 import { metadataIdOf } from '../publisher/outgoing.ts';
 
-/** Tokens whose document is not fetched yet. Beyond it the oldest is given up. */
+/** Tokens whose document is not fetched yet. Above this limit, the oldest is given up. */
 const maxWaiting = 2_000;
 /** Concurrent requests for documents. */
 const maxUnderWay = 32;

@@ -10,11 +10,11 @@ import type { Emitter } from './emit.ts';
 import type { Pool, PoolBook } from './pools.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
-/** Pools whose vaults are being read. Beyond it a change is not published, and counted. */
+/** Pools whose vaults are being read. Above this limit, a change is not published, and counted. */
 const maxReads = 100;
 const readAttempts = 4;
 const readPauseMs = 300;
-/** Curves whose coin is being looked up. Beyond it a change is not published, and counted; the next trade names the coin. */
+/** Curves whose coin is being looked up. Above this limit, a change is not published, and counted; the next trade names the coin. */
 const maxLookUps = 8;
 /** Curves whose coin was not found, and how long they are not looked up again. */
 const maxNameless = 10_000;

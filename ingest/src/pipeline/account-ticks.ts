@@ -9,7 +9,7 @@ import { isLate } from '@sluice/shared/solana/slots.ts';
  * trades report their own prices, and an account only what no trade has shown.
  */
 const accountHoldMs = 250;
-/** Changes that wait, one for each pool (the newest). Beyond it the oldest are released early. */
+/** Changes that wait, one for each pool (the newest). Above this limit, the oldest are released early. */
 const maxHeld = 50_000;
 
 /** State of a changed account. */

@@ -1,4 +1,4 @@
-/** Events that wait until their pool is resolved, over all pools. Beyond it the newest are refused. */
+/** Events that wait until their pool is resolved, over all pools. Above this limit, the newest are refused. */
 const maxWaiting = 20_000;
 
 /**

@@ -22,7 +22,7 @@ import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
 /** The pool, then its mints, and once more if an event joined that needs a mint's program. */
 const maxQuestionRounds = 4;
 
-/** Transactions without an event so far that are remembered. Further sightings of a forgotten one count as repeats. */
+/** Transactions without an event so far that are remembered. Further sightings of a forgotten one are treated as repeats. */
 const maxQuiet = 20_000;
 
 export interface PipelineCounts extends UnfinishedCounts {

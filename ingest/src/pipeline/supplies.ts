@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Pool } from './pools.ts';
 import type { PoolResolver } from './resolve.ts';
 
-/** Concurrent requests for supplies. Beyond it a supply is requested at its next trade. */
+/** Concurrent requests for supplies. Above this limit, a supply is requested at its next trade. */
 const maxQuestions = 2_000;
 /** How long a supply is valid that only the mint's account shows. */
 const freshForMs = 60_000;

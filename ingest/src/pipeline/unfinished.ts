@@ -4,7 +4,7 @@ import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { Sighting } from '../sources/sighting.ts';
 import { hiddenTrades, type Counted, type DecodedTransaction, type Decoder, type LocatedEvent } from './decode.ts';
 
-/** Transactions that are not complete yet. Beyond it, new ones are published as far as they were seen, and counted as lost. */
+/** Transactions that are not complete yet. Above this limit, new ones are published as far as they were seen, and counted as lost. */
 const maxOpen = 4_000;
 /** How long another sighting may still complete a transaction that cannot be fetched. */
 const othersWithinMs = 2_000;

@@ -1,7 +1,7 @@
 import { joinLosses, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { Outgoing, SlotNews } from './outgoing.ts';
 
-/** Slots of dropped verdicts, of either kind: as many as readers of the log remember. Beyond it the oldest are forgotten. */
+/** Slots of dropped verdicts, of either kind: as many as readers of the log remember. Above this limit, the oldest are forgotten. */
 const maxSlots = 4_096;
 
 /**

@@ -2,7 +2,7 @@ import type { TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import { Dropped } from './dropped.ts';
 import type { Outgoing } from './outgoing.ts';
 
-/** Bounds of the queue. Beyond them the oldest events are dropped; an entry in their place reports it. */
+/** Bounds of the queue. Above these limits, the oldest events are dropped; an entry in their place reports it. */
 const maxEvents = 50_000;
 const maxBytes = 64 * 1024 * 1024;
 /** Memory of a trade, price or migration. Names and links of a creation are added. */

@@ -5,13 +5,13 @@ import { Recent } from '@sluice/shared/collections/recent.ts';
 import { readRecord } from './log-tail.ts';
 import { creationIdOf, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';
 
-/** Published events of undecided slots: minutes at full load. Beyond it the oldest slot is forgotten, and counted. */
+/** Published events of undecided slots: minutes at full load. Above this limit, the oldest slot is forgotten, and counted. */
 const maxOpen = 100_000;
-/** Events that wait until one of two slots is decided. Beyond it the newest are refused, and counted. */
+/** Events that wait until one of two slots is decided. Above this limit, the newest are refused, and counted. */
 const maxHeld = 10_000;
 /** Events of decided slots that are remembered, in addition to those of the tail. None comes again later than that. */
 const maxSettled = 65_536;
-/** Slots whose verdict, or lack of one, is remembered: half an hour. Beyond it the oldest is forgotten. */
+/** Slots whose verdict, or lack of one, is remembered: half an hour. Above this limit, the oldest is forgotten. */
 const maxFates = 4_096;
 /** The first published events of the tail determine the first complete slot, because events of neighbouring slots mix. */
 const mixedEvents = 64;
@@ -29,7 +29,7 @@ export interface PublishedSlotsCounts {
 
 /**
  * Stores which events the log has, and for which slot. Before an event is published, only this class decides whether the log already has
- * it, also if another process published it. For each id, publications and retractions alternate. An event of a dead slot is retracted. If
+ * it, even if another process published it. For each id, publications and retractions alternate. An event of a dead slot is retracted. If
  * two processes saw one transaction in different slots, the second event waits until one of the slots is decided. It is created from the
  * log's tail when a process becomes the leader, and lives as long as that lead.
  */
@@ -44,7 +44,7 @@ export class PublishedSlots {
   readonly #fates = new Map<number, 'alive' | 'dead'>();
   /** Slots that have events at `processed` in the log, retracted or not, and no verdict. Readers of the log wait for one. */
   readonly #undecided = new Set<number>();
-  /** Slots up to here count as confirmed if no verdict names them. */
+  /** Slots up to here are treated as confirmed if no verdict names them. */
   #decidedTo: number;
   #held: PublishableEvent[] = [];
   /** The first slot that the tail has completely; 0 if the tail is the whole log, infinite if it has no event of a slot. */
@@ -115,7 +115,7 @@ export class PublishedSlots {
     const topics = at === undefined ? undefined : this.#open.get(at)?.get(id);
     if (at === slot || (at === undefined && this.#isBeforeTail(event))) this.#counts.repeats++;
     else if (!isSure && this.#fates.get(slot) === 'dead') this.#counts.outlived++;
-    // The log already counts its slot as decided, without a verdict that names it: the event would count as confirmed.
+    // The log already counts its slot as decided, without a verdict that names it: the event would be treated as confirmed.
     else if (!isSure && slot <= this.#decidedTo && !this.#fates.has(slot)) this.#hold(event);
     else if (at === undefined) this.#publish(event, into);
     else if (topics === undefined) this.#counts.outlived++;

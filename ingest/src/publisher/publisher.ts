@@ -190,7 +190,7 @@ export class Publisher {
     await lease?.close();
   }
 
-  /** If it leads, publishes the rest for at most `withinMs`. What then remains counts as dropped. */
+  /** If it leads, publishes the rest for at most `withinMs`. What then remains is treated as dropped. */
   async close(withinMs: number): Promise<void> {
     this.#draining = true;
     this.#stir();

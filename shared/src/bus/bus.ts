@@ -165,7 +165,7 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-/** Bounds of the log. Beyond them the oldest entries are dropped first. */
+/** Bounds of the log. Above these limits, the oldest entries are dropped first. */
 export const busLimits = {
   /** Entries in the log: 120 s at 2,000 events per second, and some that are not events. */
   maxEntries: 250_000,

@@ -8,9 +8,9 @@ import { placeOf, type LogState } from './redis-history.ts';
  * - `delivered`: the message came next, and its entries (without those that were already delivered) were delivered.
  * - `seen`: all of it was delivered before.
  * - `hole`: entries before it are missing.
- * - `epoch`: it belongs to another epoch than the current one (or, if it was read from the log, to an epoch that the log does not have).
+ * - `epoch`: it belongs to an epoch other than the current one (or, if it was read from the log, to an epoch that the log does not have).
  *
- * Pure, except for the handlers that it calls.
+ * Uses no I/O and no clock, except in the handlers that it calls.
  */
 export class LogFollower {
   /** The current epoch, and all epochs of the log. */

@@ -36,7 +36,7 @@ export type Deployment =
   | { readonly kind: 'replicated'; readonly urls: readonly string[]; readonly primary: number }
   | { readonly kind: 'cluster'; readonly urls: readonly string[] };
 
-/** Asks the servers. Rejects with `UNAVAILABLE` if there are several addresses and none answers, or none is a primary. */
+/** Asks the servers. Rejects with `UNAVAILABLE` if there are several URLs and none answers, or none is a primary. */
 export async function deploymentOf(urls: readonly string[]): Promise<Deployment> {
   if (urls.length === 1) return { kind: 'single', urls };
   const answers = await Promise.allSettled(urls.map(askServer));

@@ -161,7 +161,7 @@ export function asIncompatible(error: unknown): unknown {
   if (!(error instanceof RedisFault) || error.word !== versionMismatch) return error;
   return new BusError(
     'INCOMPATIBLE',
-    `The log in Redis has another version than this program (${formatVersion}). Run all programs in the same version, or delete the keys {sluice}:*.`,
+    `The version of the log in Redis differs from that of this program (${formatVersion}). Run all programs in the same version, or delete the keys {sluice}:*.`,
     error,
   );
 }

@@ -39,7 +39,7 @@ const nameOf = ({ host, port }: Address): string => `${host}:${port}`;
 async function inspect(url: string, node: Address, settings: readonly string[]): Promise<InspectedServer> {
   return ask(url, node, async (client) => {
     const lines = (await client.info()).split('\r\n');
-    // One at a time, because Redis 6 accepts only one name. A user that may not read settings gets an error.
+    // One name for each CONFIG GET, because Redis 6 accepts only one. A user that may not read settings gets an error.
     const read = Promise.all(settings.map(async (name) => [name, ((await client.config('GET', name)) as string[])[1]] as const));
     const found = await read.catch(() => null);
     return {

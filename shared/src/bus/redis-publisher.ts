@@ -14,9 +14,7 @@ import { asIncompatible } from './redis-history.ts';
 import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
 import { setStatus, type LeaseTerm } from './redis-status.ts';
 
-/**
- * The most entries and bytes that wait to be stored. Beyond it, `publish` rejects with `QUEUE_FULL`, and the caller must drop entries or wait
- * for its earlier calls. While Redis does not answer, this bounds the memory.
+/** Maximum number of entries and bytes that wait to be stored. If a call would exceed it, `publish` rejects with `QUEUE_FULL`, and the caller must drop entries or wait for its earlier calls. While Redis does not answer, this bounds the memory.
  */
 export const publishQueue = { maxEntries: 50_000, maxBytes: 64 * 1024 * 1024 } as const;
 
@@ -62,7 +60,7 @@ export class RedisPublisher implements BusPublisher {
   readonly #leaseTerm: BoundTerm | null;
   readonly #known: KnownPosition;
   readonly #log: Logger;
-  readonly #forget: () => void;
+  readonly #onClosed: () => void;
   readonly #encoder = new BatchEncoder();
   readonly #closing = new AbortController();
   readonly #keys: string[];
@@ -74,7 +72,7 @@ export class RedisPublisher implements BusPublisher {
   #accepting = true;
   #batchNumber = 0;
 
-  /** With a `leaseTerm`, it writes only into the epoch in which the term began. */
+  /** With a `leaseTerm`, the publisher writes only in the epoch in which the term began. */
   constructor(
     connection: RedisConnection,
     channel: string,
@@ -82,7 +80,7 @@ export class RedisPublisher implements BusPublisher {
     leaseTerm: BoundTerm | null,
     known: KnownPosition,
     log: Logger,
-    forget: () => void,
+    onClosed: () => void,
   ) {
     this.#connection = connection;
     this.#channel = channel;
@@ -90,7 +88,7 @@ export class RedisPublisher implements BusPublisher {
     this.#leaseTerm = leaseTerm;
     this.#known = known;
     this.#log = log;
-    this.#forget = forget;
+    this.#onClosed = onClosed;
     this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];
     if (leaseTerm !== null) this.#keys.push(redisKeys.lease(leaseTerm.name));
   }
@@ -136,7 +134,7 @@ export class RedisPublisher implements BusPublisher {
     for (const call of this.#queue.slice(this.#queueHead)) call.reject(partlyStored(closedError(), call.stored));
     this.#queue = [];
     this.#queueHead = 0;
-    this.#forget();
+    this.#onClosed();
   }
 
   async #run(): Promise<void> {
@@ -247,13 +245,13 @@ export class RedisPublisher implements BusPublisher {
     }
   }
 
-  /** Waits before the next attempt, until the connection is established or the publisher closes at the latest. */
+  /** Waits before the next attempt. Returns earlier if the connection is established or the publisher closes. */
   async #wait(attempt: number): Promise<void> {
     const over = new AbortController();
-    const forget = whenAborted(this.#closing.signal, () => over.abort());
+    const stopWatchingClose = whenAborted(this.#closing.signal, () => over.abort());
     const stop = this.#connection.onReady(() => over.abort());
     await pause(backoffMs(attempt), over.signal);
     stop();
-    forget();
+    stopWatchingClose();
   }
 }

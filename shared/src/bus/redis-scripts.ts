@@ -42,7 +42,7 @@ export const logKeys = [redisKeys.version, redisKeys.offset, redisKeys.seq, redi
 export const versionMismatch = 'SLUICEVERSION';
 export const fenced = 'SLUICEFENCED';
 
-/** Longest `epochs`, about 30 of them. Beyond it the oldest is removed; if the log still has entries of it, a new log begins. */
+/** Longest `epochs`, about 30 of them. Above this limit, the oldest is removed; if the log still has entries of it, a new log begins. */
 const maxEpochsLength = 1_000;
 
 /**
@@ -149,7 +149,7 @@ return {log.offset, log.epochs}
  * `counts`, entries, topics, most entries to store, most topics, ttl of the publisher's key in ms, fence, command that announces, body.
  * -> [epoch, offset]
  *
- * A batch that is sent again because its answer was lost is recognized by its number and not stored twice. It counts as stored even if the
+ * A batch that is sent again because its answer was lost is recognized by its number and not stored twice. It is treated as stored even if the
  * lease was lost since. A new epoch ends the term of the lease: the log may lack entries of the holder, who must read it before writing
  * again. Everything that can fail comes before the first counter is written, so that no offset is used without its entry. Numbers are
  * doubles here, exact up to 2^53.

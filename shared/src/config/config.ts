@@ -26,7 +26,7 @@ export interface Config {
   readonly signerSocket: string | null;
   /** Folder of the audit logs and the operator's policy; null: in `dataDir`. */
   readonly signerDir: string | null;
-  /** The most that a custodial wallet may spend, lamports. */
+  /** Maximum amount that a custodial wallet may spend, in lamports. */
   readonly signerLimits: { readonly maxOrderLamports: bigint; readonly maxDayLamports: bigint };
   /** Where orders are sent in addition to the RPC nodes: a Jito block engine, a Helius Sender. */
   readonly broadcast: {
@@ -42,8 +42,10 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** Proxies (addresses or CIDR ranges) whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** PumpPortal clients without a key may use the dialect of the stream and get unsigned transactions. */
+  /** PumpPortal clients without a key may use PumpPortal's protocol on the stream and get unsigned transactions. */
   readonly pumpPortalKeyless: boolean;
+  /** Stream connections whose messages may be compressed at the same time. */
+  readonly compressedConnections: number;
   /** Public origin of the dashboard; null if it is not set and cannot be derived from HOST and PORT. */
   readonly publicUrl: string | null;
   /** `open`: any wallet can sign up for an account. */

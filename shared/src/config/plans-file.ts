@@ -6,7 +6,7 @@ import { inQuotes, type Fault, type Get } from './fault.ts';
 import { defaultPlans, type Plans } from './plans.ts';
 import { readFileName } from './setting-files.ts';
 
-/** Largest file, bytes. */
+/** Largest file. */
 const maxFileBytes = 64 * 1024;
 const check = validator(PlansOverride);
 

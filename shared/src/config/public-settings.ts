@@ -24,7 +24,7 @@ export function readTrustedProxies(get: Get, fault: Fault): readonly string[] {
   return entries;
 }
 
-/** PUBLIC_URL, or the address of the listener if only this machine can reach it and its port is fixed. */
+/** PUBLIC_URL, or the URL of the listener if only this machine can reach it and its port is fixed. */
 export function readPublicUrl({ host, port, tls }: Pick<Config, 'host' | 'port' | 'tls'>, get: Get, fault: Fault): string | null {
   const text = get('PUBLIC_URL');
   if (text !== null) return originOf('PUBLIC_URL', text, fault);

@@ -28,13 +28,13 @@ export const settingsTable = [
   {
     name: 'SOLANA_RPC_URL',
     default: null,
-    meaning: 'JSON-RPC addresses, comma-separated. All are used, and none is trusted alone. Not set: the chain is simulated (simnet).',
+    meaning: 'JSON-RPC URLs, comma-separated. All are used, and none is trusted alone. Not set: the chain is simulated (simnet).',
     example: 'https://rpc-1.example.com,https://rpc-2.example.com',
   },
   {
     name: 'SOLANA_WS_URL',
     default: '`SOLANA_RPC_URL` with `ws` or `wss`',
-    meaning: 'PubSub addresses, comma-separated: one for each RPC address, in the same order.',
+    meaning: 'PubSub URLs, comma-separated: one for each RPC URL, in the same order.',
     example: 'wss://rpc-1.example.com,wss://rpc-2.example.com',
   },
   {
@@ -86,12 +86,13 @@ export const settingsTable = [
     name: 'SIGNER_MAX_ORDER_SOL',
     default: '101',
     meaning:
-      'The most SOL that one order may spend from a custodial wallet, with all fees, tips and rent. The signing process refuses larger orders.',
+      'Maximum amount of SOL that one order may spend from a custodial wallet, with all fees, tips and rent. The signing process refuses larger orders.',
   },
   {
     name: 'SIGNER_MAX_DAY_SOL',
     default: '1000',
-    meaning: 'The most SOL that a custodial wallet may spend on one day (UTC). All signed orders count, also those that did not land.',
+    meaning:
+      'Maximum amount of SOL that a custodial wallet may spend on one day (UTC). All signed orders count, including those that did not land.',
   },
   {
     name: 'SIGNER_SOCKET',
@@ -155,8 +156,15 @@ export const settingsTable = [
     name: 'PUMPPORTAL_KEYLESS',
     default: '`on` on simnet if `HOST` is a loopback address, otherwise `off`',
     meaning:
-      '`on`: PumpPortal clients without an API key may use the stream in their dialect, and `POST /api/trade-local`, with limits for each address. `off`: every client needs a key.',
+      '`on`: PumpPortal clients without an API key may use the stream with the PumpPortal protocol, and `POST /api/trade-local`, with limits for each address. `off`: every client needs a key.',
     example: 'on',
+  },
+  {
+    name: 'COMPRESSED_CONNECTIONS',
+    default: '100',
+    meaning:
+      'Stream connections with `?compress=1` whose messages are compressed at the same time. A further one is accepted without compression. `0`: none.',
+    example: '100',
   },
   {
     name: 'PUBLIC_URL',

@@ -26,6 +26,8 @@ const switches = ['on', 'off'] as const;
 const maxSimnetSpeed = 50;
 /** Addresses in one comma-separated setting. */
 const maxUrls = 16;
+/** As many as a gateway has connections. */
+const maxCompressed = 50_000;
 
 const hostNameForm = /^(?=.{1,253}$)[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$/;
 /** A name with such an end is read as an IPv4 address, so it must be a valid one. */
@@ -40,7 +42,7 @@ export interface SettingsOptions {
 
 const noEnvFile: EnvFile = { names: [], fault: null };
 
-/** Reads and checks all settings. An empty value counts as not set. It reads files and opens no connection. */
+/** Reads and checks all settings. An empty value is treated as not set. It reads files and opens no connection. */
 export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = noEnvFile }: SettingsOptions = {}): SettingsOutcome {
   const faults: string[] = [];
   const fault: Fault = (name, what) => void faults.push(`${name}: ${what}`);
@@ -72,6 +74,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     corsOrigins: readCorsOrigins(get, fault),
     trustedProxies: readTrustedProxies(get, fault),
     pumpPortalKeyless: (readOneOf('PUMPPORTAL_KEYLESS', switches, get, fault) ?? keylessDefault(rpc, listener.host)) === 'on',
+    compressedConnections: readCompressed(get, fault),
     publicUrl: readPublicUrl(listener, get, fault),
     signUp: readOneOf('SIGN_UP', signUps, get, fault) ?? (rpc === null ? 'open' : 'closed'),
     operations: readOperations(readers, get, fault),
@@ -94,6 +97,13 @@ function deepFreeze<T>(value: T): T {
 /** Only this machine can reach a gateway on the loopback, and on simnet nothing has a value. */
 function keylessDefault(rpc: Config['rpc'], host: string): 'on' | 'off' {
   return rpc === null && isLoopback(host) ? 'on' : 'off';
+}
+
+function readCompressed(get: Get, fault: Fault): number {
+  const text = get('COMPRESSED_CONNECTIONS') ?? '100';
+  const count = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(count <= maxCompressed)) fault('COMPRESSED_CONNECTIONS', `${inQuotes(text)} is not a whole number from 0 to ${maxCompressed}`);
+  return count;
 }
 
 function readHost(name: SettingName, get: Get, fault: Fault): string {
@@ -126,10 +136,7 @@ function readRpc(get: Get, fault: Fault): Config['rpc'] {
     return null;
   }
   if (wsUrls !== null && wsUrls.length !== httpUrls.length) {
-    fault(
-      'SOLANA_WS_URL',
-      `${wsUrls.length} addresses for ${httpUrls.length} in SOLANA_RPC_URL. Give one for each RPC address, or leave it empty`,
-    );
+    fault('SOLANA_WS_URL', `${wsUrls.length} URLs for ${httpUrls.length} in SOLANA_RPC_URL. Give one for each RPC URL, or leave it empty`);
   }
   return { httpUrls, wsUrls: wsUrls ?? httpUrls.map((url) => url.replace(/^http/i, 'ws')) };
 }
@@ -169,7 +176,7 @@ function readSimnetSpeed(simulated: boolean, get: Get, fault: Fault): number {
 
 function readDatabase(get: Get, fault: Fault): string | null {
   const text = get('DATABASE_URL');
-  if (text !== null && text.includes(',')) fault('DATABASE_URL', 'has several addresses. Give one, because the store is one database');
+  if (text !== null && text.includes(',')) fault('DATABASE_URL', 'has several URLs. Give one, because the store is one database');
   const [url] = readUrls('DATABASE_URL', ['postgres:', 'postgresql:'], get, fault) ?? [];
   return url ?? null;
 }
@@ -177,7 +184,7 @@ function readDatabase(get: Get, fault: Fault): string | null {
 /** Reads one HTTP address. */
 function readUrl(name: SettingName, get: Get, fault: Fault): string | null {
   const urls = readUrls(name, ['http:', 'https:'], get, fault);
-  if (urls !== null && urls.length > 1) fault(name, 'has several addresses. Give one');
+  if (urls !== null && urls.length > 1) fault(name, 'has several URLs. Give one');
   return urls?.[0] ?? null;
 }
 
@@ -187,13 +194,13 @@ function readUrls(name: SettingName, schemes: readonly string[], get: Get, fault
   if (text === null) return null;
   const urls = text.split(',').map((url) => url.trim());
   const schemeText = schemes.map((scheme) => `${scheme}//`).join(' or ');
-  if (urls.length > maxUrls) fault(name, `has ${urls.length} addresses. The maximum is ${maxUrls}`);
+  if (urls.length > maxUrls) fault(name, `has ${urls.length} URLs. The maximum is ${maxUrls}`);
   for (const [index, url] of urls.entries()) {
-    const which = urls.length === 1 ? 'its value' : `address ${index + 1} of ${urls.length}`;
-    if (!URL.canParse(url)) fault(name, `${which} is not an address of the form ${schemeText}host`);
+    const which = urls.length === 1 ? 'its value' : `URL ${index + 1} of ${urls.length}`;
+    if (!URL.canParse(url)) fault(name, `${which} is not a URL of the form ${schemeText}host`);
     else if (!schemes.includes(new URL(url).protocol)) fault(name, `${which} does not begin with ${schemeText}`);
     else if (new URL(url).hostname === '') fault(name, `${which} has no host`);
   }
-  if (new Set(urls).size < urls.length) fault(name, 'has the same address twice');
+  if (new Set(urls).size < urls.length) fault(name, 'has the same URL twice');
   return urls;
 }

@@ -4,7 +4,7 @@ import type { SlotVerdict } from './slot-verdict.ts';
 /** Number of live slots and of dead slots that are remembered: half an hour of each. */
 const maxSlots = 4_096;
 /**
- * A slot this far behind a confirmed one counts as confirmed even without a verdict. This is the last resort if no node lists its blocks.
+ * A slot this far behind a confirmed one is treated as confirmed even without a verdict. This is the last resort if no node lists its blocks.
  */
 const settledSlots = 512;
 

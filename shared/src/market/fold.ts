@@ -70,7 +70,7 @@ function foldMigration(fold: Fold, event: MarketTrade, isOld: boolean): void {
   note(head, event, isOld);
 }
 
-/** Ignores a slot that is impossibly far ahead, because later events would then count as late. */
+/** Ignores a slot that is impossibly far ahead, because later events would then be treated as late. */
 function comesBefore({ slot, late }: MarketTrade, newest: number): boolean {
   return late ? slot < newest : isLate(slot, newest);
 }

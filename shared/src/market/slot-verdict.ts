@@ -9,11 +9,11 @@ export interface SlotVerdict {
   readonly alive: readonly number[];
   readonly dead: readonly number[];
   /**
-   * Slots that cannot be decided. Their events are not retracted, and never count as confirmed; `lost` reports them.
+   * Slots that cannot be decided. Their events are not retracted, and are never treated as confirmed; `lost` reports them.
    */
   readonly unknown?: readonly number[];
   /**
-   * Every slot up to this one is decided: if no verdict names it, it counts as confirmed. A reader that missed a verdict therefore waits
+   * Every slot up to this one is decided: if no verdict names it, it is treated as confirmed. A reader that missed a verdict therefore waits
    * only until the next one.
    */
   readonly decidedTo?: number;

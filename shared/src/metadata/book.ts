@@ -1,6 +1,6 @@
 import type { ImageOutcome, MetadataFetcher } from './fetch.ts';
 import type { MetadataOutcome, OffChainMetadata } from './outcome.ts';
-import { Shelf } from './shelf.ts';
+import { FetchCache } from './fetch-cache.ts';
 
 type Document = Extract<MetadataOutcome, { ok: true }>;
 type Image = Extract<ImageOutcome, { ok: true }>;
@@ -15,17 +15,17 @@ const bookLimits = {
 
 /** Off-chain metadata by `uri`, and images by address. They are fetched on request and cached for a while. */
 export class TokenMetadataBook {
-  readonly #documents: Shelf<Document>;
-  readonly #images: Shelf<Image>;
+  readonly #documents: FetchCache<Document>;
+  readonly #images: FetchCache<Image>;
 
   constructor(fetcher: Pick<MetadataFetcher, 'metadata' | 'image'>) {
-    this.#documents = new Shelf<Document>({
+    this.#documents = new FetchCache<Document>({
       fetch: (uri) => fetcher.metadata(uri),
       bytesOf: ({ metadata }) => 2 * Object.values(metadata as Record<keyof OffChainMetadata, string | null>).reduce(addChars, 0),
       maxBytes: bookLimits.documentBytes,
       maxUnderWay: bookLimits.documentsUnderWay,
     });
-    this.#images = new Shelf<Image>({
+    this.#images = new FetchCache<Image>({
       fetch: (address) => fetcher.image(address),
       bytesOf: ({ image }) => image.bytes.length,
       maxBytes: bookLimits.imageBytes,

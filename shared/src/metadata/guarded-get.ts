@@ -20,7 +20,7 @@ export type Fetched = { readonly ok: true; readonly body: Buffer } | { readonly 
 const failed = (reason: FetchFault): Fetched => ({ ok: false, reason });
 
 /**
- * Gets the content of a URL that anyone may have written. Before each request, also after a redirect, the rules check the URL and every
+ * Gets the content of a URL that anyone may have written. Before each request, even after a redirect, the rules check the URL and every
  * address of its host. The connection is made to a checked address. Never rejects.
  */
 export async function guardedGet(url: URL, options: GetOptions, rules: FetchRules, slots: FetchSlots, life: Life): Promise<Fetched> {

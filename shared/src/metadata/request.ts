@@ -18,7 +18,7 @@ const fault = (reason: FetchFault): Answer => ({ kind: 'fault', reason });
 
 /**
  * Sends one GET to one of `addresses`, and to no other, even if the name resolves differently meanwhile. It has no credentials and no
- * cookies. The body is counted both as received and while it is unpacked. Never rejects; returns `unreachable` also if `signal` aborted.
+ * cookies. The body is counted both as received and while it is unpacked. Never rejects; returns `unreachable` even if `signal` aborted.
  */
 export function requestOnce(
   url: URL,

@@ -53,7 +53,7 @@ export class LatencyHistogram {
     };
   }
 
-  /** In seconds. A value in the same internal bucket as a bound counts as above the bound. */
+  /** In seconds. A value in the same internal bucket as a bound is treated as above the bound. */
   distribution(): Distribution {
     const buckets: { le: number; count: number }[] = [];
     let at = 0;

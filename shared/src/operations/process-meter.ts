@@ -88,7 +88,7 @@ async function descriptorMetrics({ gauge }: ReturnType<typeof metricsOf>): Promi
     const most = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
     return [
       gauge('open_fds', 'Open file descriptors.', open.length),
-      ...(most === undefined ? [] : [gauge('max_fds', 'The most file descriptors that it may open.', Number(most))]),
+      ...(most === undefined ? [] : [gauge('max_fds', 'Maximum number of file descriptors that the process may open.', Number(most))]),
     ];
   } catch (error) {
     if (isMissing(error)) return [];

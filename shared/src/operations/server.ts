@@ -109,9 +109,9 @@ async function answer(
     case '/livez':
       return sendJson(200, { live: true });
     case '/readyz': {
-      const now = parts();
-      const ready = unhealthyParts(now).length === 0;
-      return sendJson(ready ? 200 : 503, { ready, parts: partReports(now) });
+      const current = parts();
+      const ready = unhealthyParts(current).length === 0;
+      return sendJson(ready ? 200 : 503, { ready, parts: partReports(current) });
     }
     default:
       return sendJson(404, { error: 'there are /metrics, /livez and /readyz here' });

@@ -40,9 +40,9 @@ export interface PoolDirectory extends PoolLookup {
 }
 
 export interface PoolBounds {
-  /** Pools of one mint. Beyond it, the shallowest is dropped, which may be the new one. */
+  /** Pools of one mint. Above this limit, the shallowest is dropped, which may be the new one. */
   readonly poolsPerMint: number;
-  /** Mints in all. Beyond it, the mint whose last sighting is the oldest is dropped. */
+  /** Mints in all. Above this limit, the mint whose last sighting is the oldest is dropped. */
   readonly mints: number;
 }
 

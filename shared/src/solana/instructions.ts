@@ -27,7 +27,7 @@ export function withU64s(head: Uint8Array, ...values: readonly bigint[]): Uint8A
   return data;
 }
 
-/** The most compute units that the transaction may use. The fee is computed from this limit. */
+/** Maximum number of compute units that the transaction may use. The fee is computed from this limit. */
 export function computeUnitLimit(units: number): Instruction {
   const data = Buffer.alloc(5);
   data[0] = tag.computeUnitLimit;

@@ -14,7 +14,7 @@ export interface TradeOrder {
   readonly trade: QuotedTrade;
   /** The pool's quote for `trade`. */
   readonly quote: Quote;
-  /** Smallest amount to receive and largest to pay, raw. Beyond them the program refuses the trade. */
+  /** Smallest amount to receive and largest to pay, raw. Outside these limits, the program refuses the trade. */
   readonly minOut: bigint;
   readonly maxIn: bigint;
   readonly baseTokenProgram: string;

@@ -79,7 +79,7 @@ export const subscribeSchemas = {
       commitment,
       filter: Type.Optional(filterSchemas.trades),
     },
-    closed('subscribe trades', 'Trades of mints, of accounts, or of both; without keys, all trades.'),
+    closed('subscribe trades', 'Trades of mints, of accounts, or of both; without them, all trades.'),
   ),
   prices: Type.Object(
     { ...subscribeCommon, channel: Type.Literal('prices'), mints, commitment, filter: Type.Optional(filterSchemas.prices) },
@@ -106,11 +106,11 @@ export const unsubscribeSchemas = {
   ),
   trades: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('trades'), mints: Type.Optional(mints), accounts: Type.Optional(accounts) },
-    closed('unsubscribe trades', 'Unsubscribes from these keys; without keys, from the whole channel.'),
+    closed('unsubscribe trades', 'Unsubscribes from these mints and accounts; without them, from the whole channel.'),
   ),
   prices: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('prices'), mints: Type.Optional(mints) },
-    closed('unsubscribe prices', 'Unsubscribes from these mints; without keys, from the whole channel.'),
+    closed('unsubscribe prices', 'Unsubscribes from these mints; without them, from the whole channel.'),
   ),
   candles: Type.Object(
     { ...unsubscribeCommon, channel: Type.Literal('candles'), mints: Type.Optional(mints), interval: Type.Optional(Interval) },

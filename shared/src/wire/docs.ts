@@ -47,7 +47,7 @@ const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
   keyWorkPerSecond: 'Work of all connections of one key, per second',
   unauthenticatedWork: 'Work of a connection that has not authenticated',
   unauthenticatedCommands: 'Commands of such a connection: burst, and per second after it',
-  dialectCommands: 'Commands per second of a PumpPortal client, if its plan has fewer; faster ones wait',
+  dialectCommands: 'Commands per second of a PumpPortal client, if its plan allows fewer; the gateway queues further ones',
   commandWork: 'Work of a command in addition to its bytes',
   sinceWork: 'Work of a topic in `since` in addition to its bytes',
   refusedIdBytes: 'Largest command (bytes) whose `id` is read if it is refused for its rate',
@@ -91,7 +91,7 @@ export function generateProtocolTables(): string {
     section('Error codes', errorTableText()),
     section('Close codes', closeTable()),
     section('Limits', limitTable()),
-    section('Answers of the PumpPortal dialect', dialectTable()),
+    section("Answers of PumpPortal's protocol", dialectTable()),
   ].join('\n\n');
 }
 

@@ -22,9 +22,9 @@ export interface FaultSchema {
 /** Path of a field (`filter.minSol`), to what is wrong. */
 type Faults = ReadonlyMap<string, string>;
 
-/** The most faults in one answer. The search stops there. */
+/** Maximum number of faults in one answer. The search stops there. */
 export const maxFaults = 16;
-/** Longest part of an unknown name that a message repeats, characters. */
+/** Longest part of an unknown name that a message repeats. */
 const maxNameChars = 64;
 
 type Note = (path: string, what: string) => void;

@@ -15,7 +15,7 @@ export const streamLimits = {
   sinceTopics: 10_000,
   /** Topics on one page of `list`. */
   listTopics: 1_000,
-  /** Topics of one connection, both dialects together. */
+  /** Topics of one connection, both protocols together. */
   subscriptionsPerConnection: 20_000,
   /** Topics of one command with `snapshot`. */
   snapshotTopics: 1_000,

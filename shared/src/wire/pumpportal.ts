@@ -3,7 +3,7 @@ import { streamLimits } from './limits.ts';
 import { Venue } from './event-parts.ts';
 import { Address, addressPattern, FreeText, Signature, Slot } from './values.ts';
 
-/** The stream dialect of PumpPortal: commands with `method`, answers with `message`, and events as plain objects. */
+/** PumpPortal's protocol on the stream (in names: dialect): commands with `method`, answers with `message`, and events as plain objects. */
 export const dialectMethods = [
   'subscribeNewToken',
   'subscribeTokenTrade',
@@ -27,7 +27,7 @@ export const DialectCommand = Type.Object(
       }),
     ),
   },
-  { title: 'method', description: 'A command of the PumpPortal dialect.' },
+  { title: 'method', description: "A command of PumpPortal's protocol." },
 );
 export type DialectCommand = Static<typeof DialectCommand>;
 

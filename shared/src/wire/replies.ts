@@ -42,9 +42,12 @@ export const SubscribedReply = Type.Object(
     channel: Channel,
     accepted: Type.Array(Address(), {
       maxItems: 2 * streamLimits.keysPerCommand,
-      description: 'Keys that are followed from now on; empty for a channel without keys.',
+      description: 'Mints and accounts that are followed from now on; empty if the command names none.',
     }),
-    rejected: Type.Array(RejectedKey, { maxItems: 2 * streamLimits.keysPerCommand, description: 'Keys that are not followed, and why.' }),
+    rejected: Type.Array(RejectedKey, {
+      maxItems: 2 * streamLimits.keysPerCommand,
+      description: 'Mints and accounts that are not followed, and why.',
+    }),
     positions: Type.Record(Type.String(), JoinPosition, { description: 'For each topic, the position where its frames begin.' }),
     snapshot: Type.Optional(
       Type.Array(SnapshotFrame, {
@@ -76,7 +79,7 @@ export const SubscriptionsReply = Type.Object(
       Type.Object(
         {
           channel: Channel,
-          all: Type.Boolean({ description: 'Whether the channel is followed without keys.' }),
+          all: Type.Boolean({ description: 'Whether the whole channel is followed, without mints and accounts.' }),
           mints: Keys,
           accounts: Keys,
           interval: Type.Optional(Type.Enum([...candleIntervalNames], { description: 'Of candles.' })),

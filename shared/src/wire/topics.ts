@@ -1,8 +1,8 @@
 import { isCandleInterval, type CandleInterval } from './intervals.ts';
 
 /**
- * The channels that a client can subscribe to. `keys` lists the kinds of keys that it accepts; a channel and a key make a topic. With `own`,
- * the topic is made from the API key of the subscriber, so only its connections can follow it.
+ * The channels that a client can subscribe to. `keys` lists what a client can follow on it, mints or accounts; a channel and a mint or account make a
+ * topic. With `own`, the topic is made from the API key of the subscriber, so only its connections can follow it.
  */
 export const channels = {
   newTokens: { keys: [] },

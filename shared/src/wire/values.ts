@@ -140,7 +140,7 @@ export const Topic = (description = 'Topic.') => Type.String({ pattern: topicPat
 export const RequestedIp = (description: string) =>
   Type.String({ minLength: 2, maxLength: 45, documented: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] }, description });
 /** An address with the length of its prefix, as the gateway stores it. */
-/** The most ranges of one key. */
+/** Maximum number of ranges of one key. */
 export const maxIpRanges = 32;
 export const ipRangePattern = '^[0-9a-f.:]{2,45}/[0-9]{1,3}$';
 export const IpRange = () => Type.String({ pattern: ipRangePattern });

@@ -27,5 +27,6 @@ export const clientMethods: Readonly<Record<string, string>> = {
   tokenInfo: 'tokenInfo',
   tokenCandles: 'candles',
   tokenTrades: 'trades',
+  tokenHolders: 'holders',
   portfolio: 'portfolio',
 };

@@ -22,9 +22,9 @@ export function healthEndpoints(health: () => Health): BoundEndpoint[] {
       }
       const reported = { parts: partReports(parts), tradingRole };
       if (draining) return { error: 'DRAINING', details: reported };
-      const ill = unhealthyParts(parts).filter((name) => !excluded.has(name));
-      if (ill.length === 0) return { json: { ready: true as const, ...reported } };
-      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not ready: ${ill.join(', ')}.`, details: reported };
+      const notReady = unhealthyParts(parts).filter((name) => !excluded.has(name));
+      if (notReady.length === 0) return { json: { ready: true as const, ...reported } };
+      return { error: 'UPSTREAM_UNAVAILABLE', message: `Not ready: ${notReady.join(', ')}.`, details: reported };
     }),
   ];
 }

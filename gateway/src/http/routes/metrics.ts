@@ -9,7 +9,7 @@ const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 /** Headers that a proxy on this machine adds to requests from elsewhere. */
 const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
 
-/** `/metrics` in Prometheus' text format, for callers on this machine only, also if a proxy or a browser runs on it. */
+/** `/metrics` in Prometheus' text format, for callers on this machine only, even if a proxy or a browser runs on it. */
 export function metricsBinding(metrics: () => Promise<readonly Metric[]>): BoundEndpoint {
   return bindEndpoint(metricsEndpoint, async ({ request }) => {
     const { headers, remoteAddress } = request;

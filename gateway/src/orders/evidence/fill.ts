@@ -137,7 +137,7 @@ function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: 
 
 /**
  * Reads an answer of `getTransaction`, in any encoding, for `signature`. Amounts come from the venue's own event and are compared with the token
- * balances; lamports come from the balances. Pure. Accepts anything that a node may answer.
+ * balances; lamports come from the balances. Uses no I/O and no clock. Accepts anything that a node may answer.
  */
 export function readFill(answer: unknown, signature: string, terms: OrderTerms | null): FillReading {
   const view = readTransaction(answer, false);

@@ -112,7 +112,7 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     const atMs = clock.steadyMs();
     for (const [at, tracked] of some.entries()) {
       const status = statuses[at] ?? null;
-      // Behind a load balancer another node may answer. Its answer counts only if it has reached the slot of `point`.
+      // Behind a load balancer another node may answer. Its answer is used only if it has reached the slot of `point`.
       const isForgotten = status === null && forgettable[at] === true;
       const absent = status === null && search && ended[at] === true && !isForgotten && point !== null && contextSlot >= point.slot;
       const absences = absent ? (tracked.views[index]?.absences ?? 0) + 1 : 0;

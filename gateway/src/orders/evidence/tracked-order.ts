@@ -6,8 +6,8 @@ import { commitments, type Commitment, type SignatureStatus } from './signature-
 /** An order expires if at least this many nodes report it. A single node must report it this many times. */
 const leastExpired = 2;
 /**
- * A node that has not answered for this long is silent: its statuses do not count any more, and nothing waits for it. Its report that a message
- * cannot land any more still counts.
+ * A node that has not answered for this long is silent: its statuses are ignored, and nothing waits for it. Its report that a message cannot land any
+ * more is still used.
  */
 const freshMs = 10_000;
 /** If no node has answered for this long, the evidence is silence. */
@@ -75,7 +75,7 @@ function isFresh(view: NodeView | null, nowMs: number): view is NodeView {
 }
 
 /**
- * The votes of the majority of the nodes. Nodes that have been silent for ten seconds do not count. Null if there is no majority yet, or the nodes
+ * The votes of the majority of the nodes. Nodes that have been silent for ten seconds have no vote. Null if there is no majority yet, or the nodes
  * contradict each other. `says` returns the opinion of a node, or null if it has none; a node that answers may still form one.
  */
 function agreedOn<T>(
@@ -140,7 +140,7 @@ function isExpired(tracked: TrackedOrder, nowMs: number): boolean {
   return votes?.[0]?.value === true && votes.length >= leastExpired;
 }
 
-/** What the reports of the nodes say about an order's message. Pure. */
+/** What the reports of the nodes say about an order's message. Uses no I/O and no clock. */
 export function findEvidence(tracked: TrackedOrder, nowMs: number): Finding {
   const fresh = tracked.views.filter((view) => isFresh(view, nowMs));
   const expired = isExpired(tracked, nowMs);

@@ -4,18 +4,18 @@ import type { Evidence } from '../model/life.ts';
 import type { OrderState, OpenOrder } from '../model/order.ts';
 import type { Landing, TrackedOrder } from '../evidence/tracked-order.ts';
 
-/** Most open orders followed at a time. Beyond it no order is accepted (`hasRoom`) or taken over. */
+/** Maximum number of open orders that are followed at a time. At this number, no order is accepted (`hasRoom`) or claimed. */
 export const maxFollowed = 10_000;
 
 /** An order that is followed, with the state of its follower. */
 export interface Followed extends TrackedOrder {
-  /** The broadcaster sends its message repeatedly. */
+  /** Whether the broadcaster is sending its message repeatedly. */
   sending: boolean;
   /** It comes from the store: its gateway may have ended before it sent the message. */
   readonly isFromStore: boolean;
-  /** The landing that is being read, and since when, on the steady clock; null if none is. */
+  /** The landed transaction that is being read, and when the read began (steady clock); null if no read is in progress. */
   beingRead: { readonly landing: Landing; readonly sinceMs: number } | null;
-  /** A contradiction of this order was logged already. */
+  /** Whether a contradiction of this order was logged. */
   contradicted: boolean;
   /** The evidence of its last check. */
   evidence: Evidence | null;

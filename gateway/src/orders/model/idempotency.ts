@@ -1,8 +1,6 @@
-/** One use of an `Idempotency-Key`. An owner may use a key of an endpoint for one body only. */
+/** One use of an `Idempotency-Key`. An owner may use a key for one request only: one endpoint, and one body. */
 export interface IdempotencyUse {
-  /** `id` of the endpoint. */
-  readonly endpoint: string;
   readonly key: string;
-  /** SHA-256 of the canonical body. */
+  /** SHA-256 of the endpoint and the canonical body. */
   readonly fingerprint: Uint8Array;
 }

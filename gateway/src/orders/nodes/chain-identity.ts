@@ -9,7 +9,7 @@ import type { SendNode } from './nodes.ts';
 const firstLookEveryMs = 500;
 const lookEveryMs = 10_000;
 
-/** The chain of the nodes, by `getGenesisHash`. `contradicted`: the nodes belong to several chains, or to another chain than before. */
+/** The chain of the nodes, by `getGenesisHash`. `contradicted`: the nodes belong to several chains, or to a chain other than before. */
 export type ChainStatus = { readonly kind: 'known'; readonly genesisHash: string } | { readonly kind: 'unknown' | 'contradicted' };
 
 export interface ChainIdentity {

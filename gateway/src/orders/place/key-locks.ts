@@ -12,7 +12,7 @@ export class KeyLocks {
 
   take(owner: string, use: IdempotencyUse | null): KeyLock {
     if (use === null) return { kind: 'held', release: () => undefined };
-    const name = `${owner}\n${use.endpoint}\n${use.key}`;
+    const name = `${owner}\n${use.key}`;
     const known = this.#held.get(name);
     if (known !== undefined) return { kind: Buffer.compare(known, use.fingerprint) === 0 ? 'busy' : 'other' };
     if (this.#held.size >= maxLocks) return { kind: 'busy' };

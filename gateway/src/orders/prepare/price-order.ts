@@ -37,8 +37,8 @@ interface Refused {
 }
 
 /**
- * Quotes on the state in memory. With `agreed`, quotes on state that two endpoints report, if there is such state. A refusal counts only if
- * no endpoint contradicts the state behind it, and if that state contains the wallet's last order. Rejects with an `RpcError`.
+ * Quotes on the state in memory. With `agreed`, quotes on state that two endpoints report, if there is such state. A refusal is used only if no
+ * endpoint contradicts the state on which it is based, and if that state contains the wallet's last order. Rejects with an `RpcError`.
  */
 export async function priceOrder(request: TradeRequest, parts: PriceParts, agreed: boolean): Promise<PricedOrder | QuoteRefusal> {
   const first = await priceOn(request, parts, agreed);
@@ -111,7 +111,7 @@ async function readWallet(
   { state, own: { slot, deadlineMs }, agreed }: { readonly state: PriceParts['state']; readonly own: OwnSlot; readonly agreed: boolean },
 ): Promise<{ readonly wallet: WalletRead; readonly baseAddress: string }> {
   const baseAddress = tokenAddress(publicKey, mint, tokenProgram);
-  // Accounts that pay for a purchase in another coin than SOL.
+  // Accounts that pay for a purchase in a coin other than SOL.
   const paying = pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
     side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],
   );

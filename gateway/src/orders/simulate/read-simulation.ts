@@ -28,7 +28,7 @@ export interface SimulationRequest {
 }
 
 /**
- * The answer of one endpoint. `final` is false if another endpoint may know better; the answer then counts only if none does. `behind`: the
+ * The answer of one endpoint. `final` is false if another endpoint may contradict the answer; it is then used only if none does. `behind`: the
  * endpoint has not reached the slot. `none`: not usable.
  */
 export type NodeAnswer =

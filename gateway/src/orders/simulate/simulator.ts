@@ -66,10 +66,10 @@ export const noSimulations = (): Record<SimulatorCounter, number> => ({
 });
 
 /**
- * Simulates transactions on the newest state, without checking signatures. The endpoint whose answer counted last is asked first, and the next one
- * after `hedgeAfterMs`. A success with the expected amounts counts at once. A failure, or other amounts, count only if no second endpoint
- * contradicts them, so one lying endpoint neither prevents nor causes an order. Endpoints of `avoid` are asked only if no other can be
- * reached: each failed now, or is silent and failed in its last call.
+ * Simulates transactions on the newest state, without checking signatures. The endpoint whose answer was used last is asked first, and the next one
+ * after `hedgeAfterMs`. A success with the expected amounts is used at once. A failure, or other amounts, are used only if no second endpoint
+ * contradicts them, so one lying endpoint neither prevents nor causes an order. Endpoints of `avoid` are asked only if no other can be reached: each
+ * failed now, or is silent and failed in its last call.
  */
 export function createSimulator({ nodes, newestSlot, isUnavailable, log, signal }: SimulatorOptions): Simulator {
   const counters = noSimulations();
@@ -132,7 +132,7 @@ export function createSimulator({ nodes, newestSlot, isUnavailable, log, signal 
     async simulate(request) {
       if (running >= maxRunning) {
         counters.refused++;
-        return { kind: 'unavailable', reason: 'too many simulations are under way' };
+        return { kind: 'unavailable', reason: 'too many simulations are in progress' };
       }
       const { wire, minContextSlot } = request;
       const options = {

@@ -19,7 +19,7 @@ export interface Answers {
   readonly against: { readonly index: number; readonly slot: number | null }[];
   /** A success without amounts. */
   unverified: SimulationOutcome | null;
-  /** A failure that counts only if no endpoint knows better. */
+  /** A failure that is used only if no endpoint contradicts it. */
   fallback: SimulationOutcome | null;
   reason: string;
   /** No endpoint has answered, and none of those asked could be reached. */

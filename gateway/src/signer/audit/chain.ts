@@ -21,7 +21,7 @@ export type ChainOutcome =
   | { readonly ok: false; readonly line: number; readonly reason: string };
 
 /** The recorded end of a log: it must be at least this long. Null: not recorded. */
-export type Noted = (logId: string) => LogHead | null;
+export type RecordedEndOf = (logId: string) => LogHead | null;
 
 /** `bytes`: length up to the end of the last complete line. */
 export interface ChainState {
@@ -47,7 +47,7 @@ export function auditLine(mac: Uint8Array, json: string): string {
 export class ChainReader {
   readonly #key: Uint8Array;
   readonly #seen: (entry: AuditEntry) => void;
-  readonly #noted: Noted;
+  readonly #recordedEnd: RecordedEndOf;
   readonly #from: LogHead | null;
   #head: LogHead | null = null;
   #mac: Uint8Array = noMac;
@@ -57,8 +57,8 @@ export class ChainReader {
   #rest: Buffer = Buffer.alloc(0);
 
   /** `from`: the end of the previous segment. Null: taken from the first line. */
-  constructor(key: Uint8Array, seen: (entry: AuditEntry) => void, noted: Noted = () => null, from: LogHead | null = null) {
-    [this.#key, this.#seen, this.#noted, this.#from] = [key, seen, noted, from];
+  constructor(key: Uint8Array, seen: (entry: AuditEntry) => void, recordedEnd: RecordedEndOf = () => null, from: LogHead | null = null) {
+    [this.#key, this.#seen, this.#recordedEnd, this.#from] = [key, seen, recordedEnd, from];
   }
 
   get state(): ChainState {
@@ -96,8 +96,8 @@ export class ChainReader {
     if (entry === null || entry.n !== this.#lines + 1 || isFirst !== begins) return 'no entry that belongs here';
     const { lines, mac: before } = this.#from ?? { lines: this.#lines, mac: this.#mac };
     if (isFirst && (lines !== this.#lines || Buffer.compare(before, this.#mac) !== 0)) return 'does not follow from the segment before';
-    if (begins) [this.#logId, this.#head] = [entry.logId, this.#noted(entry.logId)];
-    if (this.#head?.lines === entry.n && Buffer.compare(this.#head.mac, mac) !== 0) return 'not the line that was noted';
+    if (begins) [this.#logId, this.#head] = [entry.logId, this.#recordedEnd(entry.logId)];
+    if (this.#head?.lines === entry.n && Buffer.compare(this.#head.mac, mac) !== 0) return 'not the line that was recordedEnd';
     this.#mac = mac;
     this.#lines++;
     this.#seen(entry);
@@ -106,17 +106,17 @@ export class ChainReader {
 }
 
 /**
- * Reads a segment and checks all its lines. `cutFault` checks whether it is as long as recorded. Throws the file system's error, also if
+ * Reads a segment and checks all its lines. `cutFault` checks whether it is as long as recorded. Throws the file system's error, even if
  * the file does not exist.
  */
 export function checkChain(
   file: string,
   key: Uint8Array,
-  noted: Noted,
+  recordedEnd: RecordedEndOf,
   seen: (entry: AuditEntry) => void,
   from: LogHead | null = null,
 ): ChainOutcome {
-  const reader = new ChainReader(key, seen, noted, from);
+  const reader = new ChainReader(key, seen, recordedEnd, from);
   for (const piece of pieces(file)) {
     const fault = reader.push(piece);
     if (fault !== null) return { ok: false, line: reader.state.head.lines + 1, reason: fault };
@@ -124,10 +124,10 @@ export function checkChain(
   return { ok: true, ...reader.state };
 }
 
-/** What is wrong with a log that ends at `head` although it had reached `noted`. Null: nothing. */
-export function cutFault(head: LogHead, noted: LogHead | null): Extract<ChainOutcome, { readonly ok: false }> | null {
-  if (noted === null || noted.lines <= head.lines) return null;
-  return { ok: false, line: head.lines + 1, reason: `the log ends here, and had ${noted.lines} lines already` };
+/** What is wrong with a log that ends at `head` although it had reached `recordedEnd`. Null: nothing. */
+export function cutFault(head: LogHead, recordedEnd: LogHead | null): Extract<ChainOutcome, { readonly ok: false }> | null {
+  if (recordedEnd === null || recordedEnd.lines <= head.lines) return null;
+  return { ok: false, line: head.lines + 1, reason: `the log ends here, and had ${recordedEnd.lines} lines already` };
 }
 
 /** The first line of a segment with its newline. Null: it is incomplete. */

@@ -59,7 +59,7 @@ export interface DecisionEntry {
   readonly message: string;
   readonly verdict: 'signed' | 'refused';
   readonly rule: Rule | null;
-  /** The most lamports that could leave the wallet. Null: not computed. */
+  /** Maximum number of lamports that could leave the wallet. Null: not computed. */
   readonly lamports: string | null;
   readonly atMs: number;
 }

@@ -2,13 +2,13 @@ import { closeSync, constants, fdatasync, fdatasyncSync, fstatSync, fsyncSync, f
 import { randomBytes } from 'node:crypto';
 import type { SpendSum } from '../limits/spend.ts';
 import type { LogHead } from '../protocol.ts';
-import { auditLine, checkChain, cutFault, firstLine, macOf, noMac, type Noted } from './chain.ts';
+import { auditLine, checkChain, cutFault, firstLine, macOf, noMac, type RecordedEndOf } from './chain.ts';
 import type { AuditEntry, NewEntry } from './entry.ts';
 import { findTail, segmentFile, type LogFault, type LogName } from './segments.ts';
 
-/** Length at which a new segment begins. A start therefore reads about 10,000 decisions at most. */
+/** Length at which a new segment begins. So a signing process reads about 10,000 decisions at most when it starts. */
 export const segmentBytes = 4 << 20;
-/** The most sums in one line, so that it stays shorter than the longest line. */
+/** Maximum number of sums in one line, so that a line stays below the length limit of the reader. */
 const sumsInLine = 16;
 
 /** Somebody else changed the log, or it cannot be written. Nothing more is signed. */
@@ -23,7 +23,7 @@ export interface SegmentSums {
 /** The audit log, open for appending. Throws `AuditError` or the file system's error. */
 export interface AuditLog {
   readonly logId: string;
-  /** The written end of the log. */
+  /** The number of written lines and the MAC of the last one. */
   readonly head: LogHead;
   /** Whether the newest segment has reached its length. */
   readonly isFull: boolean;
@@ -35,7 +35,7 @@ export interface AuditLog {
   sync(): void;
   /** As `sync`, without blocking: everything written before the call is on the disk when it resolves. */
   flush(): Promise<void>;
-  /** Begins another segment. Added lines must have been written before. They are on the disk when it returns. */
+  /** Begins a new segment. Call `write` first. When this function returns, all lines are on the disk. */
   beginSegment(sums: SegmentSums): void;
   close(): void;
 }
@@ -43,8 +43,8 @@ export interface AuditLog {
 export interface AuditOptions extends LogName {
   readonly key: Uint8Array;
   readonly keystore: string;
-  /** The recorded end of the log. */
-  readonly noted: Noted;
+  /** Returns the recorded end of a log. */
+  readonly recordedEnd: RecordedEndOf;
   /** Called with every entry of the newest segment, in order. */
   readonly seen: (entry: AuditEntry) => void;
   readonly segmentBytes: number;
@@ -58,17 +58,17 @@ export type OpenedAudit = { readonly ok: true; readonly log: AuditLog; readonly 
  * the log if it does not exist.
  */
 export function openAuditLog(options: AuditOptions): OpenedAudit {
-  const { key, seen, noted } = options;
+  const { key, seen, recordedEnd } = options;
   const first = segmentFile(options, 0);
   const tail = findTail(options, key);
   if (tail === null || (tail.ok && tail.segment === 0 && firstLine(tail.file) === null)) begin(options, first);
   else if (!tail.ok) return tail;
   else if (tail.unfinished !== null) rmSync(tail.unfinished);
   const file = tail?.ok === true ? tail.file : first;
-  const chain = checkChain(file, key, noted, seen);
+  const chain = checkChain(file, key, recordedEnd, seen);
   if (!chain.ok) return { file, ...chain };
   const logId = chain.logId ?? '';
-  const cut = cutFault(chain.head, noted(logId));
+  const cut = cutFault(chain.head, recordedEnd(logId));
   if (cut !== null) return { file, ...cut };
   const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
   if (chain.torn > 0) ftruncateSync(fd, chain.bytes);
@@ -102,7 +102,7 @@ function appender(options: AuditOptions, end: End): AuditLog {
   let added = end.head;
   let pending = '';
   let flushes = 0;
-  /** Full segments that are not flushed yet. */
+  /** File descriptors of full segments. They stay open while a flush is in progress. */
   let full: number[] = [];
   const closeFull = (): void => {
     if (flushes > 0) return;
@@ -147,7 +147,7 @@ function appender(options: AuditOptions, end: End): AuditLog {
         });
       }),
     beginSegment: ({ sums, policyVersion }) => {
-      if (pending !== '') throw new AuditError('a segment ends with lines that are not written');
+      if (pending !== '') throw new AuditError('beginSegment was called before the added lines were written');
       fdatasyncSync(fd);
       const next = openSync(
         segmentFile(options, segment + 1),

@@ -25,7 +25,7 @@ export interface AuditCheck {
 }
 
 /**
- * Checks all audit logs of a keystore in its folder, with all segments, also while they are written. Also checks that every log recorded
+ * Checks all audit logs of a keystore in its folder, with all segments, even while they are written. Also checks that every log recorded
  * in the store exists. Rejects if a log cannot be read.
  */
 export async function checkAuditLogs(

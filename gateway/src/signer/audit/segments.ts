@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ChainReader, checkChain, cutFault, firstLine, logIdOf, type ChainOutcome, type ChainState, type Noted } from './chain.ts';
+import { ChainReader, checkChain, cutFault, firstLine, logIdOf, type ChainOutcome, type ChainState, type RecordedEndOf } from './chain.ts';
 import type { AuditEntry, SegmentEntry } from './entry.ts';
 
 const newline = 10;
@@ -11,7 +11,7 @@ const newline = 10;
  */
 const fileForm = /^([a-z]+-\d{1,4})(?:\.([1-9]\d{0,8}))?\.log$/;
 
-/** The most signing processes on one folder. */
+/** Maximum number of signing processes on one folder. */
 export const maxSlots = 64;
 
 export interface LogName {
@@ -99,7 +99,7 @@ export function isBegun(file: string, key: Uint8Array, segment: number): boolean
 export function checkLog(
   log: LogName,
   key: Uint8Array,
-  noted: Noted,
+  recordedEnd: RecordedEndOf,
   seen: (entry: AuditEntry) => void,
 ): (ChainState & { readonly ok: true }) | LogFault {
   const tail = findTail(log, key);
@@ -108,10 +108,10 @@ export function checkLog(
   let state: Extract<ChainOutcome, { readonly ok: true }> | null = null;
   for (let segment = 0; segment <= tail.segment; segment++) {
     const file = segmentFile(log, segment);
-    const outcome: ChainOutcome = checkChain(file, key, noted, seen, state?.head ?? null);
+    const outcome: ChainOutcome = checkChain(file, key, recordedEnd, seen, state?.head ?? null);
     if (!outcome.ok) return { file, ...outcome };
     state = outcome;
   }
-  const cut = state === null ? null : cutFault(state.head, noted(state.logId ?? ''));
+  const cut = state === null ? null : cutFault(state.head, recordedEnd(state.logId ?? ''));
   return cut !== null ? { file: tail.file, ...cut } : (state ?? none);
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../fault.ts';
 import type { LogHead } from '../protocol.ts';
-import { ChainReader, cutFault, type Noted } from './chain.ts';
+import { ChainReader, cutFault, type RecordedEndOf } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { findTail, isBegun, logsIn, maxSlots, segmentFile, slotName, type LogName } from './segments.ts';
 
@@ -20,7 +20,7 @@ export interface SiblingsOptions {
   readonly keystore: string;
   readonly ownSlot: number;
   readonly key: Uint8Array;
-  readonly noted: Noted;
+  readonly recordedEnd: RecordedEndOf;
   readonly seen: (entry: AuditEntry) => void;
 }
 
@@ -92,8 +92,8 @@ class SiblingLog {
     this.#begin(tail.segment, null);
     const any = this.#readOn();
     const state = this.#reader?.state;
-    const noted = state?.logId == null ? null : this.#options.noted(state.logId);
-    const cut = state === undefined ? null : cutFault(state.head, noted);
+    const recordedEnd = state?.logId == null ? null : this.#options.recordedEnd(state.logId);
+    const cut = state === undefined ? null : cutFault(state.head, recordedEnd);
     if (cut !== null) throw new Fault('audit_damaged', `${tail.file}: line ${cut.line} ${cut.reason}`);
     return any;
   }
@@ -102,7 +102,7 @@ class SiblingLog {
     this.close();
     this.#fd = openSync(segmentFile(this.#log, segment), 'r');
     [this.#segment, this.#at] = [segment, 0];
-    this.#reader = new ChainReader(this.#options.key, this.#options.seen, this.#options.noted, from);
+    this.#reader = new ChainReader(this.#options.key, this.#options.seen, this.#options.recordedEnd, from);
   }
 
   #readOn(): boolean {

@@ -10,10 +10,10 @@ export interface Policy {
   readonly version: number;
   readonly keystore: string;
   readonly maxOrderLamports: bigint | null;
-  /** The most that one wallet may spend in one hour (UTC). */
+  /** Maximum amount that one wallet may spend in one hour (UTC). */
   readonly maxHourLamports: bigint | null;
   readonly maxDayLamports: bigint | null;
-  /** The most that one wallet may spend for one coin on one day (UTC). */
+  /** Maximum amount that one wallet may spend for one coin on one day (UTC). */
   readonly maxTokenLamports: bigint | null;
   /** Mints that may be traded. Null: any. */
   readonly tokens: readonly string[] | null;
@@ -28,7 +28,7 @@ export interface SignedPolicy {
   readonly signature: string;
 }
 
-/** The most coins, or venues, in one list. */
+/** Maximum number of coins, or venues, in one list. */
 export const maxListed = 1_000;
 const limits = ['maxOrderLamports', 'maxHourLamports', 'maxDayLamports', 'maxTokenLamports'] as const;
 const lists = ['tokens', 'venues'] as const;

@@ -2,13 +2,13 @@ import type { AuditEntry } from '../audit/entry.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
-/** The most pairs of wallet and coin counted on one day. Beyond it, a further pair counts as over every limit. */
+/** Maximum number of pairs of wallet and coin counted on one day. Above this limit, a further pair is treated as over every limit. */
 const maxTokenSums = 65_536;
 
 /** `period`: hours or days since 1970 (UTC). `key`: the wallet, followed by `|<mint>` if the sum is for one coin. */
 export type SpendSum = readonly [kind: 'hour' | 'day' | 'token', period: number, key: string, lamports: string];
 
-/** The most that can have left one wallet, in lamports. `token`: for one coin on this day. */
+/** Maximum amount that can have left one wallet, in lamports. `token`: for one coin on this day. */
 export interface Spent {
   readonly hour: bigint;
   readonly day: bigint;

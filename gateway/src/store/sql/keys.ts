@@ -17,7 +17,7 @@ import { blob, countOf, integer, integerOrNull, text, textOrNull, type Database,
 
 /** How long a revoked key is listed. It is deleted when a key is created after that. */
 const revokedRetentionMs = 30 * 24 * 3_600_000;
-/** The most rows of a holder's account, including revoked and deleted keys, so that a holder who creates and deletes keys cannot fill the store. */
+/** Maximum number of rows of one account, including revoked and deleted keys, so that a user who creates and deletes keys cannot fill the store. */
 const maxStoredKeysPerAccount = 5 * maxKeysPerAccount;
 
 const select = `SELECT k.*, s.number, s.hash, s.created_at_ms AS secret_created_at_ms, s.ends_at_ms FROM`;

@@ -1,9 +1,9 @@
 import { StoreUnavailableError } from '../store-unavailable.ts';
 import type { Database, Sql } from './database.ts';
 
-/** The store counts as unavailable if it has answered no call for this long, milliseconds. */
+/** The store is treated as unavailable if it has answered no call for this long. */
 const silentMs = 2_000;
-/** After a failed write, the store counts as not writable for this long, milliseconds. */
+/** After a failed write, the store is treated as not writable for this long. */
 const unwritableMs = 10_000;
 
 /** Counts of calls since the store was opened, and its current state. */

@@ -167,6 +167,23 @@ const steps: readonly string[] = [
      PRIMARY KEY (key_id, keystore),
      FOREIGN KEY (keystore, public_key) REFERENCES wallets (keystore, public_key)
    ) STRICT;`,
+
+  // A key belongs to one request of its owner, also if that was sent to another endpoint.
+  `CREATE TABLE used_keys (
+     owner TEXT NOT NULL,
+     idempotency_key TEXT NOT NULL,
+     fingerprint BLOB NOT NULL,
+     order_id TEXT NOT NULL REFERENCES orders (id) ON DELETE CASCADE,
+     used_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (owner, idempotency_key)
+   ) STRICT;
+   INSERT INTO used_keys (owner, idempotency_key, fingerprint, order_id, used_at_ms)
+     SELECT owner, idempotency_key, fingerprint, order_id, used_at_ms FROM order_keys WHERE true ORDER BY used_at_ms DESC
+     ON CONFLICT DO NOTHING;
+   DROP TABLE order_keys;
+   ALTER TABLE used_keys RENAME TO order_keys;
+   CREATE INDEX order_keys_by_use ON order_keys (used_at_ms);
+   CREATE INDEX order_keys_by_order ON order_keys (order_id);`,
 ];
 
 /** Brings the store to the layout of this version. Of several processes at once, one does it. Rejects if a newer version wrote the store. */

@@ -16,7 +16,7 @@ export function claimOrders(
       gatewayId,
       untilMs,
     );
-    // A claim that ends later than any new one came from a clock that ran ahead, and its gateway may have ended. It counts as expired.
+    // A claim that ends later than any new one came from a clock that ran ahead, and its gateway may have ended. It is treated as expired.
     const latestMs = untilMs + (untilMs - nowMs);
     if (fromAll) await sql.run('DELETE FROM order_followers WHERE gateway_id <> ?', gatewayId);
     else await sql.run('DELETE FROM order_followers WHERE until_ms <= ? OR until_ms > ?', nowMs, latestMs);

@@ -4,7 +4,7 @@ import { integer, integerOrNull, textOrNull, type Sql, type SqlRow } from './dat
 const dayMs = 24 * 3_600_000;
 /** For how many days the sums are stored. */
 const spendRetentionDays = 7;
-/** The most that is counted: a JavaScript number is exact up to here, and one day's spend stays far below. */
+/** Maximum amount that is counted: a JavaScript number is exact up to here, and one day's spend stays far below. */
 const maxLamports = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Days since 1970, UTC. */

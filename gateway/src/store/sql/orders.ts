@@ -81,9 +81,8 @@ async function orderById(sql: Sql, id: string): Promise<StoredOrder | null> {
 async function lookUp(sql: Sql, owner: string, use: IdempotencyUse, nowMs: number): Promise<IdempotencyOutcome> {
   const row = await sql.get(
     `SELECT o.*, k.fingerprint, k.used_at_ms FROM order_keys k JOIN orders o ON o.id = k.order_id
-     WHERE k.owner = ? AND k.endpoint = ? AND k.idempotency_key = ?`,
+     WHERE k.owner = ? AND k.idempotency_key = ?`,
     owner,
-    use.endpoint,
     use.key,
   );
   if (row === null) return { kind: 'fresh' };
@@ -100,7 +99,7 @@ async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promis
   if (!mayInsert(order)) throw new RangeError(`an order of kind ${order.kind} cannot be inserted in the state ${order.state}`);
   const owner = ownerOf(order);
   const { idempotency } = with_;
-  const lockKey = idempotency === null ? order.id : JSON.stringify([owner, idempotency.endpoint, idempotency.key]);
+  const lockKey = idempotency === null ? order.id : JSON.stringify([owner, idempotency.key]);
   const once = (): Promise<InsertOutcome> => db.transaction('orders', (sql) => insertWithin(sql, owner, order, with_), lockKey);
   try {
     return await once();
@@ -142,14 +141,13 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
   return { kind: 'stored', order: stored };
 }
 
-async function addKey(sql: Sql, owner: string, { endpoint, key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
+async function addKey(sql: Sql, owner: string, { key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
   // An existing row is expired: the lookup found nothing.
   await sql.run(
-    `INSERT INTO order_keys (owner, endpoint, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (owner, endpoint, idempotency_key)
+    `INSERT INTO order_keys (owner, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (owner, idempotency_key)
      DO UPDATE SET fingerprint = excluded.fingerprint, order_id = excluded.order_id, used_at_ms = excluded.used_at_ms`,
     owner,
-    endpoint,
     key,
     fingerprint,
     order.id,
@@ -206,8 +204,8 @@ async function advanceOne(sql: Sql, { order: before, change, atMs }: Advance, re
     before.version,
   );
   if (updated === 0) {
-    const now = await orderById(sql, id);
-    return now === null ? { kind: 'no_such_order' } : { kind: 'stale', order: now };
+    const current = await orderById(sql, id);
+    return current === null ? { kind: 'no_such_order' } : { kind: 'stale', order: current };
   }
   await addEvent(sql, after, namesOf({ fill: change.fill, error: change.error }));
   if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) {

@@ -5,14 +5,14 @@ import type { Area, Database, Dialect, Sql, SqlRow, SqlValue } from './database.
 
 /** Connections of one process. */
 const maxConnections = 8;
-/** The most calls that wait for a connection. A further one is refused. */
+/** Maximum number of calls that wait for a connection. A further one is refused. */
 const maxWaiting = 1_000;
-/** How long opening a connection, and one statement, may take, milliseconds. */
+/** How long opening a connection, and one statement, may take. */
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 5_000;
 /** When to stop waiting if the server does not report its own timeout, because the connection or the machine is dead. */
 const answerTimeoutMs = statementTimeoutMs + 1_000;
-/** After this pause in a transaction the server rolls it back, so that a process that hangs does not block the others, milliseconds. */
+/** After this pause in a transaction the server rolls it back, so that a process that hangs does not block the others. */
 const idleInTransactionMs = 10_000;
 const idleTimeoutMs = 60_000;
 

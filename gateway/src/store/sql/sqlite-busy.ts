@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailableError } from '../store-unavailable.ts';
 
-/** How long a call waits for locks of other processes before it rejects, milliseconds. */
+/** How long a call waits for locks of other processes before it rejects. */
 const busyTimeoutMs = 10_000;
-/** Upper bounds of the first and of every later pause between attempts, milliseconds. */
+/** Upper bounds of the first and of every later pause between attempts. */
 const firstPauseMs = 1;
 const longestPauseMs = 64;
 

@@ -4,7 +4,7 @@ import { whileBusy } from './sqlite-busy.ts';
 /** Runs calls on the one connection, one after the other. */
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** The most transactions in one group. It bounds how long a transaction waits for others. */
+/** Maximum number of transactions in one group. It bounds how long a transaction waits for others. */
 const maxGroup = 64;
 
 /** The part of a SQLite connection that groups use. */

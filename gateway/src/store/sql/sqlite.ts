@@ -7,7 +7,7 @@ import { whileBusy } from './sqlite-busy.ts';
 import { createGroups, type Turns } from './sqlite-groups.ts';
 import { createWalSync } from './wal-sync.ts';
 
-/** The most calls that wait for the connection. A further one is refused. A group of transactions counts as one. */
+/** Maximum number of calls that wait for the connection. A further one is refused. A group of transactions counts as one. */
 const maxWaiting = 10_000;
 
 /** About 48 MB. A checkpoint blocks the thread for some milliseconds and two disk writes. */

@@ -9,7 +9,7 @@ import type { AccountState } from '../sighting.ts';
 
 /** Accounts in one `getMultipleAccounts`, the limit of nodes. */
 const maxAccountsACall = 100;
-/** Addresses that wait for a call. Beyond it new ones are refused. */
+/** Addresses that wait for a call. Above this limit, new ones are refused. */
 const maxQueued = 20_000;
 const maxConcurrentCalls = 4;
 /** Requests within this time share a call. */
@@ -132,7 +132,7 @@ function readMints(answer: unknown): string[] {
   return mints;
 }
 
-/** Empty if the answer is not of the documented form. An account in another form counts as unavailable. */
+/** Empty if the answer is not of the documented form. An account in another form is treated as unavailable. */
 function readAnswer(addresses: readonly string[], answer: unknown): Map<string, FetchedAccount> {
   const found = new Map<string, FetchedAccount>();
   if (!isRecord(answer) || !isRecord(answer['context']) || !isSlot(answer['context']['slot'])) return found;

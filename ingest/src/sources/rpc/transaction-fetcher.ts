@@ -6,7 +6,7 @@ import { nowUs } from '../../clock.ts';
 import type { WholeSighting } from '../sighting.ts';
 import { readWholeSighting, type Unusable } from './whole-sighting.ts';
 
-/** Transactions that are being fetched, or wait for it; beyond it new ones are refused. */
+/** Transactions that are being fetched, or wait for it; above this limit, new ones are refused. */
 const maxOpen = 2_000;
 /** Requests at a time. */
 const maxConcurrent = 8;

@@ -45,6 +45,8 @@ const limits: ReadonlyMap<string, AnswerLimit> = new Map([
   ['getTransaction', fixed(2 * megabyte)],
   // 100 accounts, at most `maxAccountBytes` of each.
   ['getMultipleAccounts', fixed(4 * megabyte)],
+  // 20 accounts.
+  ['getTokenLargestAccounts', fixed(16 * kilobyte)],
   // A page of 1,000.
   ['getSignaturesForAddress', fixed(2 * megabyte)],
   ['getBlocks', fixed(megabyte)],

@@ -7,9 +7,9 @@ const maxLeapSlots = 64;
 export const laggingSlots = 10;
 
 /**
- * The slot that the chain has reached, according to the endpoints' reports. If a report is further ahead than the chain can have come since
- * the last one, it counts only if another endpoint confirms it. Otherwise one endpoint could make all others seem to lag. When a third
- * endpoint reports for the first time, the slot that a majority has reached replaces the one that one or two endpoints had reported.
+ * The slot that the chain has reached, according to the endpoints' reports. If a report is further ahead than the chain can have come since the last
+ * one, it is used only if another endpoint confirms it. Otherwise one endpoint could make all others seem to lag. When a third endpoint reports for
+ * the first time, the slot that a majority has reached replaces the one that one or two endpoints had reported.
  */
 export class ChainSlot {
   /** 0 before the first report. */

@@ -9,7 +9,7 @@ export interface Question<T> {
   readonly agree: (one: T, other: T) => boolean;
   /** If no answer arrives for this long, one more endpoint is asked. */
   readonly hedgeAfterMs: number;
-  /** How long to wait for the others after the first answer; then they count as silent. */
+  /** How long to wait for the others after the first answer; then they are treated as silent. */
   readonly othersWithinMs: number;
   /** How long to wait in all. */
   readonly answersWithinMs?: number;

@@ -7,15 +7,15 @@ interface HeldVote<T> extends Vote<T> {
 export interface BallotOptions<T> {
   /** Number of endpoints that are asked. */
   readonly endpoints: number;
-  /** An older answer does not count. */
+  /** Older answers are ignored. */
   readonly maxAgeMs: number;
   /** Whether both answers can be true. */
   readonly agree: (one: T, other: T) => boolean;
 }
 
 /**
- * The newest answer of each endpoint to a question that is asked repeatedly. An answer counts from its arrival until the same endpoint
- * gives a newer one. Earlier results of a vote do not count. Times are passed in, in milliseconds of one clock.
+ * The newest answer of each endpoint to a question that is asked repeatedly. An answer is a vote from its arrival until the same endpoint gives a
+ * newer one. Earlier results of a vote are ignored. Times are passed in, in milliseconds of one clock.
  */
 export class Ballot<T> {
   readonly #options: BallotOptions<T>;

@@ -18,7 +18,7 @@ export interface LiquidityTick {
 
 /** Ticks of one account. */
 const ticksPerArray = 88;
-/** The most arrays that one swap may use. */
+/** Maximum number of arrays that one swap may use. */
 const arraysPerSwap = 3;
 /** Cached results; the oldest are dropped. */
 const maxRemembered = 1_024;

@@ -151,7 +151,7 @@ function decodeCreatePool(data: Uint8Array, emit: Emit): DecodeOutcome {
   return decoded;
 }
 
-/** A part of a new pool's quote coins moved to its boost vault and counts as virtual from now on. The base does not change. */
+/** A part of a new pool's quote coins moved to its boost vault and is treated as virtual from now on. The base does not change. */
 function decodeInitBoost(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const timestamp = reader.timestamp();

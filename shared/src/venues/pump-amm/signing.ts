@@ -25,7 +25,8 @@ const forms: readonly TradeForm[] = [
 export const signing: VenueSigning = {
   forms,
   allowsPool: (pool, baseMint, quoteMint) => pool === poolOf(baseMint, quoteMint),
-  // A volume accumulator and a token account for fees. Neither is larger than a token account.
+  // Sizes of the two accounts that a trade may create: a volume accumulator, and a token account for fees. 165 bytes is the size of a token account;
+  // the accumulator is not larger.
   createdBytes: [165, 165],
   growth: { data: extendAccount, accountCount: 5, pool: 0, user: 1, bytes: 300 },
 };

@@ -87,6 +87,12 @@ function handshake(): JsonObject {
       properties: {
         format: { type: 'string', enum: [...formats], default: 'json', description: 'Format of all messages of the server.' },
         batch: { type: 'string', enum: ['0', '1'], default: '0', description: 'With `1` every message is an array of messages.' },
+        compress: {
+          type: 'string',
+          enum: ['0', '1'],
+          default: '0',
+          description: 'With `1` messages are compressed (permessage-deflate), if the client offers it and the gateway has room.',
+        },
       },
     },
     bindingVersion: '0.1.0',
@@ -170,14 +176,14 @@ function operations(): JsonObject {
     dialectCommands: {
       action: 'receive',
       channel,
-      summary: "A command of PumpPortal's dialect.",
+      summary: "A command of PumpPortal's protocol.",
       messages: inChannel(['dialectCommand']),
       reply: { channel, messages: inChannel([dialectName('message')]) },
     },
     dialectEvents: {
       action: 'send',
       channel,
-      summary: "Events in PumpPortal's dialect: bare objects.",
+      summary: "Events of PumpPortal's protocol: bare objects.",
       messages: inChannel(['create', 'trade', 'migrate'].map(dialectName)),
     },
   };

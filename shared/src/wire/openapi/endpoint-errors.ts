@@ -15,6 +15,6 @@ export function endpointErrors({ access, errors }: Pick<EndpointSpec, 'access' |
 }
 
 /** The paths of an endpoint: with and without `/api`, or only one of them. */
-export function endpointPaths({ path, bothForms }: Pick<EndpointSpec, 'path' | 'bothForms'>): readonly string[] {
-  return bothForms ? [path, `/api${path}`] : [path];
+export function endpointPaths({ path, withApiPrefix }: Pick<EndpointSpec, 'path' | 'withApiPrefix'>): readonly string[] {
+  return withApiPrefix ? [path, `/api${path}`] : [path];
 }

@@ -32,7 +32,7 @@ export interface EndpointSpec {
   /** `/token/info/{mint}`: a parameter is one whole segment. */
   readonly path: string;
   /** The endpoint is also served at `/api` + path. */
-  readonly bothForms: boolean;
+  readonly withApiPrefix: boolean;
   readonly access: Access;
   /** It needs no key while PUMPPORTAL_KEYLESS is on. Only for what spends nothing and shows nobody's data. */
   readonly keyless?: true;

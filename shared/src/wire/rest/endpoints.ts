@@ -14,7 +14,7 @@ import {
   transactionSellEndpoint,
   transactionSendEndpoint,
 } from './trade.ts';
-import { tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint } from './token.ts';
+import { tokenCandlesEndpoint, tokenHoldersEndpoint, tokenInfoEndpoint, tokenTradesEndpoint } from './token.ts';
 import { wsTicketEndpoint } from './ticket.ts';
 import { usageEndpoint } from './usage.ts';
 
@@ -27,6 +27,7 @@ export const endpoints: readonly EndpointSpec[] = [
   tokenInfoEndpoint,
   tokenCandlesEndpoint,
   tokenTradesEndpoint,
+  tokenHoldersEndpoint,
   tokenImageEndpoint,
   portfolioEndpoint,
   quoteEndpoint,

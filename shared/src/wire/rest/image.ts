@@ -6,7 +6,7 @@ export const tokenImageEndpoint = defineEndpoint({
   id: 'tokenImage',
   method: 'GET',
   path: '/token/image/{mint}',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'read',
   tag: 'token',
   summary: 'The image in the off-chain metadata of one token.',

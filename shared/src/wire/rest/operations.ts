@@ -15,7 +15,7 @@ const latencies = (count: string, p50: string) =>
     },
     closed,
   );
-/** RPC addresses of one gateway (`SOLANA_RPC_URL`). */
+/** RPC endpoints of one gateway (`SOLANA_RPC_URL`). */
 const maxEndpoints = 16;
 /** The parts of a gateway, in reports about its readiness. */
 const partNames = ['bus', 'ingest', 'store', 'limits', 'chain', 'trading'];
@@ -127,6 +127,17 @@ const Status = Type.Object(
       ],
       { description: 'Execution of orders; null if this gateway does not trade.' },
     ),
+    trading: Nullable(
+      Type.Object(
+        {
+          mode: Type.Enum(['off', 'paper', 'live'], { description: 'The setting `TRADING`.' }),
+          halted: Type.Boolean({ description: 'The operator has halted trading, or it is unknown whether trading is halted.' }),
+          role: TradingRole,
+        },
+        closed,
+      ),
+      'Null if this gateway has no RPC endpoint or no store, and so refuses orders.',
+    ),
     ingest: Type.Array(
       Type.Object(
         {
@@ -145,7 +156,7 @@ export const statusEndpoint = defineEndpoint({
   id: 'status',
   method: 'GET',
   path: '/status',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'open',
   tag: 'operations',
   summary: 'Versions, uptime, lag, and latency percentiles measured by the server.',
@@ -157,7 +168,7 @@ export const liveEndpoint = defineEndpoint({
   id: 'live',
   method: 'GET',
   path: '/livez',
-  bothForms: false,
+  withApiPrefix: false,
   access: 'open',
   tag: 'operations',
   summary: 'Liveness: the process runs.',
@@ -169,7 +180,7 @@ export const readyEndpoint = defineEndpoint({
   id: 'ready',
   method: 'GET',
   path: '/readyz',
-  bothForms: false,
+  withApiPrefix: false,
   access: 'open',
   tag: 'operations',
   summary: 'Readiness: all parts of the gateway work, and it is not about to restart.',
@@ -195,7 +206,7 @@ export const metricsEndpoint = defineEndpoint({
   id: 'metrics',
   method: 'GET',
   path: '/metrics',
-  bothForms: false,
+  withApiPrefix: false,
   access: 'open',
   tag: 'operations',
   summary: "Metrics in Prometheus' text format, for callers on this machine. Others get `NOT_FOUND`.",

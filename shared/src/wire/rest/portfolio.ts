@@ -3,7 +3,7 @@ import { defineEndpoint } from './endpoint.ts';
 import { closed, priceNullMeaning, priceNullReasons, SolUsd, Venue } from './fields.ts';
 import { Address, Count, Decimals, Ms, Nullable, Raw, Slot, TokenName, Ui } from '../values.ts';
 
-/** The most mints that one answer lists. */
+/** Maximum number of mints that one answer lists. */
 export const maxHoldings = 1_000;
 
 const share = Nullable(
@@ -87,7 +87,7 @@ export const portfolioEndpoint = defineEndpoint({
   id: 'portfolio',
   method: 'GET',
   path: '/portfolio/{publicKey}',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'read',
   tag: 'portfolio',
   summary: 'All holdings of one wallet with their values: SOL, SPL Token and Token-2022.',

@@ -21,7 +21,7 @@ export const QuoteObject = Type.Object(
     outUiAmount: Ui('outAmount in whole coins.'),
     minOut: Raw('The least that the trader receives at this slippage, rounded up.'),
     minOutUiAmount: Ui('minOut in whole coins.'),
-    maxIn: Raw('The most that the trader pays.'),
+    maxIn: Raw('Maximum amount that the trader pays.'),
     maxInUiAmount: Ui('maxIn in whole coins.'),
     price: Ui('Quote coins for one token on average, fees included.'),
     priceImpactPct: Type.Number({
@@ -120,7 +120,7 @@ export const quoteEndpoint = defineEndpoint({
   id: 'quote',
   method: 'POST',
   path: '/quote',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'read',
   tag: 'trading',
   summary: 'What a buy or sell would give now, without building a transaction.',

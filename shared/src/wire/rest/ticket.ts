@@ -6,7 +6,7 @@ export const wsTicketEndpoint = defineEndpoint({
   id: 'wsTicket',
   method: 'POST',
   path: '/api/ws-ticket',
-  bothForms: false,
+  withApiPrefix: false,
   access: 'stream',
   tag: 'keys',
   summary: 'A ticket with which a browser can open one stream without knowing the key.',

@@ -68,7 +68,7 @@ const common = {
         'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused.',
     }),
   ),
-  maxIn: Bound('The most to pay.'),
+  maxIn: Bound('Maximum amount to pay.'),
   minOut: Bound('The least to receive.'),
   dryRun: Type.Optional(
     Type.Boolean({
@@ -80,7 +80,8 @@ const common = {
   skipSimulation: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Checks balance, quote and accounts against the known state instead of a simulation.',
+      description:
+        'If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has.',
     }),
   ),
 } as const;
@@ -163,9 +164,9 @@ export const TradeAnswer = Type.Object(
   {
     orderId: Nullable(OrderId(), 'Id for `GET /trade/orders/{id}`; null for a `dryRun`.'),
     status: OrderStatus,
-    signature: Nullable(Signature(), 'Signature of its transaction; null if nothing was signed.'),
+    signature: Nullable(Signature(), 'Signature of the transaction; null if nothing was signed.'),
     ...tradeFields,
-    lastValidBlockHeight: Nullable(BlockHeight(), 'Block height up to which it can land; null if nothing is sent.'),
+    lastValidBlockHeight: Nullable(BlockHeight(), 'Last block height at which the transaction can land; null if nothing is sent.'),
     simulation: Simulation,
     error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
     dryRun: Type.Optional(Type.Literal(true, { description: 'Present and true if nothing was sent because the request was a dry run.' })),
@@ -186,9 +187,9 @@ const TransactionAnswer = Type.Object(
     }),
     ...tradeFields,
     blockhash: Address('Blockhash of the transaction.'),
-    lastValidBlockHeight: BlockHeight('Block height up to which it can land.'),
-    computeUnitLimit: Count('Compute units that it requests.'),
-    priorityFee: Raw('Priority fee that it offers, lamports.'),
+    lastValidBlockHeight: BlockHeight('Last block height at which the transaction can land.'),
+    computeUnitLimit: Count('Compute units that the transaction requests.'),
+    priorityFee: Raw('Priority fee that the transaction offers, in lamports.'),
     priorityFeeUi: Ui('The same in SOL.'),
     simulation: Simulation,
     timing: OrderTiming,
@@ -210,9 +211,12 @@ export const SendAnswer = Type.Object(
   {
     orderId: OrderId('Id for `GET /trade/orders/{id}`.'),
     status: OrderStatus,
-    signature: Signature('Its first signature, which identifies it on the chain.'),
-    publicKey: Address('Its fee payer.'),
-    lastValidBlockHeight: Nullable(BlockHeight(), 'Block height up to which it is sent again. After it, it can no longer land.'),
+    signature: Signature('The first signature of the transaction, which identifies it on the chain.'),
+    publicKey: Address('The fee payer of the transaction.'),
+    lastValidBlockHeight: Nullable(
+      BlockHeight(),
+      'Last block height at which sluice sends the transaction again. After this height it can no longer land.',
+    ),
     simulation: Simulation,
     error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
     timing: OrderTiming,
@@ -226,23 +230,23 @@ export const OrderObject = Type.Object(
     ...orderFields,
     genesisHash: Nullable(
       Address(),
-      'Genesis hash of the chain of the order; null if it was not stored. If the nodes of the server belong to another chain, it returns the last stored state of the order.',
+      'Genesis hash of the chain of the order; null if it was not stored. If the nodes now belong to another chain, the answer contains the last stored state of the order.',
     ),
     quote: Nullable(QuoteObject, 'The quote of the order; null if there was none.'),
-    timing: Nullable(OrderTiming, 'Timing of the request that placed it; null if it is unknown.'),
+    timing: Nullable(OrderTiming, 'Timing of the request that placed the order; null if it is unknown.'),
   },
   { ...closed, title: 'order state', examples: [orderExample] },
 );
 export type OrderObject = Static<typeof OrderObject>;
 
 const idempotent =
-  'With the header `Idempotency-Key`, a request with the same key and body returns the same order for 24 hours, and as long as the order is open, also after a crash. The answer then has the current state of the order and the header `Idempotency-Replayed: true`.';
+  'A repeated request with the same `Idempotency-Key` and body returns the same order, for 24 hours or, if longer, until the order is no longer open. This is also true after a crash. The answer then has the current state of the order and the header `Idempotency-Replayed: true`.';
 const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
 const spending = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'] as const;
 
 const trade = {
   method: 'POST',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'trade',
   idempotent: true,
   tag: 'trading',
@@ -268,7 +272,7 @@ export const tradeSellEndpoint = defineEndpoint({
 
 const transaction = {
   method: 'POST',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'read',
   tag: 'trading',
   description:
@@ -296,12 +300,12 @@ export const transactionSendEndpoint = defineEndpoint({
   id: 'transactionSend',
   method: 'POST',
   path: '/transaction/send',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'trade',
   idempotent: true,
   tag: 'trading',
   summary: 'Sends a transaction that the caller signed, and follows it like an order.',
-  description: `The signatures are verified, and the transaction is simulated first. The same transaction sent twice is one order. A transaction with a durable nonce instead of a blockhash is refused. ${idempotent}`,
+  description: `The signatures are verified, and the transaction is simulated first. If you send the same transaction twice, sluice creates only one order. A transaction with a durable nonce instead of a blockhash is refused. ${idempotent}`,
   body: SendBody,
   answer: SendAnswer,
   errors: ['INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', ...spending],
@@ -311,11 +315,11 @@ export const orderEndpoint = defineEndpoint({
   id: 'tradeOrder',
   method: 'GET',
   path: '/trade/orders/{id}',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'trade',
   tag: 'trading',
   summary: 'State and fill of an order.',
-  description: 'A key reads the orders of its account. A key of the operator reads only its own orders.',
+  description: 'A key can read the orders of its account. A key of the operator can read only the orders that were placed with this key.',
   params: Type.Object(
     { id: Type.String({ minLength: 1, maxLength: 64, examples: [exampleOrderId], description: 'Id of the order.' }) },
     closed,
@@ -328,11 +332,11 @@ export const orderPageEndpoint = defineEndpoint({
   id: 'tradeOrders',
   method: 'GET',
   path: '/trade/orders',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'trade',
   tag: 'trading',
   summary: 'A page of orders, newest first.',
-  description: 'A key reads the orders of its account. A key of the operator reads only its own orders.',
+  description: 'A key can read the orders of its account. A key of the operator can read only the orders that were placed with this key.',
   query: Type.Object(
     {
       before: Type.Optional(
@@ -347,7 +351,7 @@ export const orderPageEndpoint = defineEndpoint({
         Type.Integer({
           minimum: 1,
           maximum: orderPageLimits.max,
-          description: `The most orders to return. Default: ${orderPageLimits.default}.`,
+          description: `Maximum number of orders to return. Default: ${orderPageLimits.default}.`,
         }),
       ),
     },

@@ -54,7 +54,7 @@ export const usageEndpoint = defineEndpoint({
   id: 'usage',
   method: 'GET',
   path: '/usage',
-  bothForms: true,
+  withApiPrefix: true,
   access: 'key',
   tag: 'keys',
   summary: 'Plan and limits of the key, and what is left of them.',

@@ -313,7 +313,7 @@ export class WatchedAccounts {
 
   /**
    * The endpoints that confirm the state of this view: they reported or returned it, or it was confirmed and they reported no change since.
-   * `agreedUntil`: the last slot for which two of them confirm it by PubSub. An endpoint does not count for slots that it has not reached.
+   * `agreedUntil`: the last slot for which two of them confirm it by PubSub. An endpoint has no vote on slots that it has not reached.
    */
   #sourcesOf({ state, slot }: AccountView, { views }: Watched, by: number, usable: readonly Link[]): Sources {
     let sources = state!.readers;

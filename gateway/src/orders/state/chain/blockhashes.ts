@@ -6,9 +6,9 @@ import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from 
 import type { ChainView } from './chain-view.ts';
 
 const everyMs = 1_000;
-/** A slower endpoint counts as failed. */
+/** A slower endpoint is treated as failed. */
 const withinMs = 2_000;
-/** Older blockhashes are not used for trading, because one lives for about 30 seconds. Older answers do not count either. */
+/** Older blockhashes are not used for trading, because one lives for about 30 seconds. Older answers are ignored too. */
 const maxBlockhashAgeMs = 10_000;
 
 export interface Blockhash {

@@ -13,7 +13,7 @@ const rentLength = 17;
 /** How often the rent is requested until a majority agrees, and afterwards. It changes once in years. */
 const askEveryMs = 1_000;
 const askAgreedEveryMs = 30_000;
-/** Older answers do not count. */
+/** Older answers are ignored. */
 const maxAgeMs = 10 * 60_000;
 const sysvarOwner = 'Sysvar1111111111111111111111111111111111111';
 

@@ -26,7 +26,7 @@ export function pollSlots(endpoints: readonly Rpc[], chain: ChainView, signal: A
       if (!isPossible) counts.refused++;
       chain.report(index, 'http', isPossible ? slot : null);
     } catch {
-      // Other endpoints may still report slots. If none does, no state counts as current.
+      // Other endpoints may still report slots. If none does, no state is treated as current.
       counts.failures++;
       chain.report(index, 'http', null);
     }

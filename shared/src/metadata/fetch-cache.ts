@@ -6,31 +6,31 @@ interface Failure {
   readonly reason: FetchFault;
 }
 
-/** How long a result is cached. It hardly ever changes. */
+/** How long a result is cached. Results rarely change. */
 const cachedMs = 30 * 60_000;
 /** How long a failure is cached. The files of a new token often appear after the token. */
 const failureCachedMs = 30_000;
 /** Memory of an entry in addition to its content. */
 const entryBytes = 400;
 
-export interface ShelfOptions<O extends { readonly ok: true }> {
+export interface FetchCacheOptions<O extends { readonly ok: true }> {
   /** Never rejects. */
   readonly fetch: (address: string) => Promise<O | Failure>;
   /** Memory of an outcome's content, in bytes. */
   readonly bytesOf: (outcome: O) => number;
-  /** Bytes in all. Beyond it, the least recently used entry is dropped. */
+  /** Maximum number of bytes in all. Above it, the least recently used entry is dropped. */
   readonly maxBytes: number;
-  /** Addresses that are being fetched or wait for it; a further one is answered `busy`. */
+  /** Maximum number of addresses that are being fetched or wait to be fetched. Further requests return `busy`. */
   readonly maxUnderWay: number;
 }
 
 /** A cache by address. Concurrent requests for one address share one fetch. Results are cached for a while, failures briefly. */
-export class Shelf<O extends { readonly ok: true }> {
-  readonly #options: ShelfOptions<O>;
+export class FetchCache<O extends { readonly ok: true }> {
+  readonly #options: FetchCacheOptions<O>;
   readonly #cache: LruCache<O | Failure>;
   readonly #underWay = new Map<string, Promise<O | Failure>>();
 
-  constructor(options: ShelfOptions<O>) {
+  constructor(options: FetchCacheOptions<O>) {
     this.#options = options;
     this.#cache = new LruCache(options.maxBytes);
   }
@@ -63,7 +63,7 @@ export class Shelf<O extends { readonly ok: true }> {
   }
 
   #keep(address: string, outcome: O | Failure): void {
-    // A request that was refused for lack of room says nothing about the content.
+    // A request that was refused because too many were in progress says nothing about the content.
     if (!outcome.ok && (outcome.reason === 'busy' || outcome.reason === 'closed')) return;
     const bytes = entryBytes + 2 * address.length + (outcome.ok ? this.#options.bytesOf(outcome) : 0);
     this.#cache.set(address, outcome, bytes, performance.now() + (outcome.ok ? cachedMs : failureCachedMs));
