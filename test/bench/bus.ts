@@ -57,10 +57,10 @@ async function measurePublishing(bus: Bus): Promise<BenchRow[]> {
       figure: `${Math.round(perSecond).toLocaleString('en-US')} events/s`,
       target: '≥ 25,000 events/s',
       pass: perSecond >= 25_000,
-      note: 'one call for each event, Redis on the other core',
+      note: 'one call of `publish` for each event; Redis runs on the other core',
     },
     {
-      name: 'Bus: CPU of the publisher',
+      name: 'Bus: CPU time of the publisher',
       figure: `${cpuUs.toFixed(2)} µs/event`,
       target: '≤ 10 µs/event',
       pass: cpuUs <= 10,
@@ -92,11 +92,11 @@ async function measureFollowing(bus: Bus, url: string): Promise<BenchRow[]> {
   await subscriber.close();
   return [
     {
-      name: 'Bus: CPU of a subscriber',
+      name: 'Bus: CPU time of a subscriber',
       figure: `${live.cpuUs.toFixed(2)} µs/event`,
       target: '≤ 10 µs/event',
       pass: live.cpuUs <= 10 && lost === 0,
-      note: `decoded and passed on, ${lost} lost, ${refills} refills; publisher, Redis and subscriber share the machine's cores`,
+      note: `includes decoding and the callback; ${lost} events lost, ${refills} reads of the stored log because of missed messages; publisher, Redis and subscriber share the machine's cores`,
     },
     {
       name: 'Bus: reading the history at the start',
@@ -159,7 +159,7 @@ async function measureLatency(bus: Bus): Promise<BenchRow> {
   tookMs.sort((a, b) => a - b);
   const [p50, p99] = [0.5, 0.99].map((part) => tookMs[Math.floor(latencyEvents * part)] as number) as [number, number];
   return {
-    name: 'Bus: publish() to onEntry, 2,000 events/s',
+    name: 'Bus: latency from publish() to onEntry, 2,000 events/s',
     figure: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,
     target: 'p50 ≤ 1 ms, p99 ≤ 5 ms',
     pass: p50 <= 1 && p99 <= 5,

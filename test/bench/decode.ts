@@ -217,10 +217,10 @@ export function run(): Promise<BenchRow[]> {
   const us = measure(batches({ texts, logs, keys }, coder));
   const inputs = `${distinct} distinct mints and traders, median of ${rounds} interleaved rounds`;
   return Promise.resolve([
-    row('TradeEvent: base64 in, venue event out', us[0]!, us[1]!, 'anchor 0.32.1', targetFactor, inputs),
-    row('Log of a routed pump buy (41 lines) in, venue event out', us[2]!, us[3]!, "anchor's EventParser", targetFactor),
-    row('Base58 of an address', us[4]!, us[5]!, 'web3.js 1.99', targetFactor),
-    row('Bonding curve address of a new mint', us[6]!, us[7]!, 'web3.js 1.99', 2),
+    row('Decoding a TradeEvent from base64', us[0]!, us[1]!, 'anchor 0.32.1', targetFactor, inputs),
+    row('Decoding the log (41 lines) of a pump buy through a router', us[2]!, us[3]!, "anchor's EventParser", targetFactor),
+    row('Encoding an address in base58', us[4]!, us[5]!, 'web3.js 1.99', targetFactor),
+    row('Computing the address of the bonding curve of a new mint', us[6]!, us[7]!, 'web3.js 1.99', 2),
   ]);
 }
 

@@ -93,11 +93,11 @@ export async function run(): Promise<readonly BenchRow[]> {
     const isGood = ends.handedOff === sockets && exitCode === 0 && handOffMs <= handOffWithinMs + 1_000 && exitMs <= exitWithinMs;
     return [
       {
-        name: `drain of ${sockets.toLocaleString('en')} sockets that follow a stream`,
+        name: `Drain of ${sockets.toLocaleString('en')} sockets that follow a stream`,
         figure: `all handed off in ${(handOffMs / 1_000).toFixed(1)} s, exit after ${(exitMs / 1_000).toFixed(1)} s`,
         target: `≤ ${handOffWithinMs / 1_000} s, ≤ ${exitWithinMs / 1_000} s`,
         pass: isGood,
-        note: `from SIGTERM; ${ends.handedOff} closed with ${code}, ${sockets - ends.handedOff} otherwise; exit code ${exitCode}`,
+        note: `from SIGTERM; ${ends.handedOff} closed with ${code}, ${sockets - ends.handedOff} with another code; exit code ${exitCode}`,
       },
     ];
   } finally {

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { addressOf } from '../support/stream-events.ts';
 import type { LoadOrder } from './load-client.ts';
 import type { BenchRow } from './row.ts';
-import { canPin, cpuUs, pace, startLoad, stop, type Load } from './stream-rig.ts';
+import { canPin, cpuUs, pace, residentBytes, startLoad, stop, type Load } from './stream-rig.ts';
 import { onStage, type Stage, type Subject } from './stream-stage.ts';
 
 /** Sockets that follow the one topic. */
@@ -22,10 +21,6 @@ const arrivalMs = 20_000;
 const idleSockets = 9_000;
 /** Gateways whose idle memory is measured, one after the other. */
 const idleRounds = 3;
-
-function residentBytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
-}
 
 /** A server with its sockets. */
 interface Rig {
@@ -124,11 +119,11 @@ async function idleMemory(stage: Stage): Promise<number> {
 function idleRow(figures: readonly number[]): BenchRow {
   const bytes = Math.max(...figures);
   return {
-    name: 'memory of an idle connection',
+    name: 'Memory of an idle connection',
     figure: `${Math.round(bytes)} bytes`,
     target: '≤ 2048 bytes',
     pass: bytes <= 2048,
-    note: `resident memory that ${idleSockets} authenticated connections, which follow one mint each, add to a gateway without any: the highest of ${figures.length} gateways, the lowest ${Math.round(Math.min(...figures))}`,
+    note: `increase of resident memory for each of ${idleSockets} authenticated connections that follow one mint each; highest of ${figures.length} measurements (lowest ${Math.round(Math.min(...figures))})`,
   };
 }
 
@@ -140,10 +135,10 @@ function rowOf(name: string, { own, reference }: { own: readonly number[]; refer
   const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((value) => value.toFixed(2));
   return {
     name,
-    figure: `${ratio.toFixed(2)} x (${median(own).toFixed(2)} µs against ${median(reference).toFixed(2)} µs)`,
+    figure: `${ratio.toFixed(2)} x (medians: ${median(own).toFixed(2)} µs against ${median(reference).toFixed(2)} µs)`,
     target: `≤ ${target} x`,
     pass: ratio <= target,
-    note: `${subscribers} sockets, ${eventsPerSecond} events/s at random times, ${turns} turns of ${turnMs / 1000} s each, side by side: median, from ${least} to ${most}${canPin ? '; servers on core 0, all else on core 1' : ''}`,
+    note: `${subscribers} sockets, ${eventsPerSecond} events/s at random times, ${turns} runs of ${turnMs / 1000} s for each server, in alternation; median of the ${turns} ratios (${least} to ${most})${canPin ? '; servers on core 0, all else on core 1' : ''}`,
   };
 }
 
@@ -155,8 +150,8 @@ export function run(): Promise<BenchRow[]> {
     const idle: number[] = [];
     for (let round = 0; round < idleRounds; round++) idle.push(await idleMemory(stage));
     return [
-      rowOf('fan-out, CPU per delivered event', plain, 1.15),
-      rowOf('fan-out with `?batch=1`, CPU per delivered event', batched, 0.7),
+      rowOf('Fan-out, CPU time for each delivered event, compared with the smallest forwarder', plain, 1.15),
+      rowOf('Fan-out with `?batch=1`, CPU time for each delivered event, compared with the smallest forwarder', batched, 0.7),
       idleRow(idle),
     ];
   });

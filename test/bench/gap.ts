@@ -133,11 +133,11 @@ export async function run(): Promise<BenchRow[]> {
   const count = (number: number): string => number.toLocaleString('en');
   return [
     {
-      name: 'a round of the gap filler, longest turn',
+      name: 'A round of the gap filler: longest block of the event loop',
       figure: ms(longest),
       target: '≤ 10 ms',
       pass: longest <= 10,
-      note: `${count(waiting)} events wait for their pools, two endpoints list ${count(listed)} transactions each; the lowest of ${rounds} rounds`,
+      note: `${count(waiting)} events wait for their pools, two endpoints list ${count(listed)} transactions each; lowest of ${rounds} rounds`,
     },
   ];
 }

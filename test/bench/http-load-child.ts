@@ -16,19 +16,19 @@ export interface HttpLoadOrder {
 
 export interface HttpLoadReport {
   readonly answers: number;
-  /** Answers with another status than 200. */
+  /** Answers with a status other than 200. */
   readonly refused: number;
   readonly elapsedMs: number;
-  /** For the open load, sorted, milliseconds. */
+  /** For the open load, sorted. */
   readonly latenciesMs: readonly number[];
-  /** How late requests were sent because these clients were late, sorted, milliseconds. */
+  /** How late requests were sent because these clients were late, sorted. */
   readonly lateMs: readonly number[];
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
 const lengthMark = Buffer.from('\r\nContent-Length: ');
 const ok = Buffer.from('HTTP/1.1 200');
-/** Precision of the times of the open load, milliseconds. */
+/** Precision of the times of the open load. */
 const tickMs = 1;
 /** Most bytes of an incomplete answer. */
 const maxPendingBytes = 16 * 1024 * 1024;

@@ -146,7 +146,7 @@ function ratioRow(name: string, { own, plain }: Awaited<ReturnType<typeof compar
   const cpu = (measured: readonly Measured[]): string => median(measured.map(({ cpuUsPerAnswer }) => cpuUsPerAnswer)).toFixed(2);
   return {
     name,
-    figure: `${(byRate * 100).toFixed(0)} % of the requests (${rate(own)}/s against ${rate(plain)}/s), ${(byCpu * 100).toFixed(0)} % by CPU time (${cpu(own)} µs against ${cpu(plain)} µs)`,
+    figure: `${(byRate * 100).toFixed(0)} % of its request rate (${rate(own)}/s against ${rate(plain)}/s), ${(byCpu * 100).toFixed(0)} % of its requests per CPU time (${cpu(own)} µs against ${cpu(plain)} µs)`,
     target: '≥ 60 %',
     pass: Math.min(byRate, byCpu) >= 0.6,
     note: how,
@@ -162,13 +162,17 @@ async function throughput(folder: string): Promise<BenchRow[]> {
     const plain = await startServer('reference/plain-http.ts', [file]);
     try {
       const pinned = canPin ? '; servers on core 0, clients on core 1' : '';
-      const how = `a bare uWebSockets.js handler that returns the same status, headers and bytes, in turns of ${turnMs / 1_000} s, median of ${turns}; ${connections} connections`;
+      const how = `a bare uWebSockets.js handler that returns the same status, headers and bytes; both servers in alternate runs of ${turnMs / 1_000} s, median of ${turns}; ${connections} connections`;
       return [
-        ratioRow('warm read through key and limit, of a bare handler', await compare([own, plain], request, 1), `${how}${pinned}`),
         ratioRow(
-          'the same, 16 requests at once on a connection',
+          'Read of a warm token with authentication and rate limit, compared with a bare handler',
+          await compare([own, plain], request, 1),
+          `${how}${pinned}`,
+        ),
+        ratioRow(
+          'Read of a warm token, 16 requests at once on each connection, compared with a bare handler',
           await compare([own, plain], request, 16),
-          `${how}, each with 16 requests under way${pinned}`,
+          `${how}, each with 16 requests in progress${pinned}`,
         ),
       ];
     } finally {
@@ -204,11 +208,11 @@ async function latencyWithRedis(folder: string): Promise<BenchRow> {
       const at = (fraction: number, sorted = latenciesMs): number =>
         sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))]!;
       return {
-        name: `read with Redis limiting, ${openPerSecond.toLocaleString('en')} requests/s`,
+        name: `Read with the rate limit in Redis, ${openPerSecond.toLocaleString('en')} requests/s`,
         figure: `p50 ${at(0.5).toFixed(2)} ms, p99 ${at(0.99).toFixed(2)} ms`,
         target: 'p99 ≤ 3 ms',
         pass: at(0.99) <= 3,
-        note: `${openMs / 1_000} s at fixed times, even if the server is slow, on ${connections} connections; longest ${latenciesMs.at(-1)!.toFixed(1)} ms; the clients themselves were late by ${at(0.99, lateMs).toFixed(1)} ms at p99, which is not in it`,
+        note: `${openMs / 1_000} s at a constant request rate (open loop), on ${connections} connections; maximum ${latenciesMs.at(-1)!.toFixed(1)} ms; the clients sent requests up to ${at(0.99, lateMs).toFixed(1)} ms late (p99), which is not included in the latency`,
       };
     } finally {
       await stop(load.process);

@@ -62,6 +62,7 @@ const config = {
   corsOrigins: [],
   trustedProxies: [],
   pumpPortalKeyless: false,
+  compressedConnections: 0,
   publicUrl: null,
   signUp: 'closed',
   operations: { metrics: null, sharePort: false, drainWaitMs: 0 },

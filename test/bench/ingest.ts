@@ -123,10 +123,10 @@ async function measure(redisUrl: string | null, keeper: Keeper): Promise<IngestF
 function row(name: string, figure: IngestFigure, hasTarget = true): BenchRow {
   return {
     name,
-    figure: `${Math.round(figure.cpuPerSecond).toLocaleString('en')} notifications/s of one core`,
+    figure: `${Math.round(figure.cpuPerSecond).toLocaleString('en')} notifications per second of CPU time`,
     target: hasTarget ? `>= ${targetPerSecond.toLocaleString('en')}` : 'none stated',
     pass: !hasTarget || figure.cpuPerSecond >= targetPerSecond,
-    note: `${Math.round(figure.wallPerSecond).toLocaleString('en')}/s by the clock; ${Math.round(figure.coldPerSecond).toLocaleString('en')}/s in the first second, over ${coins.toLocaleString('en')} new coins`,
+    note: `${Math.round(figure.wallPerSecond).toLocaleString('en')}/s of wall-clock time; ${Math.round(figure.coldPerSecond).toLocaleString('en')} per second of CPU time in the first pass, when all ${coins.toLocaleString('en')} coins are new`,
   };
 }
 
@@ -149,8 +149,8 @@ async function throughRedis(keeper: Keeper): Promise<IngestFigure> {
 /** Ingest on one core: a pump buy's notification in, its trade and its price as JSON and MessagePack out. */
 export async function run(): Promise<BenchRow[]> {
   pinToOthers(process.pid);
-  const rows = [row('Ingest, to a counting bus', await measure(null, 'other'))];
-  rows.push(row('Ingest, through Redis', await throughRedis('other')));
-  rows.push(row("The same, with the thread that maintains the market's state", await throughRedis('self'), false));
+  const rows = [row('Ingest, with a bus that only counts events', await measure(null, 'other'))];
+  rows.push(row('Ingest through Redis', await throughRedis('other')));
+  rows.push(row("Ingest through Redis, with the thread that computes the market's state", await throughRedis('self'), false));
   return rows;
 }

@@ -100,8 +100,8 @@ async function measureBoth(node: ScriptedNode, listener: Listener): Promise<read
   await sendPoisson(node, tradesOfCoins('warm', eventsPerSecond * 4), warmUpMs);
   const rows: BenchRow[] = [];
   for (const [name, send, judged] of [
-    ['arriving one by one', sendPoisson, true],
-    [`arriving in slots of ${slotMs} ms`, sendSlots, false],
+    ['at random times', sendPoisson, true],
+    [`in bursts every ${slotMs} ms`, sendSlots, false],
   ] as const) {
     const frames = tradesOfCoins(name, (eventsPerSecond * measureMs * 1.2) / 1000);
     listener.measuring = true;
@@ -112,7 +112,7 @@ async function measureBoth(node: ScriptedNode, listener: Listener): Promise<read
     listener.measuring = false;
     const { count, p50, p99 } = listener.take();
     rows.push({
-      name: `Latency, notification at ingest → frame at a subscriber, through Redis, ${eventsPerSecond} events/s ${name}`,
+      name: `Latency from a notification at ingest to a frame at a subscriber, through Redis, ${eventsPerSecond} events/s ${name}`,
       figure: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,
       target: judged ? `p50 ≤ ${p50TargetMs} ms, p99 ≤ ${p99TargetMs} ms` : 'none stated',
       pass: !judged || (p50 <= p50TargetMs && p99 <= p99TargetMs),

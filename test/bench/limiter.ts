@@ -23,16 +23,16 @@ export async function run(): Promise<BenchRow[]> {
     const { local } = limiter.counters;
     return [
       {
-        name: 'Limiting in the process',
-        figure: `${Math.round(ns)} ns a request`,
+        name: 'Rate limit in the process',
+        figure: `${Math.round(ns)} ns for each request`,
         target: `≤ ${targetNs} ns`,
         pass: ns <= targetNs,
         note: `${keys.length.toLocaleString('en-US')} keys in turn, mean over 2,000,000 requests`,
       },
       {
-        name: `Limiting in Redis at ${perSecond.toLocaleString('en-US')} requests/s`,
+        name: `Rate limit in Redis at ${perSecond.toLocaleString('en-US')} requests/s`,
         figure: `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms`,
-        target: `p99 ≤ ${targetP99Ms} ms, all counted there`,
+        target: `p99 ≤ ${targetP99Ms} ms, all counted in Redis`,
         pass: p99Ms <= targetP99Ms && local === 0,
         note: `${taken.toLocaleString('en-US')} requests in ${measuredMs / 1000} s, Redis on the same machine; ${local} counted locally`,
       },

@@ -57,25 +57,25 @@ export async function run(): Promise<BenchRow[]> {
     const ownUs = measureOwn(all);
     return [
       {
-        name: 'Market: reading, folding and encoding',
+        name: 'Market: CPU time of the keeper (reading, applying and encoding events)',
         figure: `${ownUs.toFixed(1)} µs/event`,
         target: `≤ ${targetOwnUs} µs/event`,
         pass: ownUs <= targetOwnUs,
-        note: 'CPU of the keeper; trades and prices in equal parts',
+        note: 'trades and prices in equal parts',
       },
       {
         name: 'Market: catching up with the log',
         figure: `${Math.round(perSecond).toLocaleString('en-US')} events/s`,
         target: '≥ 10,000 events/s',
         pass: perSecond >= 10_000,
-        note: `${wholeUs.toFixed(1)} µs/event of CPU with the bus and both links`,
+        note: `${wholeUs.toFixed(1)} µs of CPU time for each event, including the bus and the connections to Redis`,
       },
       {
-        name: 'Market: CPU of Redis for it',
+        name: 'Market: CPU time of Redis while the keeper catches up',
         figure: `${ofRedisUs.toFixed(1)} µs/event`,
         target: `≤ ${targetRedisUs} µs/event`,
         pass: ofRedisUs <= targetRedisUs,
-        note: `${Math.round(perMint / 1024)} kB for a mint, ${trades / mints} trades each`,
+        note: `${Math.round(perMint / 1024)} kB of memory for each mint with ${trades / mints} trades`,
       },
     ];
   } finally {

@@ -19,6 +19,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   bus: () => import('./bus.ts'),
   market: () => import('./market.ts'),
   fanout: () => import('./fanout.ts'),
+  compression: () => import('./compression.ts'),
   load: () => import('./load.ts'),
   saturate: () => import('./saturate.ts'),
   drain: () => import('./drain.ts'),

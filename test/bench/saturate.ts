@@ -22,8 +22,8 @@ const stepMs = 3_000;
  * so an event that has to wait for the write before it arrives too late at any rate. There, events arrive in slots, as those of the chain do.
  */
 const loads = [
-  { connections: 1_000, slotMs: 5 },
-  { connections: 10_000, slotMs: 200 },
+  { connections: 1_000, burstMs: 5 },
+  { connections: 10_000, burstMs: 200 },
 ] as const;
 /** A step whose events have not all arrived after this time exceeds the limit. */
 const arrivalMs = 3_000;
@@ -93,9 +93,9 @@ function makeEvent(): BusEntry {
 }
 
 /** True if every connection received every event of the step, with a p99 within the limit, and none was closed. */
-async function sustains(load: Load, subject: Subject, eventsPerSecond: number, slotMs: number): Promise<boolean> {
+async function sustains(load: Load, subject: Subject, eventsPerSecond: number, burstMs: number): Promise<boolean> {
   const { events: before } = await load.mark();
-  const sent = watched * (await play(stepMs, eventsPerSecond, slotMs, subject.publish, makeEvent));
+  const sent = watched * (await play(stepMs, eventsPerSecond, burstMs, subject.publish, makeEvent));
   const latencyMs: number[] = [];
   for (const endMs = performance.now() + arrivalMs; performance.now() < endMs; await delay(20)) {
     const count = await load.count();
@@ -113,7 +113,7 @@ async function highestRate(
   program: string,
   start: () => Promise<Subject>,
   options: string,
-  { connections, slotMs }: SaturatingLoad,
+  { connections, burstMs }: SaturatingLoad,
 ): Promise<number> {
   let rig: { readonly subject: Subject; readonly load: Load } | null = null;
   const stopRig = async (): Promise<void> => {
@@ -125,9 +125,9 @@ async function highestRate(
     if (rig === null) {
       const subject = await start();
       rig = { subject, load: await startLoad(program, subject, subject.path + options, connections) };
-      await sustains(rig.load, subject, 100_000 / connections, slotMs);
+      await sustains(rig.load, subject, 100_000 / connections, burstMs);
     }
-    const sustained = await sustains(rig.load, rig.subject, eventsPerSecond, slotMs);
+    const sustained = await sustains(rig.load, rig.subject, eventsPerSecond, burstMs);
     if (!sustained) await stopRig();
     return sustained;
   };
@@ -161,11 +161,11 @@ async function rowsOf(stage: Stage, program: string, saturating: SaturatingLoad)
     const ratio = best(figures) / best(reference);
     const all = (values: readonly number[]): string => values.map(millions).join(', ');
     return {
-      name: `saturated fan-out, ${saturating.connections.toLocaleString('en')} connections${name}`,
-      figure: `${millions(best(figures))} events/s, ${ratio.toFixed(2)} x the smallest forwarder`,
+      name: `Maximum fan-out, ${saturating.connections.toLocaleString('en')} connections${name}`,
+      figure: `${millions(best(figures))} deliveries/s, ${ratio.toFixed(2)} x the smallest forwarder`,
       target: `≥ ${target} x`,
       pass: ratio >= target,
-      note: `events of ${eventLength} bytes in slots of ${saturating.slotMs} ms; highest rate with p99 ≤ ${slowestP99Ms} ms, best of ${turns} turns: ${all(figures)}; the forwarder: ${all(reference)}`,
+      note: `events of ${eventLength} bytes, sent in bursts every ${saturating.burstMs} ms; highest rate at which p99 ≤ ${slowestP99Ms} ms; best of ${turns} runs (${all(figures)}); the forwarder: ${all(reference)}`,
     };
   };
   return [row('', own, 1), row(', `?batch=1`', batched, 1.3)];
@@ -178,7 +178,7 @@ export async function run(): Promise<readonly BenchRow[]> {
     const program = compileClient(folder);
     if (program === null) {
       const [figure, target] = ['skipped: no C compiler (`cc`) here', '≥ 1 x'];
-      return [{ name: 'saturated fan-out', figure, target, pass: true }];
+      return [{ name: 'Maximum fan-out', figure, target, pass: true }];
     }
     return await onStage(async (stage) => {
       const rows: BenchRow[] = [];

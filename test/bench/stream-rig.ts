@@ -86,6 +86,11 @@ export function cpuUs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
+/** Resident memory of a process. */
+export function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+}
+
 /** Publishes `perSecond` events, in steps; resolves with their number when the time is over. */
 export async function play(
   durationMs: number,

@@ -23,7 +23,7 @@ export interface Subject {
 export interface Stage {
   readonly key: string;
   /** With the product's flags of Node.js, or with others. */
-  readonly startGateway: (flags?: readonly string[]) => Promise<Subject>;
+  readonly startGateway: (flags?: readonly string[], settings?: NodeJS.ProcessEnv) => Promise<Subject>;
   /** The smallest forwarder; it receives the topic at this index of each entry. */
   readonly startReference: (topicAt: number) => Promise<Subject>;
 }
@@ -65,8 +65,8 @@ export async function onStage<Result>(measure: (stage: Stage) => Promise<Result>
     const env = { REDIS_URL: redis.url, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'info', TRADING: 'off' };
     const result = await measure({
       key,
-      startGateway: async (flags = gatewayFlags) => {
-        const server = await startServer('gateway/src/main.ts', [], env, flags);
+      startGateway: async (flags = gatewayFlags, settings = {}) => {
+        const server = await startServer('gateway/src/main.ts', [], { ...env, ...settings }, flags);
         return {
           server,
           path: `/api/data?api-key=${key}`,

@@ -301,25 +301,25 @@ export async function run(): Promise<BenchRow[]> {
   const times = sdk.p50Ms / warm.p50Ms;
   return [
     {
-      name: 'Order to signed bytes, without simulation, by the signing process',
+      name: 'Time from an order to its signed transaction, without simulation, with the signing process',
       figure: text(whole),
       target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
       pass: whole.p50Ms <= targetP50Ms && whole.p99Ms <= targetP99Ms,
-      note: `${signedOrders.toLocaleString('en-US')} orders one after the other: read, quoted, built, judged by the policy, written to the audit log, signed, while the disk writes the previous line; a durable line of such a log alone: ${text(disk)}`,
+      note: `${signedOrders.toLocaleString('en-US')} consecutive orders; each is parsed, quoted, built, checked against the policy, logged and signed, while the audit line of the previous order is flushed to disk; flushing one line alone: ${text(disk)}`,
     },
     {
-      name: 'The same, signed in the process itself',
+      name: 'Time from an order to its signed transaction, without simulation, signed in the same process',
       figure: text(warm),
       target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
       pass: warm.p50Ms <= targetP50Ms && warm.p99Ms <= targetP99Ms,
-      note: `${orders.toLocaleString('en-US')} orders, purchases and sales in turn, of ${wallets.length} wallets for ${coins} coins on curves and pools: read, quoted, built, signed, base64; a wallet’s first order: ${text(first)}`,
+      note: `${orders.toLocaleString('en-US')} orders, purchases and sales in turn, of ${wallets.length} wallets for ${coins} coins on curves and pools; each is parsed, quoted, built, signed and encoded as base64; a wallet’s first order: ${text(first)}`,
     },
     {
-      name: 'The same by the programs’ SDKs and web3.js',
-      figure: `${text(sdk)}: ${times.toFixed(0)} times ours`,
+      name: 'Time from an order to its signed transaction, with the venues’ SDKs and web3.js',
+      figure: `${text(sdk)}: ${times.toFixed(0)} times the time of sluice`,
       target: `≥ ${targetTimes} times`,
       pass: times >= targetTimes,
-      note: `${sdkOrders} of the same orders by @pump-fun/pump-sdk, @pump-fun/pump-swap-sdk and @solana/web3.js, all accounts decoded before`,
+      note: `${sdkOrders} of the same orders with @pump-fun/pump-sdk, @pump-fun/pump-swap-sdk and @solana/web3.js; all accounts were decoded before`,
     },
   ];
 }

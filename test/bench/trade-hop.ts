@@ -70,11 +70,11 @@ async function compare(holder: Place, other: Place): Promise<BenchRow> {
   const text = figures.map((values) => `p50 ${at(values, 0.5).toFixed(2)} ms, p99 ${at(values, 0.99).toFixed(2)} ms`);
   const hopMs = at(figures[1]!, 0.5) - at(figures[0]!, 0.5);
   return {
-    name: `order to a gateway without the trading role, ${perSecond} orders/s`,
-    figure: `to sendTransaction at the node ${text[1]}; to the gateway with the role ${text[0]}: the hop costs ${hopMs.toFixed(2)} ms at p50`,
-    target: `the hop ≤ ${targetHopMs} ms at p50`,
+    name: `Order to a gateway without the trading role, ${perSecond} orders/s`,
+    figure: `to sendTransaction at the node ${text[1]}; to the gateway with the role ${text[0]}: handing over costs ${hopMs.toFixed(2)} ms at p50`,
+    target: `handing over ≤ ${targetHopMs} ms at p50`,
     pass: hopMs <= targetHopMs,
-    note: `${turns * ordersOfTurn} orders each way, in alternate turns of ${ordersOfTurn}; two gateways, one Redis and one store on one machine; answered within ${text[3]}, by the holder within ${text[2]}`,
+    note: `${turns * ordersOfTurn} orders to each gateway, in alternate runs of ${ordersOfTurn}; two gateways, one Redis and one store on one machine; response time ${text[3]}, of the gateway with the role ${text[2]}`,
   };
 }
 

@@ -214,11 +214,11 @@ async function latency(place: Place): Promise<BenchRow> {
   const p50 = at(toNode, 0.5);
   const p99 = at(toNode, 0.99);
   return {
-    name: `HTTP request to sendTransaction at the node, simulated, ${perSecond} orders/s`,
-    figure: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; of it the node’s own time for the simulation: ${text(sorted(report.simulationsMs))}`,
+    name: `Time from the HTTP request of an order to sendTransaction at the node, with simulation, ${perSecond} orders/s`,
+    figure: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; of this, the node’s own time for the simulation: ${text(sorted(report.simulationsMs))}`,
     target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
     pass: refused === undefined && p50 <= targetP50Ms && p99 <= targetP99Ms,
-    note: `${sent.length.toLocaleString('en-US')} purchases and sales at random times, each with an Idempotency-Key, of ${wallets} custodial wallets for ${coins} coins on curves and pools${canPin ? '; gateway and signing process on core 0, node and clients on core 1' : ''}; CPU time an order, following it to its end inside: gateway ${spentMs.toFixed(2)} ms, signing process ${signerSpentMs.toFixed(2)} ms, node ${nodeSpentMs.toFixed(2)} ms; landed ${report.landed}, failed ${report.failed} so far; answered within ${text(sorted(sent.map((one) => one.answeredMs - one.atMs)))}; steps p50/p99 in ms: ${steps.join(', ')}`,
+    note: `${sent.length.toLocaleString('en-US')} purchases and sales at random times, each with an Idempotency-Key, of ${wallets} custodial wallets for ${coins} coins on curves and pools${canPin ? '; gateway and signing process on core 0, node and clients on core 1' : ''}; CPU time for each order, including following it to its end: gateway ${spentMs.toFixed(2)} ms, signing process ${signerSpentMs.toFixed(2)} ms, node ${nodeSpentMs.toFixed(2)} ms; ${report.landed} landed and ${report.failed} failed when the run ended; response time ${text(sorted(sent.map((one) => one.answeredMs - one.atMs)))}; steps p50/p99 in ms: ${steps.join(', ')}`,
   };
 }
 
@@ -246,10 +246,10 @@ async function idempotency(place: Place): Promise<BenchRow> {
   const isOne = counts.every((count) => count === 1);
   return {
     name: `${atOnce} requests at once with one Idempotency-Key`,
-    figure: `${counts.join(', ')} messages left`,
-    target: 'exactly 1 each time',
+    figure: `transactions sent in each of ${rounds} runs: ${counts.join(', ')}`,
+    target: 'exactly 1 in each run',
     pass: isOne,
-    note: `${rounds} times, on ${atOnce} connections; ${answers.same} answers returned the one order, ${answers.inProgress} reported that it is in progress`,
+    note: `on ${atOnce} connections; ${answers.same} answers returned the order, ${answers.inProgress} reported that it was in progress`,
   };
 }
 

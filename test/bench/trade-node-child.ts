@@ -18,7 +18,7 @@ export type ToNode =
 export interface NodeReport {
   /** The first arrival of each message, by signature; milliseconds of the machine's monotonic clock. */
   readonly arrivals: readonly (readonly [signature: string, atMs: number])[];
-  /** From the head of a request to the end of its answer, milliseconds. */
+  /** From the head of a request to the end of its answer. */
   readonly simulationsMs: readonly number[];
   readonly landed: number;
   readonly failed: number;

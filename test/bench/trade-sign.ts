@@ -35,11 +35,11 @@ export async function run(): Promise<BenchRow[]> {
     const perSecond = await together(signer, wallet, messages);
     return [
       {
-        name: 'Signing by the signing process, one order after the other',
+        name: 'Time to sign one message in the signing process',
         figure: `p50 ${alone.p50Ms.toFixed(3)} ms, p99 ${alone.p99Ms.toFixed(3)} ms`,
         target: `p50 ≤ ${targetP50Ms} ms, p99 ≤ ${targetP99Ms} ms`,
         pass: alone.p50Ms <= targetP50Ms && alone.p99Ms <= targetP99Ms,
-        note: `${signatures.toLocaleString('en-US')} messages, each decoded, judged, written to the audit log and signed, while the disk writes the previous line; the policy alone ${policyUs.toFixed(0)} µs, a durable line of such a log alone p50 ${disk.p50Ms.toFixed(3)} ms, p99 ${disk.p99Ms.toFixed(3)} ms; ${atOnce} at once: ${Math.round(perSecond).toLocaleString('en-US')} signatures a second`,
+        note: `${signatures.toLocaleString('en-US')} consecutive messages; each is decoded, checked against the policy, logged and signed, while the audit line of the previous message is flushed to disk; the policy alone ${policyUs.toFixed(0)} µs, flushing one line alone p50 ${disk.p50Ms.toFixed(3)} ms, p99 ${disk.p99Ms.toFixed(3)} ms; ${atOnce} at once: ${Math.round(perSecond).toLocaleString('en-US')} signatures a second`,
       },
     ];
   } finally {

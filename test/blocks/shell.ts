@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const commandMs = 300_000;
 const interruptMs = 60_000;
-/** Of the output of one command, characters. */
+/** Of the output of one command, in characters. */
 const maxOutput = 200_000;
 
 export interface Outcome {

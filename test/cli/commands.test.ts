@@ -144,7 +144,7 @@ describe('sluice keys', () => {
     await authenticator.close();
     await store.close();
 
-    expect(await json(['keys', 'list'])).toMatchObject([{ id: created.id, plan: 'standard', label: 'a label', live: false }]);
+    expect(await json(['keys', 'list'])).toMatchObject([{ id: created.id, plan: 'standard', label: 'a label', active: false }]);
     const again = await run(['keys', 'revoke', created.id]);
     expect(again.code).toBe(1);
     expect((await run(['keys', 'rotate', created.id])).code).toBe(1);
@@ -172,7 +172,7 @@ describe('sluice keys', () => {
     onTestFinished(() => authenticator.close());
     expect(authenticator.authenticate(lost.key)).toBeNull();
     expect(authenticator.authenticate(made.key)?.keyId).toBe(made.id);
-    expect(await json(['keys', 'list'])).toMatchObject([{ live: false }, { live: true }]);
+    expect(await json(['keys', 'list'])).toMatchObject([{ active: false }, { active: true }]);
   });
 
   it('grants all scopes if none are named, and sets an end if one is requested', async () => {
@@ -214,7 +214,7 @@ describe('sluice accounts', { timeout: 60_000 }, () => {
         ipRanges: ['10.0.0.0/8', '::1/128'],
         limits: { requestsPerMinute: 250 },
         lastUsedAtMs: null,
-        live: true,
+        active: true,
       },
     ]);
     expect(await json(['accounts', 'list'])).toMatchObject([

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import type { Sluice } from '@sluice/client';
+import { SluiceError, type Sluice } from '@sluice/client';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { serveLines } from '../../cli/mcp/json-rpc.ts';
 import { mcpServer } from '../../cli/mcp/server.ts';
 import { toolsOf } from '../../cli/mcp/tools.ts';
@@ -26,6 +26,7 @@ const textOf = ({ result }: Reply): string => (result!['content'] as readonly { 
 async function answers(lines: readonly string[], { allowTrading = false, calls = [] as unknown[] } = {}): Promise<readonly Reply[]> {
   const trade = (side: string) => async (body: object, options: { readonly idempotencyKey?: string }) => {
     calls.push([side, body, options.idempotencyKey ?? null]);
+    if ('slippage' in body) throw new SluiceError('No answer.', { code: 'NETWORK', retryable: true, idempotencyKey: 'made' });
     return { orderId: null, status: 'simulated' };
   };
   const client = {
@@ -47,15 +48,20 @@ async function answers(lines: readonly string[], { allowTrading = false, calls =
 
 describe('the tools for agents', () => {
   it('introduces itself in the revision of the caller, and in its newest one otherwise', async () => {
-    const [first, second, pong] = await answers([
+    const [first, second, pong, batching, later] = await answers([
       request(1, 'initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }),
       request(2, 'initialize', { protocolVersion: '1999-01-01' }),
       request(3, 'ping'),
       JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }),
+      request(4, 'initialize', { protocolVersion: '2025-03-26' }),
+      request(5, 'initialize', { protocolVersion: '2030-01-01' }),
     ]);
     expect(first?.result).toMatchObject({ protocolVersion: '2024-11-05', capabilities: { tools: {} }, serverInfo: { name: 'sluice' } });
     expect(second?.result).toMatchObject({ protocolVersion: '2025-11-25', instructions: 'Trade well.' });
     expect(pong).toEqual({ jsonrpc: '2.0', id: 3, result: {} });
+    // That revision obliges a server to accept batches.
+    expect(batching?.result).toMatchObject({ protocolVersion: '2024-11-05' });
+    expect(later?.result).toMatchObject({ protocolVersion: '2025-11-25' });
   });
 
   it('lists every tool with the schema of its arguments', async () => {
@@ -94,6 +100,12 @@ describe('the tools for agents', () => {
     ]);
   });
 
+  it('returns the key of an order whose answer is lost', async () => {
+    const [reply] = await answers([call(1, 'buy', { ...order, slippage: 5, dryRun: false })], { allowTrading: true });
+    expect(reply?.result).toMatchObject({ isError: true });
+    expect(JSON.parse(textOf(reply!))).toMatchObject({ error: { code: 'NETWORK', retryable: true }, idempotencyKey: 'made' });
+  });
+
   it('reports wrong arguments and answers that are too long to the model', async () => {
     const [wrong, long] = await answers([call(1, 'token_info', { mint: 5, name: 'x' }), call(2, 'token_info', { mint: 'long' })]);
     expect(wrong?.result).toMatchObject({ isError: true });
@@ -107,13 +119,49 @@ describe('the tools for agents', () => {
     expect(replies.at(-1)?.error?.message ?? '').not.toBe('The line is not JSON.');
   });
 
-  it('bounds what is under way and how long a line is, and ends what is cancelled', async () => {
+  it('bounds what is under way, and ends what is cancelled', async () => {
     const many = Array.from({ length: 33 }, (_, id) => call(id, 'orders', {}));
     const cancels = many.map((_, id) => JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }));
     expect(await answers([...many, ...cancels])).toEqual([
       expect.objectContaining({ id: 32, error: expect.objectContaining({ code: -32_000 }) }),
     ]);
-    await expect(answers(['x'.repeat(2_000_000)])).rejects.toThrow('longer than');
+  });
+});
+
+describe('a line that is too long', () => {
+  it('is dropped as it arrives, and the session goes on', async () => {
+    const replies = await answers([request(1, 'ping'), request(2, 'ping', { x: 'a'.repeat(1_048_577) }), request(3, 'ping')]);
+    expect(replies).toEqual([
+      { jsonrpc: '2.0', id: 1, result: {} },
+      { jsonrpc: '2.0', id: null, error: { code: -32_600, message: 'A line has at most 1048576 characters.' } },
+      { jsonrpc: '2.0', id: 3, result: {} },
+    ]);
+  });
+
+  it('does not take the answer from an order that is under way, nor fill the memory', async () => {
+    const input = new PassThrough();
+    const written: Reply[] = [];
+    let fill = (_result: object): void => undefined;
+    const handle = (method: string): Promise<unknown> =>
+      method === 'ping' ? Promise.resolve({}) : new Promise((resolve) => (fill = resolve));
+    const served = serveLines(input, (line) => void written.push(JSON.parse(line) as Reply), handle);
+    input.write(`${request(1, 'tools/call')}\n`);
+    const piece = 'a'.repeat(65_536);
+    const heapBytes = process.memoryUsage().heapUsed;
+    for (let bytes = 0; bytes < 200 * 1_048_576; bytes += piece.length) {
+      if (!input.write(piece)) await new Promise((resolve) => input.once('drain', resolve));
+    }
+    expect(process.memoryUsage().heapUsed - heapBytes).toBeLessThan(100 * 1_048_576);
+    expect(written).toMatchObject([{ id: null, error: { code: -32_600 } }]);
+    input.write(`\n${request(2, 'ping')}\n`);
+    await vi.waitFor(() => expect(written).toHaveLength(2));
+    fill({ orderId: 'o' });
+    input.end();
+    await served;
+    expect(written.slice(1)).toEqual([
+      { jsonrpc: '2.0', id: 2, result: {} },
+      { jsonrpc: '2.0', id: 1, result: { orderId: 'o' } },
+    ]);
   });
 });
 

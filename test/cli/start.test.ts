@@ -10,7 +10,7 @@ import { environment, nodeArguments, runProgram, sluice, startProgram } from '..
 
 /** The time limit of a warm start. */
 const startTimeoutMs = 20_000;
-const testTimeoutMs = 60_000;
+const testTimeoutMs = 90_000;
 let folder: string;
 const children: ChildProcess[] = [];
 
@@ -124,7 +124,7 @@ describe('start', () => {
     expect(await started.ended).toBe(0);
   });
 
-  it('stores the wallet and the key for the next start, in a file for its owner only', { timeout: testTimeoutMs }, async () => {
+  it('stores the wallet and the key for the next start, and creates the key again if it is lost', { timeout: testTimeoutMs }, async () => {
     const first = await start();
     first.child.kill('SIGINT');
     expect(await first.ended).toBe(0);
@@ -133,26 +133,29 @@ describe('start', () => {
     const second = await start();
     expect([second.wallet, second.key]).toEqual([first.wallet, first.key]);
     expect(await firstTrade(second)).toMatchObject({ type: 'trade' });
-  });
-
-  it('creates the key again after it was revoked or its file was damaged', { timeout: testTimeoutMs }, async () => {
-    const first = await start();
-    await sluice(['keys', 'revoke', first.key.split('_')[1] ?? ''], { folder });
-    first.child.kill('SIGTERM');
-    await first.ended;
-    const second = await start();
-    expect(second.key).not.toBe(first.key);
+    await sluice(['keys', 'revoke', second.key.split('_')[1] ?? ''], { folder });
     second.child.kill('SIGTERM');
     await second.ended;
-    writeFileSync(keyFile(), 'damaged');
     const third = await start();
-    expect(third.key).not.toBe(second.key);
-    expect(await firstTrade(third)).toMatchObject({ type: 'trade' });
-    await expect(firstTrade({ ...third, key: first.key })).rejects.toThrow('401');
+    expect(third.key, 'after it was revoked').not.toBe(second.key);
+    third.child.kill('SIGTERM');
+    await third.ended;
+    writeFileSync(keyFile(), 'damaged');
+    const fourth = await start();
+    expect(fourth.key, 'after its file was damaged').not.toBe(third.key);
+    expect(await firstTrade(fourth)).toMatchObject({ type: 'trade' });
+    await expect(firstTrade({ ...fourth, key: first.key })).rejects.toThrow('401');
   });
 
-  it('stores and shows no key on a real cluster, and ends that of simnet', { timeout: testTimeoutMs }, async () => {
+  it('runs once at a time on a data folder, and stores and shows no key on a real cluster', { timeout: testTimeoutMs }, async () => {
+    const killed = await start();
+    const refused = await runProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'silent' } });
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: another start uses .*\n$/) });
+    expect(await firstTrade(killed)).toMatchObject({ type: 'trade' });
+    killed.child.kill('SIGKILL');
+    await killed.ended;
     const first = await start();
+    expect(first.key).toBe(killed.key);
     const port = new URL(first.url).port;
     first.child.kill('SIGTERM');
     await first.ended;
@@ -170,17 +173,6 @@ describe('start', () => {
     } finally {
       await node.close();
     }
-  });
-
-  it('runs once at a time on a data folder, and takes over from one that was killed', { timeout: testTimeoutMs }, async () => {
-    const first = await start();
-    const second = await runProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'silent' } });
-    expect(second).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: another start uses .*\n$/) });
-    expect(await firstTrade(first)).toMatchObject({ type: 'trade' });
-    first.child.kill('SIGKILL');
-    await first.ended;
-    const third = await start();
-    expect(third.key).toBe(first.key);
   });
 
   it.each([

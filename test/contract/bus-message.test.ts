@@ -23,7 +23,7 @@ function compose(encoder: BatchEncoder, entries: readonly BusEntry[], first: num
 }
 
 describe('a message of the log', () => {
-  it('is read as it was written, with dense seqs', () => {
+  it('is read as it was written, with consecutive seqs', () => {
     // One encoder for all, because nothing of one batch may appear in the next.
     const encoder = new BatchEncoder();
     fc.assert(

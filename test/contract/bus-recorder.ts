@@ -6,8 +6,8 @@ export type Seen =
   | { readonly kind: 'link'; readonly up: boolean };
 
 /**
- * What one subscriber received, checked on arrival against the promises of the bus: offsets are dense, and the seqs of every topic are
- * dense, unless `onLost` reported otherwise before. `faults` lists each violation.
+ * What one subscriber received, checked on arrival against the promises of the bus: offsets are consecutive, and the seqs of every topic are
+ * consecutive, unless `onLost` reported otherwise before. `faults` lists each violation.
  */
 export class Recorder implements BusHandlers {
   readonly seen: Seen[] = [];

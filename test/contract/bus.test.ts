@@ -21,7 +21,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     return { harness, bus: await harness.connect() };
   }
 
-  it('assigns dense offsets and seqs in call order, also in many concurrent calls', async () => {
+  it('assigns consecutive offsets and seqs in call order, also in many concurrent calls', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     const recorder = await record(await bus.subscriber());
@@ -54,7 +54,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(recorder.texts).toEqual(batch.map(({ json }) => Buffer.from(json).toString()));
   });
 
-  it('keeps the seqs of several publishers dense', async () => {
+  it('keeps the seqs of several publishers consecutive', async () => {
     const { harness: log, bus } = await open();
     const publishers = await Promise.all([bus, await log.connect(), await log.connect()].map((each) => each.publisher()));
     const recorder = await record(await bus.subscriber());

@@ -28,7 +28,7 @@ const gatewayId = 'gateway-a';
 const ours = { gatewayId, genesisHash: orderGenesisHash };
 const refusal = { code: 'SIMULATION_FAILED', message: 'It failed.', detailsJson: '{"program":"p"}' } as const;
 
-const use = (key: string, body = 1): IdempotencyUse => ({ endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32).fill(body) });
+const use = (key: string, body = 1): IdempotencyUse => ({ key, fingerprint: new Uint8Array(32).fill(body) });
 
 describe.each(storeKinds)('orders in %s', (kind) => {
   let place: StorePlace;
@@ -262,12 +262,11 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       expect(await elsewhere.orders.lookUp('key:key', use('failed'), nowMs)).toEqual({ kind: 'replay', order: failed });
     });
 
-    it('refuses another body, and is separate for each endpoint and owner', async () => {
+    it('refuses another request, and is separate for each owner', async () => {
       await stored({}, { idempotency: use('k') });
       expect(await store.orders.lookUp('key:key', use('k', 2), nowMs)).toEqual({ kind: 'mismatch' });
       expect(await insert(newOrder(nowMs), { idempotency: use('k', 2) })).toEqual({ kind: 'mismatch' });
       const others = [
-        [{}, { ...use('k'), endpoint: 'tradeSell' }],
         [{ keyId: 'other' }, use('k')],
         [{ accountId: 'key' }, use('k')],
         [{}, use('K')],

@@ -52,7 +52,7 @@ export interface CrashWorld {
   readonly keyId: string;
   /** One coin on its curve, one in its pool. */
   readonly coins: readonly QuotedCoin[];
-  /** Startup times so far, milliseconds. */
+  /** Startup times so far. */
   readonly startsMs: readonly number[];
   /** Processes of both kinds that were killed. */
   readonly killed: { gateways: number; signers: number };

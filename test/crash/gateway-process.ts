@@ -7,7 +7,7 @@ export type Victim = 'gateway' | 'signer' | 'both';
 /** A gateway in its own process, with its signing process. */
 export interface GatewayProcess {
   readonly url: string;
-  /** Startup, milliseconds. */
+  /** Startup. */
   readonly startMs: number;
   readonly isAlive: boolean;
   /** Resolves when it has a signing process that is ready. */

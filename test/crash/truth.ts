@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { fingerprintOf } from '@sluice/gateway/orders/api/idempotency.ts';
+import { requestFingerprint } from '@sluice/gateway/orders/api/idempotency.ts';
 import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { tokensOf } from '../support/quoted-trades.ts';
@@ -143,7 +143,7 @@ async function dayLater(
   madeAtMs: number,
   { store, keyId }: CrashWorld,
 ): Promise<string | null> {
-  const use = { endpoint, key, fingerprint: fingerprintOf(body) };
+  const use = { key, fingerprint: requestFingerprint(endpoint, body) };
   const found = await store.orders.lookUp(`key:${keyId}`, use, madeAtMs + almostADayMs);
   return 'order' in found ? found.order.id : null;
 }

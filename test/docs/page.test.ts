@@ -43,7 +43,7 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
       expect(answer.headers.get('content-type')).toBe(type);
       // A page names the compiled files, which change with the gateway.
       expect(answer.headers.get('cache-control')).toBe(type.startsWith('text/html') ? 'no-cache' : 'public, max-age=300');
-      expect(answer.headers.get('etag')).toMatch(/^"[\w-]{27}"$/);
+      expect(answer.headers.get('etag')).toMatch(/^W\/"[\w-]{27}"$/);
       expect(answer.headers.get('etag')).toBe(answers[0].headers.get('etag'));
       expect(answer.headers.get('x-request-id')).not.toBeNull();
     }
@@ -55,7 +55,7 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
 
   it('answers 304 to a client that has the current version, and keeps the connection open', async () => {
     const tag = (await get('/docs')).headers.get('etag') ?? '';
-    for (const known of [tag, `W/${tag}`, `"another", ${tag}`, '*']) {
+    for (const known of [tag, tag.slice('W/'.length), `"another", ${tag}`, '*']) {
       const answer = await get('/docs', { headers: { 'if-none-match': known } });
       expect([answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([304, tag, '']);
     }
@@ -104,7 +104,7 @@ describe('the pages', () => {
     id: 'strange',
     method: 'POST',
     path: '/strange/{name}',
-    bothForms: true,
+    withApiPrefix: true,
     access: 'trade',
     tag: 'odd',
     summary: '<script>alert(1)</script> & `code`',
@@ -171,6 +171,15 @@ describe('the pages', () => {
     const all = [...ids.values()].flat();
     for (const { id } of [...endpoints, strange]) expect(all).toContain(id);
     for (const type of Object.keys(eventSchemas)) expect(all).toContain(`schema-${type}`);
+  });
+
+  it('has one title, which no other heading repeats, and skips no level of headings', () => {
+    for (const { name, html: text } of plain.pages) {
+      const headings = [...text.matchAll(/<h(\d)[^>]*>(.*?)<\/h\1>/gs)].map(([, level, words]) => ({ level: Number(level), words }));
+      expect(headings.filter(({ level }) => level === 1).length, name).toBe(1);
+      expect(headings.filter(({ words }) => words === headings[0]!.words).length, name).toBe(1);
+      for (const [at, { level }] of headings.entries()) expect(level, name).toBeLessThanOrEqual((headings[at - 1]?.level ?? 0) + 1);
+    }
   });
 
   it('has the same content in Markdown, without HTML', () => {

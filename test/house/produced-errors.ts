@@ -22,7 +22,7 @@ const evidence: Readonly<Record<ErrorCode, Evidence | 'nothing yet'>> = {
   NOT_FOUND: { file: 'test/conformance/http-endpoints.test.ts', title: 'has nothing at %s' },
   METHOD_NOT_ALLOWED: { file: 'test/conformance/http-endpoints.test.ts', title: 'allows no %s at %s' },
   IDEMPOTENCY_IN_PROGRESS: { file: 'test/e2e/trade-errors.test.ts', title: 'IDEMPOTENCY_IN_PROGRESS while the first request is running' },
-  IDEMPOTENCY_MISMATCH: { file: 'test/e2e/trade-errors.test.ts', title: 'IDEMPOTENCY_MISMATCH for another body' },
+  IDEMPOTENCY_MISMATCH: { file: 'test/e2e/trade-errors.test.ts', title: 'IDEMPOTENCY_MISMATCH for another request' },
   PAYLOAD_TOO_LARGE: { file: 'test/conformance/http-endpoints.test.ts', title: 'counts a body while it arrives' },
   UNSUPPORTED_MEDIA_TYPE: { file: 'test/conformance/http-endpoints.test.ts', title: 'refuses a body with %s as its type' },
   RATE_LIMIT: { file: 'test/conformance/http-endpoints.test.ts', title: 'refuses requests beyond the limit' },

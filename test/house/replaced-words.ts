@@ -12,6 +12,8 @@ export const replacedWords: Readonly<Record<string, string>> = {
   wanted: 'requested or required',
   whoever: 'the caller, or any client that',
   whatever: 'any, even if, or also with',
+  dense: 'consecutive',
+  'another \\w+ than': 'an X other than Y',
 };
 
 /** Files and folders that no longer use these words. Add a folder once it is rewritten. */

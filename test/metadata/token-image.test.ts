@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
-import { Shelf } from '@sluice/shared/metadata/shelf.ts';
+import { FetchCache } from '@sluice/shared/metadata/fetch-cache.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SimChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
@@ -126,7 +126,7 @@ describe('a shelf', () => {
   function shelf(maxBytes: number, maxUnderWay: number) {
     const asked: string[] = [];
     const answers = new Map<string, (outcome: Thing | { readonly ok: false; readonly reason: 'busy' | 'status' }) => void>();
-    const made = new Shelf<Thing>({
+    const made = new FetchCache<Thing>({
       fetch: (address) => {
         asked.push(address);
         return new Promise((resolve) => void answers.set(address, resolve));

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -14,9 +15,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ownCommand } from '../../cli/own-command.ts';
+import { releasedText } from '../../compile/release/pack.mjs';
 import { installStaged } from '../support/staged-release.ts';
 
 /** The content of the release, installed without npm. `pnpm test:release` installs the real package. */
@@ -71,6 +73,24 @@ it('contains plain JavaScript, and depends on exact versions of what it loads at
   const notices = readFileSync(join(release, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
   for (const name of ['ioredis', 'pg', 'libsql', 'uwebsockets', 'pino']) expect(notices).toMatch(new RegExp(`^${name} \\d`, 'm'));
   expect(notices).not.toContain('esbuild');
+});
+
+it('contains everything to which its documents link', () => {
+  const files = readdirSync(release, { recursive: true, encoding: 'utf8' });
+  const documents = files.filter((name) => name.endsWith('.md'));
+  expect(documents).toEqual(expect.arrayContaining(['README.md', 'OPERATING.md', 'PROTOCOL.md', 'SECURITY.md', 'guides/first-hour.md']));
+  const links = documents.flatMap((name) => {
+    const text = readFileSync(join(release, name), 'utf8').replaceAll(/```[^]*?```|`[^`\n]*`/g, '');
+    return [...text.matchAll(/\]\(([^)#\s:]+)(#[^)]*)?\)/g)].map(([, path = '']) => join(dirname(name), path));
+  });
+  expect(links.length).toBeGreaterThan(30);
+  expect(links.filter((path) => !existsSync(join(release, path)))).toEqual([]);
+});
+
+it('names commands that npx and npm can run from any folder', () => {
+  const text = releasedText('/a/sluice-0.1.0.tgz', '/a/sluice-client-0.1.0.tgz');
+  expect(text).toContain('npx -y file:/a/sluice-0.1.0.tgz start');
+  expect(text).toContain('npm install file:/a/sluice-client-0.1.0.tgz');
 });
 
 it('takes the right to write from the group of its owner, and refuses what others could have written', async () => {

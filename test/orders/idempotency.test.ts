@@ -10,9 +10,10 @@ describe('an Idempotency-Key', () => {
   it('is optional, and the same with and without quotes', () => {
     expect(readIdempotency(null, 'tradeBuy', {})).toEqual({ ok: true, use: null });
     const bare = readIdempotency('8e03978e-40d5-43dd-bc93-6894a57f9324', 'tradeBuy', { a: 1 });
-    expect(bare).toMatchObject({ ok: true, use: { endpoint: 'tradeBuy', key: '8e03978e-40d5-43dd-bc93-6894a57f9324' } });
+    expect(bare).toMatchObject({ ok: true, use: { key: '8e03978e-40d5-43dd-bc93-6894a57f9324' } });
     expect(readIdempotency('"8e03978e-40d5-43dd-bc93-6894a57f9324"', 'tradeBuy', { a: 1 })).toEqual(bare);
     expect(readIdempotency('x'.repeat(255), 'tradeBuy', {})).toMatchObject({ ok: true });
+    expect(readIdempotency('8e03978e-40d5-43dd-bc93-6894a57f9324', 'tradeSell', { a: 1 })).not.toEqual(bare);
   });
 
   it.each([[''], ['""'], ['a b'], ['a\tb'], ['schl\u00fcssel'], ['x'.repeat(256)], ['a\u0000']])('cannot be %j', (header) => {

@@ -28,7 +28,7 @@ function buy(changes: Partial<TradeRequest> = {}): TradeRequest {
   };
 }
 
-const keyOf = (key: string, body: unknown) => ({ endpoint: 'trigger', key, fingerprint: fingerprintOf(body) });
+const keyOf = (key: string, body: unknown) => ({ key, fingerprint: fingerprintOf(body) });
 
 function answerOf(outcome: Outcome): TradeAnswer {
   if ('error' in outcome) throw new Error(JSON.stringify(outcome));

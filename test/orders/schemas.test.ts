@@ -115,7 +115,7 @@ describe('the endpoints of trades', () => {
       const isSent = spec.path.startsWith('/trade/') || spec.path === '/transaction/send';
       expect(spec.access).toBe(isSent ? 'trade' : 'read');
       expect('idempotent' in spec).toBe(isSent);
-      expect(spec.bothForms).toBe(true);
+      expect(spec.withApiPrefix).toBe(true);
     }
   });
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
-import { until } from '../support/gateway.ts';
+import { until as untilMet } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { launchCoin } from '../support/quoted-trades.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -74,6 +74,10 @@ async function readyRole({ url }: Running): Promise<unknown> {
   return body.tradingRole ?? body.error?.details?.tradingRole;
 }
 
+/** Each check is a request to a gateway, and costs processor time. */
+const until = (what: string, check: () => Promise<boolean>, timeoutMs?: number): Promise<boolean> =>
+  untilMet(what, async () => (await check()) || pause(20, false), timeoutMs);
+
 const follows = (metrics: string): boolean => metrics.includes('chain_link_up{');
 const holds = async (one: Running): Promise<boolean> => (await metric(one, 'trading_role')) === 1;
 
@@ -96,7 +100,7 @@ async function killHolder(holder: Running, other: Running): Promise<number> {
   holder.program.child.kill('SIGKILL');
   const atMs = performance.now();
   running.splice(running.indexOf(holder), 1);
-  while (!(await holds(other))) await pause(10);
+  while (!(await holds(other))) await pause(20);
   return performance.now() - atMs;
 }
 
@@ -183,7 +187,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     world.node.tampering = async ({ method }, answer) => (method === 'simulateTransaction' && asked++ === 0 ? silent : await answer());
     const sent = world.sent().size;
     const waiting = buy(other, 0.03);
-    await until('the order to be under way', () => asked > 0);
+    await untilMet('the order to be under way', () => asked > 0);
     await passesOn(holder, other, waiting, sent);
   });
 
@@ -216,7 +220,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     world.node.tampering = async ({ method }, answer) => (method === 'sendTransaction' && asked++ === 0 ? silent : await answer());
     const sent = world.sent().size;
     const waiting = buy(other, 0.04);
-    await until('the order to be sent', () => asked > 0);
+    await untilMet('the order to be sent', () => asked > 0);
     const bought = await passesOn(holder, other, waiting, sent);
     expect(world.landed(publicKey)).toContain(bought.body['signature']);
   });
@@ -230,7 +234,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     };
     const sent = world.sent().size;
     const waiting = buy(other, 0.041);
-    await until('the order to be sent', () => asked > 0);
+    await untilMet('the order to be sent', () => asked > 0);
     await passesOn(holder, other, waiting, sent);
   });
 
@@ -240,7 +244,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     const buyLast = (): Promise<Answer> => buy(other, 0.042, { key: 'landed' });
     await until('the order to be placed', async () => (await buyLast()).status === 200);
     const bought = { ...(await buyLast()), replayed: false };
-    await until('the order to land', () => world.landed(publicKey).includes(String(bought.body['signature'])));
+    await untilMet('the order to land', () => world.landed(publicKey).includes(String(bought.body['signature'])));
     await passesOn(holder, other, Promise.resolve(bought), sent);
   });
 

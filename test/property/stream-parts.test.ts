@@ -271,7 +271,7 @@ describe('a session', () => {
 });
 
 describe('history', () => {
-  it('finds the same events as a plain list, dense and within its bounds', () => {
+  it('finds the same events as a plain list, consecutive and within its bounds', () => {
     const step = fc.record({
       topics: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1 }),
       size: fc.integer({ min: 1, max: 900_000 }),

@@ -29,8 +29,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 function opened(head: LogHead | null = null, seen: (entry: AuditEntry) => void = () => undefined): AuditLog {
-  const noted = (): LogHead | null => head;
-  const outcome = openAuditLog({ folder, name: 'cluster-0', keystore: 'cluster', key, noted, seen, segmentBytes, nowMs: () => 1 });
+  const recordedEnd = (): LogHead | null => head;
+  const outcome = openAuditLog({ folder, name: 'cluster-0', keystore: 'cluster', key, recordedEnd, seen, segmentBytes, nowMs: () => 1 });
   if (!outcome.ok) throw new Error(`line ${outcome.line} ${outcome.reason}`);
   return outcome.log;
 }
@@ -199,7 +199,7 @@ describe('a log of several segments', () => {
       name: 'cluster-0',
       keystore: 'cluster',
       key,
-      noted: () => head,
+      recordedEnd: () => head,
       seen: () => undefined,
       segmentBytes,
       nowMs: () => 1,
@@ -269,7 +269,14 @@ describe('a log of several segments', () => {
     const mine = (at: number): void => writeFileSync(join(folder, `cluster-${at}.lock`), '');
     [0, 1].forEach(mine);
     const seen: AuditEntry[] = [];
-    const siblings = followSiblings({ folder, keystore: 'cluster', ownSlot: 1, key, noted: () => null, seen: (entry) => seen.push(entry) });
+    const siblings = followSiblings({
+      folder,
+      keystore: 'cluster',
+      ownSlot: 1,
+      key,
+      recordedEnd: () => null,
+      seen: (entry) => seen.push(entry),
+    });
     expect(siblings.read()).toBe(false);
     const log = opened();
     const newLines = (): number => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { auditKey } from '@sluice/gateway/signer/audit/chain.ts';
 import type { SigningProcess } from '@sluice/gateway/signer/client.ts';
-import { writePin, writePolicy, type PolicyPlace } from '@sluice/gateway/signer/limits/policy-file.ts';
+import { writePin, writePolicy, type PolicyFiles } from '@sluice/gateway/signer/limits/policy-file.ts';
 import { signPolicy, type Policy } from '@sluice/gateway/signer/limits/policy.ts';
 import type { SignerStart } from '@sluice/gateway/signer/supervisor.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
@@ -110,7 +110,7 @@ describe("the operator's policy", { timeout: 60_000 }, () => {
   };
   const other = stranger(51);
 
-  async function policyPlace(): Promise<PolicyPlace> {
+  async function policyPlace(): Promise<PolicyFiles> {
     const stored = await place.store.wallets.keystore('cluster');
     const keystoreKey = (await unlockKeystore('cluster', stored!, passphrase))!;
     return { folder: signerFolder(place.store), keystore: 'cluster', key: auditKey(keystoreKey, 'cluster') };

@@ -31,6 +31,7 @@ export const testConfig: Config = {
   corsOrigins: [],
   trustedProxies: [],
   pumpPortalKeyless: false,
+  compressedConnections: 100,
   publicUrl: null,
   signUp: 'open',
   operations: { metrics: null, sharePort: false, drainWaitMs: 0 },

@@ -13,8 +13,11 @@ export interface StartedProduct {
 const startWithinMs = 60_000;
 
 /** Starts everything on a fast simulated market, with its data in `folder`, and reads the printed block. */
-export function startProduct(folder: string, speed: number): Promise<StartedProduct> {
-  const child = startProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'warn', SIMNET_SPEED: String(speed) } });
+export function startProduct(folder: string, speed: number, settings: Readonly<Record<string, string>> = {}): Promise<StartedProduct> {
+  const child = startProgram('cli/start.ts', [], {
+    folder,
+    env: { PORT: '0', LOG_LEVEL: 'warn', SIMNET_SPEED: String(speed), ...settings },
+  });
   let output = '';
   return new Promise((resolve, reject) => {
     const fail = (why: string): void => {
