@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventQueue } from '@sluice/ingest/publisher/event-queue.ts';
 import type { Outgoing, SlotNews } from '@sluice/ingest/publisher/outgoing.ts';
+import { fuzzCases } from '../support/fuzz.ts';
 import { addressOf, tradeEvent } from '../support/stream-events.ts';
 
 const most = 50_000;
@@ -115,7 +116,7 @@ describe('a queue that overflows', () => {
         expect(queue.length).toBe(0);
         expect(dropped).toBeLessThan(next);
       }),
-      { numRuns: 25 },
+      { numRuns: fuzzCases(80) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';
+import { fuzzCases } from '../support/fuzz.ts';
 import { holdPauses } from '../support/virtual-time.ts';
 import { ForkingChain, MortalHead, tradeOf, turns, untilTurn, type Heard } from './mortal-heads.ts';
 
@@ -321,7 +322,7 @@ describe('over any chain with forks, any drops and delays, and any kills of lead
             open();
           }),
         // The gate always uses the same seeds; LIVENESS_SEED selects others.
-        { numRuns: 100, seed: Number(process.env['LIVENESS_SEED'] ?? 1), examples: lateStories.map((story) => [story]) },
+        { numRuns: fuzzCases(400), seed: Number(process.env['LIVENESS_SEED'] ?? 1), examples: lateStories.map((story) => [story]) },
       );
     },
   );

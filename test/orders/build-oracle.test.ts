@@ -16,6 +16,7 @@ import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { fromWeb3, key } from '../simnet/support/web3.ts';
 import { coin, configBytes, globalBytes, openCurve, openPool, orderOf, quoteProgramOf, type Coin } from './coins.ts';
 import { BN } from '../support/bn.ts';
+import { fuzzCases } from '../support/fuzz.ts';
 
 /**
  * Compares our instructions with those of the programs' own SDKs, account by account and byte by byte, for random coins of every kind:
@@ -26,7 +27,7 @@ import { BN } from '../support/bn.ts';
 const swapSdk = createRequire(import.meta.url)('@pump-fun/pump-swap-sdk') as typeof PumpSwapSdk;
 const sdk = pumpSdk.PUMP_SDK;
 const bn = (value: bigint): InstanceType<typeof BN> => new BN(value.toString());
-const runs = 200;
+const runs = fuzzCases(1_000);
 const seed = 20261121;
 
 afterEach(() => vi.restoreAllMocks());

@@ -27,7 +27,7 @@ vi.setConfig({ testTimeout: 300_000 });
 const slotMs = 60;
 const sol = 0.1;
 const slippageBps = 500n;
-const orderEveryMs = 20;
+const orderEveryMs = 40;
 /** How long orders are placed under a lie: at least eight slots, and longer where an order waits for a late answer. */
 const [severalMs, longerMs] = isFullFuzz ? [3_000, 5_000] : [500, 1_500];
 let world: TradedWorld;

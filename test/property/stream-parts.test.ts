@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { pack } from 'msgpackr';
+import { fuzzCases } from '../support/fuzz.ts';
 import { unpack } from '../support/msgpack.ts';
 import { describe, expect, it } from 'vitest';
 import { History } from '@sluice/gateway/stream/history/history.ts';
@@ -314,7 +315,7 @@ describe('history', () => {
         const last = all.at(-1);
         if (last !== undefined) for (const { topic, seq } of last.topics) expect(history.read(topic, seq)).not.toBeNull();
       }),
-      { numRuns: 60 },
+      { numRuns: fuzzCases(240) },
     );
   });
 

@@ -28,6 +28,7 @@ import {
   u64s,
   wrappingBuyMessage,
 } from './messages.ts';
+import { fuzzCases } from '../support/fuzz.ts';
 
 const wallet = generateKeypair(new Uint8Array(32).fill(1)).publicKey;
 const thief = generateKeypair(new Uint8Array(32).fill(2)).publicKey;
@@ -291,10 +292,10 @@ describe('the policy refuses', () => {
         signed++;
         expect(leavesTo(bad)).toEqual([]);
       }),
-      { seed, numRuns: 20_000 },
+      { seed, numRuns: fuzzCases(20_000) },
     );
     // The blockhash, amounts and the venue's own accounts may change, so the property is not empty.
-    expect(signed).toBeGreaterThan(1_000);
+    expect(signed).toBeGreaterThan(fuzzCases(1_000));
   });
 
   it('random combinations of instructions, one of which moves something of the wallet to another owner', () => {
@@ -318,9 +319,9 @@ describe('the policy refuses', () => {
         signed++;
         expect(leavesTo(message)).toEqual([]);
       }),
-      { seed, numRuns: 20_000 },
+      { seed, numRuns: fuzzCases(20_000) },
     );
-    expect(signed).toBeGreaterThan(50);
+    expect(signed).toBeGreaterThan(fuzzCases(50));
   });
 });
 
