@@ -64,6 +64,7 @@ const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
   silentMs: 'Silence after which the client is disconnected (ms)',
   softBufferBytes: 'Bytes waiting for a client above which it is disconnected',
   batchMs: 'Time for which events are collected into a batch (ms)',
+  batchPauseMs: 'After a pause of this time in its topic, a batch is sent at once (ms)',
   batchEvents: 'Events of one batch',
   batchBytes: 'Bytes above which a batch is sent at once',
 };

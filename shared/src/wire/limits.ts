@@ -64,6 +64,8 @@ export const streamLimits = {
   softBufferBytes: 2 * 1024 * 1024,
   /** With `?batch=1`, a batch is sent after this time (timers are late by up to a millisecond), or at one of the next two limits. */
   batchMs: 10,
+  /** A batch of a topic that sent nothing for this time is not delayed. */
+  batchPauseMs: 20,
   /** Events of one batch. */
   batchEvents: 256,
   /** Bytes of one batch. */

@@ -10,6 +10,8 @@ export interface Batch {
   buffer: Buffer | null;
   length: number;
   count: number;
+  /** When it was last published. */
+  publishedAtMs: number;
 }
 
 const initialBytes = 8 * 1024;
@@ -18,11 +20,16 @@ const maxSpares = 64;
 /** MessagePack's `array 16` header. */
 const msgpackHeader = 3;
 
-/** Collects the frames of each room for `streamLimits.batchMs`, then publishes them to the room as one array. */
+/**
+ * Collects the frames of each room for `streamLimits.batchMs`, then publishes them to the room as one array. After a pause of
+ * `streamLimits.batchPauseMs`, it publishes at the end of the turn of the event loop: a slot's events arrive in one turn, and need not wait.
+ */
 export class Batcher {
   readonly #publish: (batch: Batch, message: Uint8Array) => void;
   readonly #spares: Buffer[] = [];
+  /** Batches that the timer publishes, and those that this turn publishes. */
   #waiting: Batch[] = [];
+  #ending: Batch[] = [];
   #timer: NodeJS.Timeout | null = null;
 
   constructor(publish: (batch: Batch, message: Uint8Array) => void) {
@@ -56,6 +63,7 @@ export class Batcher {
     batch.buffer = null;
     batch.length = 0;
     batch.count = 0;
+    batch.publishedAtMs = performance.now();
     this.#publish(batch, message);
     if (this.#spares.length < maxSpares) this.#spares.push(buffer);
   }
@@ -67,14 +75,25 @@ export class Batcher {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const batch of waiting) this.flush(batch);
+    this.#flushEnding();
+  }
+
+  #flushEnding(): void {
+    const ending = this.#ending;
+    this.#ending = [];
+    for (const batch of ending) this.flush(batch);
   }
 
   #bufferOf(batch: Batch, bytes: number): Buffer {
     if (batch.buffer === null) {
       batch.buffer = this.#spares.pop() ?? Buffer.allocUnsafeSlow(initialBytes);
       batch.length = batch.format === 'json' ? 0 : msgpackHeader;
-      this.#waiting.push(batch);
-      this.#timer ??= setTimeout(() => this.flushAll(), streamLimits.batchMs);
+      if (performance.now() - batch.publishedAtMs >= streamLimits.batchPauseMs) {
+        if (this.#ending.push(batch) === 1) setImmediate(() => this.#flushEnding());
+      } else {
+        this.#waiting.push(batch);
+        this.#timer ??= setTimeout(() => this.flushAll(), streamLimits.batchMs);
+      }
     }
     if (batch.length + bytes + 1 > batch.buffer.length) {
       const grown = Buffer.allocUnsafeSlow(Math.max(batch.buffer.length * 2, batch.length + bytes + 1));

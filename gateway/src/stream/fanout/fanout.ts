@@ -100,7 +100,7 @@ export class Fanout {
       if (topic.groups.length >= maxGroupsPerTopic) return null;
       if (filter !== null && filtersOf(topic, keyId) >= streamLimits.filtersPerKeyAndTopic) return null;
       const room = newRoom();
-      const batch = batched ? { format, room, topic, buffer: null, length: 0, count: 0 } : null;
+      const batch = batched ? { format, room, topic, buffer: null, length: 0, count: 0, publishedAtMs: 0 } : null;
       group = { topic, room, format, filter, batch, ownerKeyId: keyId, prev: topic.seq, prevIsExact: false, members: 0 };
       topic.groups.push(group);
     }
