@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/keypair.ts';
-import { assembleTransaction, compileMessage, decodeTransaction, signatureFromText } from '@sluice/shared/solana/transaction.ts';
+import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
 import { clockSysvar, usdcMint } from '@sluice/shared/solana/well-known.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
 import type {
@@ -29,9 +29,8 @@ import { otherQuoteCoin } from './programs/quote-coins.ts';
 import { memoInstruction } from './programs/memo.ts';
 import { programTable } from './programs/table.ts';
 import { transferInstruction } from './programs/system.ts';
-import { transactionErrorText } from './runtime/error-texts.ts';
 import { executeTransaction, refusedTransaction, type Outcome } from './runtime/execute.ts';
-import { messageKeys } from './runtime/message.ts';
+import { requeued, SendQueue, signaturesHold, type Queued } from './send-queue.ts';
 
 /** Blocks from the newest to the one that counts as confirmed. */
 const confirmedDepth = 2;
@@ -39,15 +38,8 @@ const defaultSlotMs = 200;
 const defaultFirstSlot = 460_000_000;
 /** Slots that the chain skipped before its first block: block heights are lower by this number. */
 const skippedSlots = 21_000_000;
-/** Transactions that wait for a block. More are refused. */
-const maxQueued = 10_000;
 /** Transactions of one block. The rest waits for the next one. */
 const maxPerBlock = 2_000;
-
-/** A legacy or v0 transaction fits one packet. */
-const maxPacketBytes = 1_232;
-
-const rpcCode = { simulationFailed: -32002, signatureFailure: -32003, overloaded: -32005, invalidParams: -32602 } as const;
 
 export interface FundedWallet {
   readonly address: string;
@@ -71,12 +63,6 @@ export interface ChainOptions {
   readonly history?: HistoryBounds;
   /** Wallets that genesis funds, beyond the market's. */
   readonly funded?: readonly FundedWallet[];
-}
-
-interface Queued {
-  readonly wire: Uint8Array;
-  readonly transaction: DecodedTransaction;
-  readonly signature: string;
 }
 
 /** The bank under construction, from the beginning of the slot until it is frozen. */
@@ -110,9 +96,7 @@ class SimChain implements MarketChain {
   readonly #turnMs: number;
   readonly #nowMs: () => number;
   readonly #faucet: Keypair;
-  /** Bytes of the waiting transactions, by signature. */
-  readonly #queued = new Map<string, Uint8Array>();
-  #queue: Queued[] = [];
+  readonly #queue: SendQueue;
   #retired: string[] = [];
   #lastSlot: number;
   #confirmed: Block;
@@ -133,6 +117,10 @@ class SimChain implements MarketChain {
     this.genesisHash = genesisHashOf(`${this.#seed} ${this.#nowMs()}`);
     this.#history = new History(options.history ?? defaultHistoryBounds);
     this.#faucet = faucetKeypair(this.#seed);
+    this.#queue = new SendQueue({
+      preview: (transaction) => this.#preview(transaction, false).execution,
+      landed: (signature) => this.#history.transaction(signature)?.wire,
+    });
     const firstSlot = options.firstSlot ?? defaultFirstSlot;
     this.#lastSlot = firstSlot;
     const market = options.market === false ? null : createMarket(this.#seed, this.#slotMs, options.market ?? {});
@@ -214,33 +202,8 @@ class SimChain implements MarketChain {
     return this.#store.entries();
   }
 
-  send(wire: Uint8Array, options: SendOptions = {}): SendOutcome {
-    const transaction = options.decoded ?? decodeTransaction(wire);
-    if (transaction.kind === 'malformed') {
-      return { ok: false, code: rpcCode.invalidParams, message: `failed to deserialize transaction: ${transaction.reason}` };
-    }
-    if (transaction.version !== 1 && wire.length > maxPacketBytes) {
-      return {
-        ok: false,
-        code: rpcCode.invalidParams,
-        message: `transaction too large: ${wire.length} bytes (max: ${maxPacketBytes} bytes)`,
-      };
-    }
-    const signature = transaction.signatures[0] ?? '';
-    if (options.isTrusted !== true && !this.#isVerified(signature, wire) && !signaturesHold(transaction)) {
-      return { ok: false, code: rpcCode.signatureFailure, message: 'Transaction signature verification failure' };
-    }
-    if (this.#queued.has(signature)) return { ok: true, signature };
-    if (options.skipPreflight !== true) {
-      const { execution } = this.#preview(transaction, false);
-      if (execution.err !== null) return preflightFailure(execution, execution.err);
-    }
-    if (this.#queue.length >= maxQueued) {
-      return { ok: false, code: rpcCode.overloaded, message: 'Node is behind: too many transactions wait for a block' };
-    }
-    this.#queue.push({ wire, transaction, signature });
-    this.#queued.set(signature, wire);
-    return { ok: true, signature };
+  send(wire: Uint8Array, options?: SendOptions): SendOutcome {
+    return this.#queue.send(wire, options);
   }
 
   simulate(wire: Uint8Array, options: SimulateOptions = {}): Execution {
@@ -296,10 +259,7 @@ class SimChain implements MarketChain {
       dead.unshift(block.slot);
       again.unshift(...block.transactions.flatMap(({ wire, signature }) => requeued(wire, signature)));
     }
-    if (options.replay === true) {
-      this.#queue.unshift(...again);
-      for (const { signature, wire } of again) this.#queued.set(signature, wire);
-    }
+    if (options.replay === true) this.#queue.putBack(again);
     if (dead.length > 0) for (const listener of this.#listeners) listener.onDead?.(dead);
     return dead;
   }
@@ -346,12 +306,6 @@ class SimChain implements MarketChain {
     return { programs: this.#programs, clock: { slot, unixTimestamp }, account: (address: string) => this.#store.get(address) };
   }
 
-  /** Whether exactly these bytes were verified when they first came: clients send them again until they see them in a block. */
-  #isVerified(signature: string, wire: Uint8Array): boolean {
-    const known = this.#queued.get(signature) ?? this.#history.transaction(signature)?.wire;
-    return known !== undefined && Buffer.compare(known, wire) === 0;
-  }
-
   /** What a transaction would do in a bank after the newest block. Signatures are not checked. */
   #preview(transaction: DecodedTransaction, anyBlockhash: boolean): Outcome {
     const newest = this.#newest();
@@ -371,7 +325,7 @@ class SimChain implements MarketChain {
     const blockTime = Math.max(parent.blockTime, Math.floor(this.#nowMs() / 1000));
     this.#store.set(clockSysvar, clockData(slot, blockTime));
     this.#removeRetired();
-    this.#open = { slot, blockTime, parent, records: [], paid: [], left: this.#queue.splice(0, maxPerBlock), fees: 0n };
+    this.#open = { slot, blockTime, parent, records: [], paid: [], left: this.#queue.take(maxPerBlock), fees: 0n };
     return this.#open;
   }
 
@@ -382,7 +336,7 @@ class SimChain implements MarketChain {
     const { slot, blockTime, parent, records, paid } = open;
     const { wire, transaction, signature } = next;
     const height = parent.blockHeight + 1;
-    this.#queued.delete(signature);
+    this.#queue.included(signature);
     if (!this.#blockhashes.isValidAt(transaction.recentBlockhash, height) || this.#history.transaction(signature) !== null) return;
     const outcome = executeTransaction(this.#bank(slot, blockTime), transaction);
     if (!outcome.landed) return;
@@ -480,29 +434,6 @@ const unreadableExecution: Execution = {
   returnData: null,
   written: new Map(),
 };
-
-function signaturesHold(transaction: DecodedTransaction): boolean {
-  return messageKeys(transaction)
-    .filter((key) => key.signer)
-    .every(({ address }, index) => {
-      const bytes = signatureFromText(transaction.signatures[index] ?? '');
-      return bytes !== null && verifySignature(address, transaction.messageBytes, bytes);
-    });
-}
-
-function requeued(wire: Uint8Array, signature: string): Queued[] {
-  const transaction = decodeTransaction(wire);
-  return transaction.kind === 'decoded' ? [{ wire, transaction, signature }] : [];
-}
-
-function preflightFailure(execution: Execution, err: NonNullable<Execution['err']>): SendOutcome {
-  return {
-    ok: false,
-    code: rpcCode.simulationFailed,
-    message: `Transaction simulation failed: ${transactionErrorText(err)}`,
-    data: { err, logs: execution.logs, accounts: null, unitsConsumed: execution.unitsConsumed, returnData: null, innerInstructions: null },
-  };
-}
 
 export type { SimChain };
 

@@ -1,11 +1,12 @@
 import { maxFollowedBytes } from '@sluice/shared/solana/pubsub/subscription.ts';
-import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 import type { AccountsRead, ChainAccount } from '../../../chain/account-reader.ts';
 import { isSameAccount } from '../../../chain/voted-accounts.ts';
 import { AccountView, contradict, votedReaders, type AccountState } from './account-view.ts';
 import type { ChainView } from '../chain/chain-view.ts';
 import { LinkTrust } from './link-trust.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
+import { ReadComparison } from './read-comparison.ts';
+import type { Watched } from './watched.ts';
 
 /** Most accounts followed at a time on every endpoint. Further accounts are read whenever they are needed. */
 const maxWatched = 4_096;
@@ -21,42 +22,12 @@ const differAfterMs = 1_500;
 const contradictAfterMs = 150;
 /** If endpoints differ repeatedly for short times, the account is read this long after its last read. */
 const againAfterMs = 3_000;
-/**
- * A read of an account that changes often may show a moment inside a slot. If no majority reports how the slot ended, an endpoint is distrusted
- * when it differs from three reads in a row. If it reported no change in the slot, it is distrusted at once.
- */
-const maxDoubts = 3;
 /** Shortest time between two such reads of an account. */
 const verifyEveryMs = 500;
-/** A read is compared with the endpoints that reach its slot within this long. */
-const truthForMs = 5_000;
 /** A read is not compared with endpoints if it is more slots than this behind the chain, because older reports are not remembered. */
 const maxTruthBehindSlots = 4;
 /** Most slots between the answers of a read. With more, one of them has a false slot. */
 const maxTruthSlots = 8;
-
-interface Watched {
-  readonly address: string;
-  /** Number of `follow` calls without a `release`. */
-  users: number;
-  /** One for each link. */
-  readonly views: readonly AccountView[];
-  /** Since when the endpoints differ, Unix milliseconds; null if they agree. */
-  differsSinceMs: number | null;
-  verifiedAtMs: number;
-  /** What a majority of the endpoints returned for a read. Null after all links were compared with it. */
-  truth: Truth | null;
-}
-
-interface Truth {
-  readonly state: AccountState;
-  /** The account had this state in one of the slots up to `lastSlot`; endpoints may report a wrong slot with an answer. */
-  readonly slot: number;
-  readonly lastSlot: number;
-  readonly atMs: number;
-  /** Links that were not compared with it yet. */
-  readonly waiting: Set<Link>;
-}
 
 /** Accounts as one endpoint reports them. */
 export interface Current {
@@ -103,7 +74,7 @@ export class WatchedAccounts {
   readonly #chain: ChainView;
   readonly #watched = new Map<string, Watched>();
   readonly #differing = new Set<Watched>();
-  readonly #judged = new Set<Watched>();
+  readonly #comparison: ReadComparison;
   #lastNumber = 0;
   #auditedUpTo = 0;
 
@@ -127,6 +98,7 @@ export class WatchedAccounts {
           },
         }),
     );
+    this.#comparison = new ReadComparison(this.links, this.#trust, this.counts);
   }
 
   get size(): number {
@@ -171,7 +143,7 @@ export class WatchedAccounts {
     if (known === undefined || --known.users > 0) return;
     this.#watched.delete(address);
     this.#differing.delete(known);
-    this.#judged.delete(known);
+    this.#comparison.drop(known);
     for (const link of this.links) link.unfollow(address);
   }
 
@@ -221,15 +193,14 @@ export class WatchedAccounts {
       }
       if (!isVoted || slot < this.#chain.slot - maxTruthBehindSlots || (watched.truth !== null && watched.truth.slot >= slot)) continue;
       const to = Math.min(lastSlot, slot + maxTruthSlots);
-      watched.truth = { state, slot, lastSlot: to, atMs: Date.now(), waiting: new Set(this.links) };
-      this.#judged.add(watched);
+      this.#comparison.add(watched, { state, slot, lastSlot: to });
     }
   }
 
   /** Compares the endpoints with what was read, and with each other. Call it about twenty times a second. */
   check(): void {
     const nowMs = Date.now();
-    for (const watched of this.#judged) this.#judge(watched, nowMs);
+    this.#comparison.check(nowMs);
     for (const watched of this.#differing) {
       if (!this.#isDiffering(watched, nowMs)) {
         watched.differsSinceMs = null;
@@ -367,65 +338,6 @@ export class WatchedAccounts {
     return false;
   }
 
-  /** Compares an account's read with the endpoints that have reached its slot. */
-  #judge(watched: Watched, nowMs: number): void {
-    const { lastSlot, atMs, waiting } = watched.truth!;
-    for (const link of waiting) {
-      const { isComplete } = watched.views[link.index]!;
-      if (isComplete && (!link.isLive(nowMs) || link.appliedSlot <= lastSlot)) continue;
-      if (!isComplete || this.#compare(watched, watched.truth!, link, nowMs)) waiting.delete(link);
-    }
-    if (waiting.size > 0 && nowMs - atMs < truthForMs) return;
-    watched.truth = null;
-    this.#judged.delete(watched);
-  }
-
-  /** Compares one endpoint that has reported all slots of the read with it. Returns false if other endpoints must reach these slots first. */
-  #compare(watched: Watched, { state, slot, lastSlot }: Truth, { index }: Link, nowMs: number): boolean {
-    const view = watched.views[index]!;
-    const reported = view.reported(slot, lastSlot);
-    if (reported === null) return true;
-    if (reported.end === state) {
-      view.doubts = 0;
-      return true;
-    }
-    if (reported.hasChanged || reported.end === null) {
-      // The read may show a moment inside a slot. The majority of the endpoints knows how the slot ended.
-      const most = reported.end === null ? null : this.#majorityAt(watched, lastSlot, nowMs);
-      if (most === 'unknown') return false;
-      if (most !== state) {
-        if (most !== null && most === reported.end) view.doubts = 0;
-        else if (!reported.states.includes(state)) view.doubts++;
-        if (view.doubts < maxDoubts) return true;
-      }
-    }
-    // If two endpoints reported the old state, it was true once, so this endpoint omitted the change from it. Otherwise it invented the state.
-    const isLost = (reported.end ?? view.state)?.isConfirmed === true;
-    this.counts[isLost ? 'lostUpdates' : 'falseUpdates']++;
-    this.#trust[index]!.distrust(watched.address, isLost ? 'account_update_lost' : 'account_update_false', nowMs);
-    // The view continues from the next read.
-    view.doubts = 0;
-    view.markIncomplete();
-    return true;
-  }
-
-  /** The account at the end of a slot, as a majority of the endpoints reports it. Null if there is no majority; `unknown` while there may still be one. */
-  #majorityAt({ views }: Watched, slot: number, nowMs: number): AccountState | null | 'unknown' {
-    const ends: AccountState[] = [];
-    let isOpen = false;
-    for (const link of this.links) {
-      const view = views[link.index]!;
-      if (!view.isComplete || !link.isLive(nowMs)) continue;
-      if (link.appliedSlot <= slot) isOpen = true;
-      else {
-        const end = view.reported(slot, slot)?.end ?? null;
-        if (end !== null) ends.push(end);
-      }
-    }
-    const most = ends.find((end) => ends.filter((one) => one === end).length >= majorityOf(this.links.length));
-    return most ?? (isOpen ? 'unknown' : null);
-  }
-
   /** The known state that equals this account: one that an endpoint reported or that was read. Otherwise a new state. */
   #stateOf({ views, truth }: Watched, account: ChainAccount | null): AccountState {
     if (truth !== null && isSameAccount(truth.state.account, account)) return truth.state;
@@ -443,8 +355,7 @@ export class WatchedAccounts {
       if (view.slot <= from || view.slot >= to) continue;
       this.counts.dead++;
       view.dropFork(now);
-      watched.truth = null;
-      this.#judged.delete(watched);
+      this.#comparison.drop(watched);
     }
   }
 

@@ -1,0 +1,106 @@
+import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
+import type { AccountState } from './account-view.ts';
+import type { LinkTrust } from './link-trust.ts';
+import type { Link } from './link.ts';
+import type { Truth, Watched } from './watched.ts';
+
+/**
+ * A read of an account that changes often may show a moment inside a slot. If no majority reports how the slot ended, an endpoint is distrusted
+ * when it differs from three reads in a row. If it reported no change in the slot, it is distrusted at once.
+ */
+const maxDoubts = 3;
+/** A read is compared with the endpoints that reach its slot within this long. */
+const truthForMs = 5_000;
+
+/** Counts what `WatchedAccounts` reports. */
+interface Counts {
+  lostUpdates: number;
+  falseUpdates: number;
+}
+
+/** Compares the reports of the endpoints with reads on which a majority agrees. An endpoint that reported something else is distrusted. */
+export class ReadComparison {
+  readonly #links: readonly Link[];
+  readonly #trust: readonly LinkTrust[];
+  readonly #counts: Counts;
+  /** Accounts with a `truth`. */
+  readonly #judged = new Set<Watched>();
+
+  constructor(links: readonly Link[], trust: readonly LinkTrust[], counts: Counts) {
+    this.#links = links;
+    this.#trust = trust;
+    this.#counts = counts;
+  }
+
+  add(watched: Watched, read: Pick<Truth, 'state' | 'slot' | 'lastSlot'>): void {
+    watched.truth = { ...read, atMs: Date.now(), waiting: new Set(this.#links) };
+    this.#judged.add(watched);
+  }
+
+  drop(watched: Watched): void {
+    watched.truth = null;
+    this.#judged.delete(watched);
+  }
+
+  check(nowMs: number): void {
+    for (const watched of this.#judged) this.#judge(watched, nowMs);
+  }
+
+  /** Compares an account's read with the endpoints that have reached its slot. */
+  #judge(watched: Watched, nowMs: number): void {
+    const { lastSlot, atMs, waiting } = watched.truth!;
+    for (const link of waiting) {
+      const { isComplete } = watched.views[link.index]!;
+      if (isComplete && (!link.isLive(nowMs) || link.appliedSlot <= lastSlot)) continue;
+      if (!isComplete || this.#compare(watched, watched.truth!, link, nowMs)) waiting.delete(link);
+    }
+    if (waiting.size > 0 && nowMs - atMs < truthForMs) return;
+    this.drop(watched);
+  }
+
+  /** Compares one endpoint that has reported all slots of the read with it. Returns false if other endpoints must reach these slots first. */
+  #compare(watched: Watched, { state, slot, lastSlot }: Truth, { index }: Link, nowMs: number): boolean {
+    const view = watched.views[index]!;
+    const reported = view.reported(slot, lastSlot);
+    if (reported === null) return true;
+    if (reported.end === state) {
+      view.doubts = 0;
+      return true;
+    }
+    if (reported.hasChanged || reported.end === null) {
+      // The read may show a moment inside a slot. The majority of the endpoints knows how the slot ended.
+      const most = reported.end === null ? null : this.#majorityAt(watched, lastSlot, nowMs);
+      if (most === 'unknown') return false;
+      if (most !== state) {
+        if (most !== null && most === reported.end) view.doubts = 0;
+        else if (!reported.states.includes(state)) view.doubts++;
+        if (view.doubts < maxDoubts) return true;
+      }
+    }
+    // If two endpoints reported the old state, it was true once, so this endpoint omitted the change from it. Otherwise it invented the state.
+    const isLost = (reported.end ?? view.state)?.isConfirmed === true;
+    this.#counts[isLost ? 'lostUpdates' : 'falseUpdates']++;
+    this.#trust[index]!.distrust(watched.address, isLost ? 'account_update_lost' : 'account_update_false', nowMs);
+    // The view continues from the next read.
+    view.doubts = 0;
+    view.markIncomplete();
+    return true;
+  }
+
+  /** The account at the end of a slot, as a majority of the endpoints reports it. Null if there is no majority; `unknown` while there may still be one. */
+  #majorityAt({ views }: Watched, slot: number, nowMs: number): AccountState | null | 'unknown' {
+    const ends: AccountState[] = [];
+    let isOpen = false;
+    for (const link of this.#links) {
+      const view = views[link.index]!;
+      if (!view.isComplete || !link.isLive(nowMs)) continue;
+      if (link.appliedSlot <= slot) isOpen = true;
+      else {
+        const end = view.reported(slot, slot)?.end ?? null;
+        if (end !== null) ends.push(end);
+      }
+    }
+    const most = ends.find((end) => ends.filter((one) => one === end).length >= majorityOf(this.#links.length));
+    return most ?? (isOpen ? 'unknown' : null);
+  }
+}
