@@ -53,7 +53,7 @@ const callers: readonly Caller[] = [
 ];
 
 /** Documents are limited by address, so each caller has its own address there. */
-const documents: readonly string[] = ['openApi', 'asyncApi', 'docs', 'docsPage', 'llms'];
+const documents: readonly string[] = ['openApi', 'asyncApi', 'docs', 'docsPage', 'docsSearch', 'llms'];
 const addressFor = ({ id }: EndpointSpec, caller: number): Record<string, string> =>
   documents.includes(id) ? { 'X-Forwarded-For': `192.0.2.${caller + 1}` } : {};
 

@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
-import { asyncApiEndpoint, docsEndpoint, docsPageEndpoint, llmsEndpoint, openApiEndpoint } from '@sluice/shared/wire/rest/documents.ts';
+import {
+  asyncApiEndpoint,
+  docsEndpoint,
+  docsPageEndpoint,
+  docsSearchEndpoint,
+  llmsEndpoint,
+  openApiEndpoint,
+} from '@sluice/shared/wire/rest/documents.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { apiVersion } from '../http/answers.ts';
@@ -32,7 +39,7 @@ export interface DocumentParts {
 
 /** The documents of the API: OpenAPI, AsyncAPI, and pages with both. */
 export function documentEndpoints({ config, addressOf, assets = [], clock = processClock }: DocumentParts): BoundEndpoint[] {
-  const { openApiFile, asyncApiFile, llmsFile, pages } = filesFor(config, assets);
+  const { openApiFile, asyncApiFile, llmsFile, searchFile, pages } = filesFor(config, assets);
   const limit = addressLimit(documentQuota, clock);
   const withinLimit = (request: HttpRequest, answer: FileAnswer | ErrorAnswer): FileAnswer | ErrorAnswer => {
     const retryAfterMs = limit(addressOf(request));
@@ -49,6 +56,7 @@ export function documentEndpoints({ config, addressOf, assets = [], clock = proc
     bindEndpoint(docsPageEndpoint, ({ request, params: { page } }) =>
       withinLimit(request, pages.get(page) ?? { error: 'NOT_FOUND', message: 'There is no such page. /docs lists all.' }),
     ),
+    bindEndpoint(docsSearchEndpoint, limited(searchFile)),
     bindEndpoint(llmsEndpoint, limited(llmsFile)),
   ];
 }
@@ -57,6 +65,7 @@ interface DocumentFiles {
   readonly openApiFile: FileAnswer;
   readonly asyncApiFile: FileAnswer;
   readonly llmsFile: FileAnswer;
+  readonly searchFile: FileAnswer;
   readonly pages: ReadonlyMap<string, FileAnswer>;
 }
 
@@ -83,6 +92,7 @@ function renderFiles({ plans, publicUrl, pumpPortalKeyless }: DocumentParts['con
     openApiFile: fixedFile(json, JSON.stringify(openApi), {}),
     asyncApiFile: fixedFile(json, JSON.stringify(asyncApi), {}),
     llmsFile: fixedFile('text/plain; charset=utf-8', site.llms, {}),
+    searchFile: fixedFile(json, JSON.stringify(site.search), {}),
     pages: new Map(pageFiles),
   };
 }

@@ -49,7 +49,7 @@ export function guideOf(text: string, folder: string): Omit<Guide, 'name'> {
   const title = tokens.find((token): token is Tokens.Heading => token.type === 'heading')?.text ?? '';
   const entries = headingsOf(tokens)
     .filter(({ depth }) => depth === 2)
-    .map(({ id, text: label }) => ({ id, label: plainOf(label), about: '' }));
+    .map(({ id, text: label }) => ({ id, label: plainOf(label) }));
   const first = tokens.find((token): token is Tokens.Paragraph => token.type === 'paragraph');
   const summary = /^.*?[.!?](?=\s|$)/s.exec(plainOf(first?.text ?? ''))?.[0].replaceAll('\n', ' ') ?? '';
   const content = contentOf(

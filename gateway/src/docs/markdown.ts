@@ -2,7 +2,8 @@ import type { Html } from './html.ts';
 
 const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
 
-function plain(text: string): string {
+/** Text whose characters HTML had escaped. */
+export function plainText(text: string): string {
   return text.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => entities[entity]!);
 }
 
@@ -17,9 +18,9 @@ export function markdownOf({ html }: Html): string {
 
   const text = html
     .replaceAll(/<pre><code class="language-(\w+)">([^]*?)<\/code><\/pre>/g, (_, language: string, code: string) =>
-      hold(`\n\n\`\`\`${language}\n${plain(code)}\n\`\`\`\n\n`),
+      hold(`\n\n\`\`\`${language}\n${plainText(code)}\n\`\`\`\n\n`),
     )
-    .replaceAll(/<code>([^]*?)<\/code>/g, (_, code: string) => hold(`\`${plain(code)}\``))
+    .replaceAll(/<code>([^]*?)<\/code>/g, (_, code: string) => hold(`\`${plainText(code)}\``))
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/<a href="([^"]*)">(.*?)<\/a>/g, (_, address: string, name: string) => `[${name}](${markdownAddress(address)})`)
     .replaceAll(/<table>(.*?)<\/table>/g, (_, body: string) => {

@@ -1,9 +1,11 @@
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
 import { guidesFor } from './guides.ts';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/rest/trade-examples.ts';
 import { html, nothing, prose, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
 import { markdownOf } from './markdown.ts';
+import { searchIndexOf } from './search-index.ts';
 import { endpointsOf } from './shown-endpoint.ts';
 import { topicsOf, type Topic } from './topics.ts';
 
@@ -18,6 +20,7 @@ export interface DocsSite {
   readonly pages: readonly DocsPage[];
   /** `/llms.txt`: what there is to read, for language models (https://llmstxt.org). */
   readonly llms: string;
+  readonly search: SearchIndex;
 }
 
 /** A page that was written as Markdown has that; from the others it is made. */
@@ -73,6 +76,7 @@ export function docsSite(openApi: JsonObject, asyncApi: JsonObject, { url, asset
         ),
     })),
     llms: llmsText(about, topics, url),
+    search: searchIndexOf(topics),
   };
 }
 
@@ -155,17 +159,17 @@ function layout(
 }
 
 function navigationOf(topics: readonly Topic[]): Html {
-  const link = (address: string, label: string, about: string): Html =>
-    html`<li data-words="${`${label} ${about}`.toLowerCase()}"><a href="${address}">${label}</a></li>`;
+  const link = (address: string, label: string): Html => html`<li><a href="${address}">${label}</a></li>`;
   return html`<nav aria-label="Contents">
     <p><a href="/">Dashboard</a> · <a href="/docs">Documentation</a></p>
-    <input id="search" type="search" placeholder="Search" aria-label="Search the documentation" hidden />
-    <p id="found" class="faint" role="status"></p>
-    ${topics.map(
-      ({ name, title, summary, entries }) =>
-        html`<ul>
-          ${link(`/docs/${name}`, title, summary)}${entries.map(({ id, label, about }) => link(`/docs/${name}#${id}`, label, `${title} ${about}`))}
-        </ul>`,
-    )}
+    <div data-search></div>
+    <div id="contents">
+      ${topics.map(
+        ({ name, title, entries }) =>
+          html`<ul>
+            ${link(`/docs/${name}`, title)}${entries.map(({ id, label }) => link(`/docs/${name}#${id}`, label))}
+          </ul>`,
+      )}
+    </div>
   </nav>`;
 }

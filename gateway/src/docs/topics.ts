@@ -21,8 +21,6 @@ export interface Topic {
 interface Entry {
   readonly id: string;
   readonly label: string;
-  /** More words that the search finds it by. */
-  readonly about: string;
 }
 
 const tagTitles: Readonly<Record<string, string>> = {
@@ -56,11 +54,11 @@ export function topicsOf(openApi: JsonObject, asyncApi: JsonObject, endpoints: r
     page('errors', 'Errors', 'Every error code, and what to do about it.', errorPage(openApi, errors)),
     ...tagsOf(endpoints).map((tag) => endpointTopic(tag, endpoints, errors, url)),
     page('stream', 'The stream', 'Live events over one WebSocket: commands, frames, close codes.', streamSection(asyncApi), [
-      { id: 'stream-connect', label: 'Connecting', about: 'ticket api-key websocket' },
-      { id: 'stream-commands', label: 'Commands', about: 'subscribe unsubscribe auth ping' },
-      { id: 'stream-frames', label: 'Frames', about: 'event gap heartbeat draining' },
-      { id: 'stream-closes', label: 'Close codes', about: 'reconnect 4008' },
-      { id: 'stream-limits', label: 'Limits', about: 'connections mints accounts' },
+      { id: 'stream-connect', label: 'Connecting' },
+      { id: 'stream-commands', label: 'Commands' },
+      { id: 'stream-frames', label: 'Frames' },
+      { id: 'stream-closes', label: 'Close codes' },
+      { id: 'stream-limits', label: 'Limits' },
     ]),
     schemaTopic(openApi, asyncApi),
   ];
@@ -82,7 +80,6 @@ function endpointTopic(tag: string, all: readonly ShownEndpoint[], errors: reado
     entries: shown.map(({ method, paths, operation }) => ({
       id: idOf(operation),
       label: `${method} ${paths[0]!}`,
-      about: words(operation['summary']),
     })),
   };
 }
@@ -132,6 +129,6 @@ function schemaTopic(openApi: JsonObject, asyncApi: JsonObject): Topic {
         ${prose(words(all[name]!['description']))}${fieldTable(all[name]!)}
       </section>`,
   );
-  const entries = names.map((name) => ({ id: `schema-${name}`, label: name, about: 'schema' }));
+  const entries = names.map((name) => ({ id: `schema-${name}`, label: name }));
   return { name: 'schemas', title: 'Schemas', summary: 'Fields of all bodies, answers and events.', content: html`${sections}`, entries };
 }

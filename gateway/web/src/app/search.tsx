@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { isAddress, shortAddress } from '../format/text.ts';
 import { findNames } from '../live/names.ts';
 import { Icon } from '../parts/icon.tsx';
+import { moveFocus } from '../parts/move-focus.ts';
 import { go, tokenHref, walletHref } from './router.ts';
 
 interface Found {
@@ -28,17 +29,6 @@ function find(text: string): readonly Found[] {
     title: symbol ?? shortAddress(mint),
     detail: name ?? shortAddress(mint),
   }));
-}
-
-/** The arrow keys move between the field and what was found. */
-function moveFocus(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step === undefined) return;
-  const places = [...event.currentTarget.querySelectorAll<HTMLElement>('input, a')];
-  const next = places[places.findIndex((one) => one === document.activeElement) + step];
-  if (next === undefined) return;
-  event.preventDefault();
-  next.focus();
 }
 
 /** Searches tokens that this page has seen by symbol and name, and opens any token or wallet by its address. */

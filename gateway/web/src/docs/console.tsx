@@ -17,7 +17,7 @@ const stateNames: Readonly<Record<Status['state'], string>> = { closed: 'Not con
 /** A console for the stream: it connects, sends commands, and shows what arrives. */
 export function Console() {
   const [isOpen, setIsOpen] = useState(false);
-  const { value, fault } = useLoaded(isOpen ? () => readDocument<AsyncApi>('asyncapi') : null, 'asyncapi', null);
+  const { value, fault } = useLoaded(isOpen ? () => readDocument<AsyncApi>('/api/asyncapi.json') : null, 'asyncapi', null);
   return (
     <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
       <summary>Try it: live console</summary>

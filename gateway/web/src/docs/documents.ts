@@ -1,17 +1,17 @@
 const read = new Map<string, Promise<unknown>>();
 
 /** A document of the gateway, read once. */
-export function readDocument<T>(name: 'openapi' | 'asyncapi'): Promise<T> {
-  const known = read.get(name);
+export function readDocument<T>(path: '/api/openapi.json' | '/api/asyncapi.json' | '/docs/search.json'): Promise<T> {
+  const known = read.get(path);
   if (known !== undefined) return known as Promise<T>;
-  const document = fetchDocument(name);
-  read.set(name, document);
-  document.catch(() => read.delete(name));
+  const document = fetchDocument(path);
+  read.set(path, document);
+  document.catch(() => read.delete(path));
   return document as Promise<T>;
 }
 
-async function fetchDocument(name: string): Promise<unknown> {
-  const answer = await fetch(`/api/${name}.json`);
-  if (!answer.ok) throw new Error(`The form needs /api/${name}.json: HTTP ${answer.status}`);
+async function fetchDocument(path: string): Promise<unknown> {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(`This needs ${path}: HTTP ${answer.status}`);
   return answer.json();
 }

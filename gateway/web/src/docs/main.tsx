@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { openCredentials } from './credentials.tsx';
 import { Console } from './console.tsx';
 import { fillSamples } from './examples.ts';
-import { connectSearch } from './search.ts';
+import { Search } from './search.tsx';
 import { connectTabs } from './tabs.ts';
 import { Try } from './try.tsx';
 
@@ -18,7 +18,8 @@ const scrolling = new ResizeObserver((entries) => {
 });
 for (const each of document.querySelectorAll('pre, .wide')) scrolling.observe(each);
 
-connectSearch();
+const contents = document.querySelector<HTMLElement>('#contents');
+for (const place of document.querySelectorAll('[data-search]')) if (contents !== null) render(<Search contents={contents} />, place);
 connectTabs();
 for (const place of document.querySelectorAll<HTMLElement>('[data-try]')) render(<Try id={place.dataset['try']!} />, place);
 for (const place of document.querySelectorAll('[data-console]')) render(<Console />, place);

@@ -21,7 +21,7 @@ export function Try({ id }: { readonly id: string }) {
 }
 
 function LoadedForm({ id }: { readonly id: string }) {
-  const { value, fault } = useLoaded(() => readDocument<OpenApi>('openapi'), 'openapi', null);
+  const { value, fault } = useLoaded(() => readDocument<OpenApi>('/api/openapi.json'), 'openapi', null);
   return value === null ? <Fault text={fault} /> : <Form endpoint={endpointOf(value, id)} />;
 }
 

@@ -1,5 +1,6 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
+import { closed } from './fields.ts';
 
 const anything = Type.Record(Type.String(), Type.Unknown());
 
@@ -54,6 +55,52 @@ export const docsPageEndpoint = defineEndpoint({
   answer: null,
   contentType: 'text/*',
   errors: ['NOT_FOUND', 'RATE_LIMIT'],
+});
+
+const searchIndex = Type.Object(
+  {
+    pages: Type.Array(
+      Type.Object(
+        {
+          path: Type.String({ maxLength: 100, description: 'Address of the page.', examples: ['/docs/errors'] }),
+          title: Type.String({ maxLength: 200, description: 'Title of the page.', examples: ['Errors'] }),
+          sections: Type.Array(
+            Type.Object(
+              {
+                anchor: Type.String({
+                  maxLength: 200,
+                  description: 'What follows `#` in its address; empty at the beginning of the page.',
+                }),
+                title: Type.String({ maxLength: 300, description: 'Its heading; empty at the beginning of the page.' }),
+                text: Type.String({
+                  maxLength: 100_000,
+                  description: 'Words below the heading, including field names and code, in one line.',
+                }),
+              },
+              closed,
+            ),
+            { maxItems: 1_000, description: 'Parts of the page that have an address, in their order.' },
+          ),
+        },
+        closed,
+      ),
+      { maxItems: 100, description: 'All pages but the first.' },
+    ),
+  },
+  { ...closed, title: 'search index' },
+);
+export type SearchIndex = Static<typeof searchIndex>;
+
+export const docsSearchEndpoint = defineEndpoint({
+  id: 'docsSearch',
+  method: 'GET',
+  path: '/docs/search.json',
+  withApiPrefix: false,
+  access: 'open',
+  tag: 'documents',
+  summary: 'The headings of all pages of the documentation with their words. The search of the pages uses it.',
+  answer: searchIndex,
+  errors: ['RATE_LIMIT'],
 });
 
 export const llmsEndpoint = defineEndpoint({

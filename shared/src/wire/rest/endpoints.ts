@@ -1,4 +1,4 @@
-import { asyncApiEndpoint, docsEndpoint, docsPageEndpoint, llmsEndpoint, openApiEndpoint } from './documents.ts';
+import { asyncApiEndpoint, docsEndpoint, docsPageEndpoint, docsSearchEndpoint, llmsEndpoint, openApiEndpoint } from './documents.ts';
 import type { EndpointSpec } from './endpoint.ts';
 import { tokenImageEndpoint } from './image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations.ts';
@@ -46,5 +46,6 @@ export const endpoints: readonly EndpointSpec[] = [
   asyncApiEndpoint,
   docsEndpoint,
   docsPageEndpoint,
+  docsSearchEndpoint,
   llmsEndpoint,
 ];
