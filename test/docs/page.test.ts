@@ -32,6 +32,7 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
   it.each([
     ['/api/openapi.json', 'application/json; charset=utf-8'],
     ['/api/asyncapi.json', 'application/json; charset=utf-8'],
+    ['/docs/search.json', 'application/json; charset=utf-8'],
     ['/docs', 'text/html; charset=utf-8'],
     ['/docs/stream', 'text/html; charset=utf-8'],
     ['/docs/stream.md', 'text/markdown; charset=utf-8'],
@@ -60,6 +61,10 @@ describe.each(['uws', 'node'] as const)('the documents over %s', (transport) => 
       expect([answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([304, tag, '']);
     }
     expect((await get('/docs', { headers: { 'if-none-match': '"another"' } })).status).toBe(200);
+    const index = await get('/docs/search.json', { headers: { 'accept-encoding': 'br' } });
+    expect(index.headers.get('content-encoding')).toBe('br');
+    const known = { 'if-none-match': index.headers.get('etag') ?? '' };
+    expect((await get('/docs/search.json', { headers: known })).status).toBe(304);
   });
 
   it('links from llms.txt to pages that exist, and answers 404 for others', async () => {

@@ -1,13 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { guideFiles } from '@sluice/gateway/docs/guides.ts';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/rest/trade-examples.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { currentBuild } from '../../compile/build-folder.mjs';
 import { startChromium, type Chromium } from '../support/chromium.ts';
 import { isFullFuzz } from '../support/fuzz.ts';
-import { until } from '../support/gateway.ts';
+import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { look, watchPage, type Watched } from '../support/page-views.ts';
 import { startProduct, type StartedProduct } from '../support/started-product.ts';
 
@@ -33,7 +35,68 @@ async function open(name: string): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
 }
 
-/** The pages of the documentation are long, so this runs by command; `dashboard-pages` has a short form. */
+describe('two pages of the documentation', { timeout: testTimeoutMs }, () => {
+  let server: TestGateway;
+  let store: Store;
+  let requested: string[];
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));
+    store = await openStore({ dataDir: folder, databaseUrl: null });
+    server = await startTestGateway({ store, page: currentBuild()! });
+    chromium = await startChromium();
+    const context = await chromium.newContext();
+    context.setDefaultTimeout(30_000);
+    page = await context.newPage();
+    watched = watchPage(page, `http://${server.host}`);
+    requested = [];
+    page.on('request', (request) => void requested.push(new URL(request.url()).pathname));
+  }, testTimeoutMs);
+
+  afterAll(async () => {
+    await chromium.close();
+    await server.close();
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('an endpoint: samples as tabs', async () => {
+    await page.goto(`http://${server.host}/docs/http-portfolio`);
+    await page.locator('#portfolio').getByRole('tab', { name: 'curl' }).waitFor();
+    expect(await look(page, 'docs-endpoint')).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  it('the search: reads its index once, finds words of all pages, and is used by the keyboard', async () => {
+    const index = '/docs/search.json';
+    expect(requested).not.toContain(index);
+    const field = page.getByRole('searchbox', { name: 'Search the documentation' });
+    const found = page.locator('.found a');
+    await field.click();
+    await field.fill('no such words');
+    await page.getByText('Nothing found.').waitFor();
+    expect(await page.locator('#contents').isVisible()).toBe(false);
+    await field.fill('newTokenBalance');
+    await found.filter({ hasText: 'What is different' }).locator('mark').waitFor();
+    await field.fill('close code 4008');
+    await found.first().getByText('Close codes').waitFor();
+    expect(await look(page, 'docs-search')).toEqual([]);
+    await field.press('ArrowDown');
+    expect(await page.evaluate('document.activeElement.getAttribute("href")')).toBe('/docs/stream#stream-closes');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Escape');
+    expect(await field.inputValue()).toBe('');
+    expect(await page.locator('#contents').isVisible()).toBe(true);
+    await field.fill('close code 4008');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'The stream' }).waitFor();
+    expect(page.url()).toBe(`http://${server.host}/docs/stream#stream-closes`);
+    expect(requested.filter((path) => path === index)).toHaveLength(1);
+    expect(watched.complaints).toEqual([]);
+    expect(watched.foreign).toEqual([]);
+  });
+});
+
+/** The pages of the documentation are long, so this runs by command. */
 describe.runIf(isFullFuzz)('every page of the documentation', { timeout: testTimeoutMs }, () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'sluice-docs-'));

@@ -128,6 +128,8 @@ export interface TestGatewayOptions {
   readonly metadata?: GatewayOptions['metadata'];
   /** The store of orders. The test controls the keys separately. */
   readonly store?: GatewayOptions['store'];
+  /** Folder with the compiled pages. */
+  readonly page?: string;
 }
 
 /** A gateway on real sockets, with a bus in this process unless one is given. */
@@ -153,6 +155,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...(options.directory && { directory: options.directory }),
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
     ...(options.store === undefined ? {} : { store: options.store }),
+    ...(options.page !== undefined && { page: options.page }),
   });
   let publisher: BusPublisher | null = null;
   return {

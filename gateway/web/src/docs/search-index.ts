@@ -111,11 +111,14 @@ function hasWord(text: string, word: string): boolean {
 
 const isLetter = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
 
-/** The text around the first of the words that it contains, with all of them marked. */
+/** The text around the words as they were typed, or around the rarest of them, with all of them marked. */
 function excerptOf(text: string, lowerText: string, words: readonly string[]): readonly Piece[] {
   const phrase = lowerText.indexOf(words.join(' '));
-  const places = words.map((word) => lowerText.indexOf(word)).filter((place) => place !== -1);
-  const first = phrase !== -1 ? phrase : Math.min(...places, text.length);
+  const [rarest] = words
+    .map((word) => ({ place: lowerText.indexOf(word), count: lowerText.split(word).length }))
+    .filter(({ place }) => place !== -1)
+    .toSorted((a, b) => a.count - b.count);
+  const first = phrase !== -1 ? phrase : (rarest?.place ?? text.length);
   const from = first < before || first === text.length ? 0 : text.indexOf(' ', first - before) + 1;
   const start = from > first ? first : from;
   const space = text.lastIndexOf(' ', start + excerptLength);
