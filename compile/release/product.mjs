@@ -15,8 +15,18 @@ const files = [
   'operating',
   'run.mjs',
 ];
-/** Files to which the documents link. */
-const linked = ['client/README.md', 'client/examples', 'clients/python/README.md', 'gateway/web/dashboard.png', 'guides'];
+/** Files to which the documents link, and the Python client, which pip installs from its sources. */
+const linked = [
+  'client/README.md',
+  'client/examples',
+  'clients/python/README.md',
+  'clients/python/pyproject.toml',
+  'clients/python/src',
+  'gateway/web/dashboard.png',
+  'guides',
+];
+/** Python writes it when it runs the client. */
+const isCache = (/** @type {string} */ path) => path.endsWith('__pycache__');
 /** Needs the sources, or describes them. */
 const leftOut = /^(generate\.js(\.map)?|manifest\.json)$/;
 const scriptNames = ['start', 'sluice', 'ingest', 'gateway'];
@@ -32,7 +42,9 @@ export function stageProduct(folder, sbom) {
     write(join(folder, '.build/current', name), readFileSync(join(build, name)));
   }
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'));
-  for (const path of [...files, ...documents, ...linked]) cpSync(join(root, path), join(folder, path), { recursive: true });
+  for (const path of [...files, ...documents, ...linked]) {
+    cpSync(join(root, path), join(folder, path), { recursive: true, filter: (each) => !isCache(each) });
+  }
   write(join(folder, 'sluice'), launcher());
   chmodSync(join(folder, 'sluice'), 0o755);
   write(join(folder, 'THIRD-PARTY-LICENSES.txt'), notices());

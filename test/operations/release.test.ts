@@ -75,8 +75,11 @@ it('contains plain JavaScript, and depends on exact versions of what it loads at
   expect(notices).not.toContain('esbuild');
 });
 
-it('contains everything to which its documents link', () => {
+it('contains everything to which its documents link, and the Python client', () => {
   const files = readdirSync(release, { recursive: true, encoding: 'utf8' });
+  const python = ['README.md', 'pyproject.toml', 'src/sluice_client/__init__.py', 'src/sluice_client/py.typed'];
+  expect(files).toEqual(expect.arrayContaining(python.map((name) => `clients/python/${name}`)));
+  expect(files.filter((name) => /\.pyc$|^clients\/python\/tests/.test(name))).toEqual([]);
   const documents = files.filter((name) => name.endsWith('.md'));
   expect(documents).toEqual(expect.arrayContaining(['README.md', 'OPERATING.md', 'PROTOCOL.md', 'SECURITY.md', 'guides/first-hour.md']));
   const links = documents.flatMap((name) => {

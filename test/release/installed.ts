@@ -3,10 +3,12 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lastLine, run as runToEnd } from '../pumpportal/install.ts';
 
 /**
  * `pnpm test:release`: installs the packages in `release/` in empty folders, as a user would, with an empty cache of npm and a umask that
- * lets the group write. It starts the product, reads the block, and follows one event with the released client.
+ * lets the group write. It starts the product, reads the block, and follows one event with each of the released clients. Without Python 3.11
+ * or PyPI, the Python client is skipped, and the reason is printed.
  */
 const root = join(import.meta.dirname, '../..');
 const maxTreeBytes = 60_000_000;
@@ -88,9 +90,51 @@ sluice.close();
   assert.match(run(process.execPath, ['app.mjs'], app, startMs), /^trade \w+$/m);
 }
 
-function checkTree(): void {
+/** The folder in which npx installed the product. */
+function productTree(): string {
   const [npx] = readdirSync(join(folder, 'cache/_npx'));
-  const tree = join(folder, 'cache/_npx', npx ?? '');
+  return join(folder, 'cache/_npx', npx ?? '');
+}
+
+/** Installs the Python client of the release with the command of its README, and follows an event. Returns why it cannot; null if it did. */
+async function followOneInPython(url: string, apiKey: string): Promise<string | null> {
+  const environment = join(folder, 'python');
+  const python = join(environment, 'bin/python');
+  const pip = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+  const steps = [
+    ['python3', '-c', 'import sys; sys.exit("Python 3.11 is needed" if sys.version_info < (3, 11) else 0)'],
+    ['python3', '-m', 'venv', environment],
+    // If these cannot be had, PyPI is unreachable. A fault in our own package fails the run.
+    [...pip, 'hatchling==1.27.0', 'httpx==0.28.1', 'websockets==15.0.1'],
+  ];
+  for (const [command = '', ...args] of steps) {
+    const ran = await runToEnd(command, args, folder, installMs);
+    if (ran.code !== 0) return lastLine(ran);
+  }
+  const release = join(productTree(), 'node_modules/sluice');
+  const [, command = ''] = /```sh\npip install (.*)\n/.exec(readFileSync(join(release, 'clients/python/README.md'), 'utf8')) ?? [];
+  const installed = await runToEnd(python, [...pip.slice(1), command], release, installMs);
+  assert.equal(installed.code, 0, installed.output);
+  const text = `import asyncio
+from sluice_client import Sluice
+
+async def main() -> None:
+    async with Sluice("${url}", "${apiKey}") as sluice:
+        async for event in sluice.subscribe("trades"):
+            if event["type"] == "trade":
+                print(event["type"], event["mint"])
+                break
+
+asyncio.run(main())
+`;
+  const program = join(folder, 'app.py');
+  writeFileSync(program, text);
+  assert.match(run(python, [program], folder, startMs), /^trade \w+$/m);
+  return null;
+}
+
+function checkTree(): void {
+  const tree = productTree();
   const files = filesIn(tree);
   const native = files.filter(({ path }) => /\/uWebSockets\.js\/uws_[^/]*\.node$/.test(path));
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -163,6 +207,8 @@ try {
   const { url, apiKey, command } = await blockOf(child);
   console.log(`first start: ${((Date.now() - startedMs) / 1000).toFixed(1)} s, with the download`);
   followOne(url, apiKey);
+  const python = await followOneInPython(url, apiKey);
+  console.log(python === null ? 'The Python client follows an event.' : `skipped: the Python client of the release: ${python}`);
   const watched = spawnSync('sh', ['-c', `${command} | head -n 1`], { cwd: empty, env, encoding: 'utf8', timeout: startMs });
   assert.match(watched.stdout, /\S/, `${command}: ${watched.stderr}`);
   assert.ok(existsSync(join(empty, '.data/sluice.db')));
