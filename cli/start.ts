@@ -24,6 +24,7 @@ import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
+import { withSimulatedImages } from '@sluice/simnet/market/images.ts';
 import { marketAtSpeed } from '@sluice/simnet/market/market.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
@@ -67,7 +68,8 @@ async function start(settings: Config): Promise<void> {
     else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
     // Chosen by the original settings: `onSimnet` adds an RPC URL, and the wallets must still be those of simnet.
     const custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
-    const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), custody, store, log, closers, signal);
+    const metadata = openMetadata(simnet !== null, closers);
+    const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), custody, store, metadata, log, closers, signal);
     if (signal.aborted) return;
     const block = simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url);
     console.log(isQuiet ? `${block}${quietNote}` : block);
@@ -95,10 +97,17 @@ function lockDataDir({ dataDir }: Config): Lock {
   throw new SettingError('DATA_DIR', `another start uses ${dataDir}; stop it, or set another folder`);
 }
 
+function openMetadata(isSimulated: boolean, closers: Closers): TokenMetadataBook {
+  const fetcher = new MetadataFetcher();
+  closers.add('metadata', async () => fetcher.close());
+  return new TokenMetadataBook(isSimulated ? withSimulatedImages(fetcher) : fetcher);
+}
+
 async function startProduct(
   config: Config,
   custody: Custody,
   store: Store,
+  metadata: TokenMetadataBook,
   log: Logger,
   closers: Closers,
   signal: AbortSignal,
@@ -109,9 +118,6 @@ async function startProduct(
   closers.add('market', () => market.close());
   const pools = await createPoolDirectory({ redisUrls: config.redisUrls, log });
   closers.add('pools', () => pools.close());
-  const fetcher = new MetadataFetcher();
-  closers.add('metadata', async () => fetcher.close());
-  const metadata = new TokenMetadataBook(fetcher);
   const ingest = await startIngest({ config, bus, market, pools, metadata, log, signal });
   closers.add('ingest', () => ingest.close());
   const embeddedIngest = { metrics: () => ingest.metrics(), parts: () => ({}) };

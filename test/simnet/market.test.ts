@@ -6,6 +6,7 @@ import { isOnCurve } from '@sluice/shared/solana/curve.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
 import type { TransactionRecord } from './chain.ts';
+import { picturedUri, withSimulatedImages } from './market/images.ts';
 import { createV2, legacyBuy } from './market/instructions.ts';
 import { pumpMint } from './market/pump-mint.ts';
 import { signTransaction } from './market/wallets.ts';
@@ -102,11 +103,13 @@ test('every coin states that it is simulated, and only the market creates coins 
     withoutKey: [mint],
   });
   expect(chain.send(wire, { skipPreflight: true })).toMatchObject({ ok: false, message: 'Transaction signature verification failure' });
-  let [mints, unreachable] = [0, 0];
+  let [mints, unreachable, pictured] = [0, 0, 0];
   for (const [, { data }] of chain.accountsOwnedBy(token2022Program)) {
     const text = Buffer.from(data).toString('latin1');
     const hasNoMetadata = text.includes('https://simnet.invalid/coin/');
-    if (!hasNoMetadata && !text.includes('data:application/json,{"description":"Simulated ')) continue;
+    const isPictured = text.includes('https://simnet.invalid/pictured/');
+    if (isPictured) pictured++;
+    if (!hasNoMetadata && !isPictured && !text.includes('data:application/json,{"description":"Simulated ')) continue;
     if (hasNoMetadata) unreachable++;
     mints++;
     expect(text).toContain('Simulated ');
@@ -115,6 +118,21 @@ test('every coin states that it is simulated, and only the market creates coins 
   expect(mints).toBeGreaterThan(10);
   expect(unreachable).toBeGreaterThan(0);
   expect(unreachable).toBeLessThan(mints / 4);
+  expect(pictured).toBeGreaterThan(mints / 4);
+});
+
+test("the images of the market's coins are answered from memory, and every other address is fetched", async () => {
+  const refused = { ok: false, reason: 'refused' } as const;
+  const fetched: string[] = [];
+  const note = async (address: string): Promise<typeof refused> => (fetched.push(address), refused);
+  const fetcher = withSimulatedImages({ metadata: note, image: note });
+  const document = await fetcher.metadata(picturedUri(7));
+  const address = document.ok ? (document.metadata.image ?? '') : '';
+  expect(await fetcher.image(address)).toMatchObject({ ok: true, image: { type: 'image/png' } });
+  expect(fetched).toEqual([]);
+  const others = [`${picturedUri(7)}/../8`, 'https://simnet.invalid/pictured/x', `${address}?`, 'http://127.0.0.1/image/7.png'];
+  for (const other of others) expect([await fetcher.metadata(other), await fetcher.image(other)]).toEqual([refused, refused]);
+  expect(fetched).toHaveLength(2 * others.length);
 });
 
 test('the same seed gives the same chain, and another seed gives another chain', () => {

@@ -1,3 +1,4 @@
+import { picturedUri } from './images.ts';
 import type { Random } from './random.ts';
 
 const adjectives = 'Sleepy Golden Turbo Lucky Cosmic Tiny Grumpy Velvet Neon Salty Brave Frosty Jolly Quiet Rusty Spicy Wobbly Zesty'.split(
@@ -20,8 +21,13 @@ export function coinText(random: Random, number: number): CoinText {
   return {
     name: `Simulated ${adjective} ${noun}`.slice(0, 32),
     symbol: `SIM${adjective[0] ?? ''}${noun.slice(0, 4).toUpperCase()}`,
-    uri: number % fewHaveNone === 0 ? `https://simnet.invalid/coin/${number}` : metadataUri(adjective, noun),
+    uri: uriOf(number, adjective, noun),
   };
+}
+
+function uriOf(number: number, adjective: string, noun: string): string {
+  if (number % fewHaveNone === 0) return `https://simnet.invalid/coin/${number}`;
+  return number % 2 === 1 ? picturedUri(number) : metadataUri(adjective, noun);
 }
 
 /** The metadata of one of this many coins has an address that cannot exist: a name that is never looked up. */
