@@ -35,8 +35,16 @@ describe('numbers as people write them', () => {
   });
 
   it('dollars and amounts', () => {
-    expect([usd(4.47e-6), usd(1.2), usd(123456.7), usd(null)]).toEqual(['$0.0₅447', '$1.20', '$123,457', '–']);
-    expect([shortUsd(4432), shortUsd(61_900), shortUsd(999), shortUsd(1.2e9)]).toEqual(['$4.43K', '$61.9K', '$999.00', '$1.2B']);
+    expect([usd(4.47e-6), usd(-4.47e-6), usd(0.01), usd(0), usd(1.2), usd(123456.7), usd(null)]).toEqual([
+      '<$0.01',
+      '>-$0.01',
+      '$0.01',
+      '$0.00',
+      '$1.20',
+      '$123,457',
+      '–',
+    ]);
+    expect([shortUsd(3.017e-7), shortUsd(4432), shortUsd(61_900), shortUsd(1.2e9)]).toEqual(['<$0.01', '$4.43K', '$61.9K', '$1.2B']);
     expect([short(3_470_000), short(12.345), short(0.00000001)]).toEqual(['3.47M', '12.35', '0.0₇1']);
     expect([sol(0.1), sol(99.89712), sol(1e-9)]).toEqual(['0.1 SOL', '99.8971 SOL', '0.0₈1 SOL']);
   });

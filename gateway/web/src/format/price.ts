@@ -19,11 +19,11 @@ export function price(value: number | null | undefined): string {
   return zeros < countedZeros ? `${sign}0.${'0'.repeat(zeros)}${rest}` : `${sign}0.0${subscript(zeros)}${rest}`;
 }
 
-/** The same in dollars: `$0.0₅4473`, `$1.25`. */
+/** An amount of money in dollars: `$1.25`. Less than a cent is `<$0.01`; prices can be less (`price`). */
 export function usd(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return none;
   const size = Math.abs(value);
-  if (size !== 0 && size < 0.01) return `${value < 0 ? '-' : ''}$${price(size)}`;
+  if (size !== 0 && size < 0.01) return value < 0 ? '>-$0.01' : '<$0.01';
   return value.toLocaleString('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: size >= 10_000 ? 0 : 2 });
 }
 
