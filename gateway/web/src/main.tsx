@@ -5,24 +5,20 @@ import './style/token.css';
 import { render, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { watchBrowserWallets } from './app/browser-wallets.ts';
+import { PageTitle } from './app/page-title.tsx';
 import { place, type PageName, type Place } from './app/router.ts';
 import { Search } from './app/search.tsx';
 import { faultText, me, pageKey, readChain, readMe, simulated } from './app/server.ts';
 import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
 import { switchTheme, theme } from './app/theme.ts';
+import { pageNames } from './app/titles.ts';
 import { shortAddress } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
 import { Empty } from './parts/parts.tsx';
 import { useStore } from './parts/store.ts';
 
-const sections: readonly (readonly [PageName, string])[] = [
-  ['live', 'Live'],
-  ['orders', 'Orders'],
-  ['wallets', 'Wallets'],
-  ['api-keys', 'API Keys'],
-  ['status', 'Status'],
-];
+const sections: readonly PageName[] = ['live', 'orders', 'wallets', 'api-keys', 'status'];
 
 /** Pauses between attempts to load the page's state, milliseconds. */
 const firstPauseMs = 500;
@@ -54,6 +50,7 @@ function App() {
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.querySelector('main')?.focus())}>
         Skip to the content
       </a>
+      <PageTitle place={{ page, id }} />
       <Header place={{ page, id }} />
       <main id="main" tabIndex={-1}>
         <NoteLine />
@@ -74,7 +71,8 @@ function App() {
           sluice, <a href="/docs">Docs</a>, <a href="/api/openapi.json">OpenAPI</a>
         </span>
         <span>
-          Charts by <a href="https://www.tradingview.com/">TradingView</a>. Icons are generated from the address of a token.
+          Charts by <a href="https://www.tradingview.com/">TradingView</a>. Creators of tokens choose the images; other icons are generated
+          from addresses.
         </span>
       </footer>
     </>
@@ -97,9 +95,9 @@ function Header({ place: { page } }: { readonly place: Place }) {
         <span>sluice</span>
       </a>
       <nav aria-label="Sections">
-        {sections.map(([name, text]) => (
+        {sections.map((name) => (
           <a key={name} href={`#/${name}`} aria-current={name === page ? 'page' : undefined}>
-            {text}
+            {pageNames[name]}
           </a>
         ))}
         <a href="/docs">Docs</a>

@@ -1,0 +1,17 @@
+import { shortAddress } from '../format/text.ts';
+import type { PageName, Place } from './router.ts';
+
+export const pageNames: Readonly<Record<PageName, string>> = {
+  live: 'Live',
+  orders: 'Orders',
+  wallets: 'Wallets',
+  'api-keys': 'API Keys',
+  status: 'Status',
+  token: 'Token',
+  wallet: 'Wallet',
+};
+
+/** The title of the document. `symbol`: of the token whose page it is; null if it is not known. */
+export function titleOf({ page, id }: Place, symbol: string | null): string {
+  return `${symbol ?? (id === '' ? pageNames[page] : `${pageNames[page]} ${shortAddress(id)}`)} – sluice`;
+}
