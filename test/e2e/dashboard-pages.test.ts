@@ -52,8 +52,12 @@ afterAll(async () => {
 });
 
 async function open(section: string, on = page): Promise<void> {
+  const before = on.url();
   await on.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: section, exact: true }).click();
   await on.getByRole('heading', { level: 1, name: section }).waitFor();
+  // A reader with a screen reader notices the change.
+  if (on.url() !== before) await on.locator('main:focus').waitFor();
+  expect(await on.title()).toBe(`${section} – sluice`);
 }
 
 /** Opens a new token that trades in SOL; the wallet has no USDC. */
@@ -104,11 +108,48 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     expect(await look(page, 'live')).toEqual([]);
   });
 
+  it('a page that is opened later shows the recent past, with images, and finds its symbols', async () => {
+    const rows = page.locator('.tokens tbody tr');
+    const oldest = rows.last().locator('a.token');
+    const [href, symbol] = [(await oldest.getAttribute('href'))!, (await oldest.locator('b').textContent())!];
+    await page.reload();
+    await page.locator(`.tokens a[href="${href}"]`).waitFor();
+    await page.locator('.trades tbody tr').nth(5).waitFor();
+    await until('names of all trades', async () => !(await page.locator('.trades .names').allTextContents()).join().includes('…'));
+    await page.locator('.tokens img.icon').first().waitFor();
+    await page.locator('.trades img.icon').first().waitFor();
+    expect(await page.locator('.tokens svg.icon').count()).toBeGreaterThan(0);
+    await page.getByRole('searchbox').fill(symbol);
+    await page.locator(`.found a[href="${href}"]`).waitFor();
+    await page.getByRole('searchbox').fill('');
+    expect(await page.locator('.connection .warn').count()).toBe(0);
+  });
+
+  it('the creator filters all lists, and the trader those of trades', async () => {
+    const creator = (await page.locator('.tokens tbody tr').last().locator('a.address').getAttribute('title'))!;
+    await page.getByLabel('Creator', { exact: true }).fill(creator);
+    const linksOf = (list: string): Promise<readonly (string | null)[]> =>
+      page.locator(`.${list} a.token`).evaluateAll((links) => links.map((link) => (link as unknown as { hash: string }).hash));
+    await until('only its tokens', async () => {
+      const tokens = new Set(await linksOf('tokens'));
+      const trades = await linksOf('trades');
+      return tokens.size > 0 && trades.length > 0 && trades.every((hash) => tokens.has(hash));
+    });
+    for (const list of ['tokens', 'trades']) {
+      expect(await page.locator(`.${list} tbody tr`).count()).toBeGreaterThan(0);
+    }
+    const shown = await page.locator('.tokens a.address').evaluateAll((links) => links.map((link) => (link as { title: string }).title));
+    expect(new Set(shown)).toEqual(new Set([creator]));
+    await page.getByRole('button', { name: 'Clear' }).click();
+  });
+
   it('a token: chart, trades, and orders that are followed', async () => {
     await openToken(page);
     await page.getByRole('img', { name: /^Candles of 15s, last/ }).waitFor();
     await page.getByRole('heading', { name: 'Trades' }).waitFor();
     await page.locator('.holders').getByText('Bonding curve of pump').waitFor();
+    const symbol = await page.locator('.token-head h1').evaluate((heading) => heading.firstChild?.textContent ?? '');
+    await until('the symbol in the title', async () => (await page.title()) === `${symbol} – sluice`);
     await page.getByLabel('Amount').fill('0.1');
     await order('Buy');
     await page.locator('.progress .state:is(.confirmed, .finalized)').waitFor({ timeout: 60_000 });

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { isAddress, shortAddress } from '../format/text.ts';
 import { findNames } from '../live/names.ts';
-import { Icon } from '../parts/icon.tsx';
+import { TokenIcon } from '../parts/icon.tsx';
 import { moveFocus } from '../parts/move-focus.ts';
 import { go, tokenHref, walletHref } from './router.ts';
 
@@ -31,7 +31,7 @@ function find(text: string): readonly Found[] {
   }));
 }
 
-/** Searches tokens that this page has seen by symbol and name, and opens any token or wallet by its address. */
+/** Searches recent tokens by symbol and name, and opens any token or wallet by its address. */
 export function Search() {
   const [text, setText] = useState('');
   const found = find(text);
@@ -64,11 +64,11 @@ export function Search() {
         <div class="found">
           {found.map(({ href, of, title, detail }) => (
             <a key={href} href={href} onClick={() => setText('')}>
-              <Icon of={of} size={22} />
+              <TokenIcon of={of} size={22} />
               <b>{title}</b> <span class="faint">{detail}</span>
             </a>
           ))}
-          {found.length === 0 && <p class="empty">No token with this symbol was seen yet. Paste a mint or an address.</p>}
+          {found.length === 0 && <p class="empty">No token with this symbol was created lately. Paste a mint or an address.</p>}
         </div>
       )}
     </form>

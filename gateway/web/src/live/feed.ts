@@ -1,12 +1,19 @@
-import type { Migration, NewToken, Subscription, Trade } from '@sluice/client';
-import { faultText, simulated, sluice } from '../app/server.ts';
+import type { Migration, NewToken, Trade } from '@sluice/client';
+import { faultText, simulated } from '../app/server.ts';
 import { Store } from '../parts/store.ts';
+import { learnImage } from './images.ts';
 import { learnName } from './names.ts';
+import { followRecent } from './recent.ts';
 
 /** Maximum number of events of a kind that are remembered. Filters choose among them. */
 const maxEvents = 400;
 /** Tokens whose newest market cap is remembered. */
 const maxCaps = 4_000;
+/**
+ * Events of the past that the page reads when it is opened, so that the lists are full and recent symbols can be found. A new token is usually two
+ * events: itself, and its metadata.
+ */
+const past = { newTokens: 1_000, trades: 200, migrations: 100 } as const;
 /** The lists are drawn at most this often, milliseconds: more cannot be read. */
 const drawEveryMs = 300;
 
@@ -36,15 +43,19 @@ export const isPaused = new Store(false);
 const tokens: NewToken[] = [];
 const trades: Trade[] = [];
 const migrations: Migration[] = [];
-const caps = new Map<string, { readonly usd: number | null; readonly sol: number | null }>();
-let subscriptions: Subscription<'trades' | 'newTokens' | 'migrations'>[] = [];
+interface Cap {
+  readonly usd: number | null;
+  readonly atUs: number;
+}
+const caps = new Map<string, Cap>();
+let stops: readonly (() => void)[] = [];
 let events = 0;
 let delayMs: number | null = null;
 let timer: ReturnType<typeof setTimeout> | null = null;
 
-/** The newest market cap that a trade of the token showed. */
-export function capOf(mint: string): { readonly usd: number | null; readonly sol: number | null } | null {
-  return caps.get(mint) ?? null;
+/** The newest market cap that an event of the token showed, in dollars. */
+export function capOf(mint: string): number | null {
+  return caps.get(mint)?.usd ?? null;
 }
 
 function draw(): void {
@@ -59,14 +70,19 @@ function remember<T>(list: T[], event: T): void {
   if (list.length > maxEvents) list.pop();
 }
 
-function noteEvent(event: Trade | NewToken | Migration): void {
-  events++;
-  if (event.late !== true) delayMs = Math.max(0, Date.now() - event.ts.received / 1_000);
+function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
+  const atUs = event.ts.received;
+  if (!isPast) {
+    events++;
+    if (event.late !== true) delayMs = Math.max(0, Date.now() - atUs / 1_000);
+  }
   simulated.set(event.simulated === true);
-  const cap = { usd: event.marketCapUsd, sol: event.marketCapSol };
-  caps.delete(event.mint);
-  caps.set(event.mint, cap);
-  if (caps.size > maxCaps) for (const oldest of caps.keys()) if (caps.delete(oldest)) break;
+  // The channels do not come in one order.
+  if (atUs >= (caps.get(event.mint)?.atUs ?? 0)) {
+    caps.delete(event.mint);
+    caps.set(event.mint, { usd: event.marketCapUsd, atUs });
+    if (caps.size > maxCaps) for (const oldest of caps.keys()) if (caps.delete(oldest)) break;
+  }
   draw();
 }
 
@@ -88,47 +104,52 @@ const common = {
     connection.set({ ...connection.value, state: status.state, detail: status.reason ?? '' });
   },
   onError: (error: unknown) => connection.set({ ...connection.value, state: 'ended', detail: faultText(error) }),
-  snapshot: true,
 } as const;
 
 /** Follows all trades, new tokens and migrations on one connection, until `stopFeed`. */
 export function startFeed(): void {
-  if (subscriptions.length > 0) return;
+  if (stops.length > 0) return;
   connection.set(idle);
-  subscriptions = [
-    sluice.subscribe('newTokens', {
+  stops = [
+    followRecent('newTokens', {
       ...common,
-      onEvent: (event) => {
+      past: past.newTokens,
+      onEvent: (event, isPast) => {
         if (event.type === 'retract') return retract(event.id);
-        learnName(event.mint, { symbol: event.symbol, name: event.name });
-        if (event.type !== 'newToken') return;
+        learnName(event.mint, { symbol: event.symbol, name: event.name, creator: event.creator });
+        if (event.type === 'tokenMetadata') {
+          if (event.image !== null) learnImage(event.mint);
+          return;
+        }
         remember(tokens, event);
-        noteEvent(event);
+        noteEvent(event, isPast);
       },
     }),
-    sluice.subscribe('trades', {
+    followRecent('trades', {
       ...common,
-      onEvent: (event) => {
+      past: past.trades,
+      onEvent: (event, isPast) => {
         if (event.type === 'retract') return retract(event.id);
         remember(trades, event);
-        noteEvent(event);
+        noteEvent(event, isPast);
       },
     }),
-    sluice.subscribe('migrations', {
+    followRecent('migrations', {
       ...common,
-      onEvent: (event) => {
+      past: past.migrations,
+      onEvent: (event, isPast) => {
         if (event.type === 'retract') return retract(event.id);
         remember(migrations, event);
-        noteEvent(event);
+        noteEvent(event, isPast);
       },
     }),
-  ] as Subscription<'trades' | 'newTokens' | 'migrations'>[];
+  ];
 }
 
 /** Ends the subscriptions and forgets what was seen. */
 export function stopFeed(): void {
-  for (const subscription of subscriptions) subscription.close();
-  subscriptions = [];
+  for (const stop of stops) stop();
+  stops = [];
   for (const list of [tokens, trades, migrations]) list.length = 0;
   caps.clear();
   draw();

@@ -1,14 +1,15 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
-import { capOf } from './feed.ts';
-import { nameOf } from './names.ts';
+import type { TokenName } from './names.ts';
 
 /** What the lists show. Empty texts filter nothing. */
 export interface LiveFilters {
   readonly venue: string;
   /** Part of the symbol or name of the token, or of its mint. */
   readonly token: string;
-  /** Creator of new tokens, or trader: part of the address. */
-  readonly wallet: string;
+  /** Part of the address of the token's creator. */
+  readonly creator: string;
+  /** Part of the address of the trader. Filters trades only. */
+  readonly trader: string;
   /** SOL of a trade, or of the first buy. */
   readonly minSol: string;
   readonly minCapUsd: string;
@@ -16,7 +17,23 @@ export interface LiveFilters {
   readonly side: '' | 'buy' | 'sell';
 }
 
-export const noFilters: LiveFilters = { venue: '', token: '', wallet: '', minSol: '', minCapUsd: '', maxCapUsd: '', side: '' };
+/** What the page knows of a token from other events. */
+export interface Known {
+  nameOf(mint: string): TokenName | null;
+  /** The newest market cap, in dollars. */
+  capOf(mint: string): number | null;
+}
+
+export const noFilters: LiveFilters = {
+  venue: '',
+  token: '',
+  creator: '',
+  trader: '',
+  minSol: '',
+  minCapUsd: '',
+  maxCapUsd: '',
+  side: '',
+};
 
 /** `1.5`, `20k`, `3M`; null if the text is no number. */
 function amountOf(text: string): number | null {
@@ -37,40 +54,42 @@ function passesSize(sol: number | null, { minSol }: LiveFilters): boolean {
 }
 
 const passesVenue = (pool: string, { venue }: LiveFilters): boolean => venue === '' || pool === venue;
-function passesToken(mint: string, { token }: LiveFilters): boolean {
+function passesToken(mint: string, { token }: LiveFilters, { nameOf }: Known): boolean {
   const part = token.trim().toLowerCase();
   if (part === '' || mint.toLowerCase().includes(part)) return true;
   const name = nameOf(mint);
   return `${name?.symbol ?? ''} ${name?.name ?? ''}`.toLowerCase().includes(part);
 }
-const passesWallet = (address: string, { wallet }: LiveFilters): boolean => wallet === '' || address.includes(wallet.trim());
+/** An unknown creator passes no filter. */
+const passesAddress = (address: string | null | undefined, part: string): boolean => address?.includes(part.trim()) ?? part.trim() === '';
 
-export function passesNewToken(token: NewToken, filters: LiveFilters): boolean {
-  const cap = capOf(token.mint)?.usd ?? token.marketCapUsd;
+export function passesNewToken(token: NewToken, filters: LiveFilters, known: Known): boolean {
   return (
     passesVenue(token.pool, filters) &&
-    passesToken(token.mint, filters) &&
-    passesWallet(token.creator, filters) &&
+    passesToken(token.mint, filters, known) &&
+    passesAddress(token.creator, filters.creator) &&
     passesSize(token.initialBuy?.solAmount ?? null, filters) &&
-    passesCap(cap, filters)
+    passesCap(known.capOf(token.mint) ?? token.marketCapUsd, filters)
   );
 }
 
-export function passesTrade(trade: Trade, filters: LiveFilters): boolean {
+export function passesTrade(trade: Trade, filters: LiveFilters, known: Known): boolean {
   return (
     passesVenue(trade.pool, filters) &&
-    passesToken(trade.mint, filters) &&
-    passesWallet(trade.trader, filters) &&
+    passesToken(trade.mint, filters, known) &&
+    passesAddress(known.nameOf(trade.mint)?.creator, filters.creator) &&
+    passesAddress(trade.trader, filters.trader) &&
     passesSize(trade.solAmount, filters) &&
     passesCap(trade.marketCapUsd, filters) &&
     (filters.side === '' || trade.side === filters.side)
   );
 }
 
-export function passesMigration(migration: Migration, filters: LiveFilters): boolean {
+export function passesMigration(migration: Migration, filters: LiveFilters, known: Known): boolean {
   return (
     passesVenue(migration.pool, filters) &&
-    passesToken(migration.mint, filters) &&
+    passesToken(migration.mint, filters, known) &&
+    passesAddress(known.nameOf(migration.mint)?.creator, filters.creator) &&
     passesSize(migration.solAmount, filters) &&
     passesCap(migration.marketCapUsd, filters)
   );

@@ -9,12 +9,15 @@ import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
 import { useStore } from '../parts/store.ts';
 import { capOf, connection, feed, isPaused } from './feed.ts';
-import { noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
+import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from './filters.ts';
 import { nameOf, namesVersion, wantName } from './names.ts';
 
+const known: Known = { nameOf, capOf };
 const noneShown = 'The filters hide everything that was received.';
 /** Rows that a list shows. */
 const shownRows = 60;
+/** Rows of trades and migrations whose tokens are looked up if the page did not see their creation: those that can be seen, and some more. */
+const namedRows = 24;
 const venues = [
   ['pump', 'pump'],
   ['pump-amm', 'PumpSwap'],
@@ -40,9 +43,13 @@ export function LivePage() {
   const [list, setList] = useState<'tokens' | 'trades' | 'migrations'>('tokens');
   const { tokens, trades, migrations } = useStore(feed);
   useStore(namesVersion);
-  const shownTokens = tokens.filter((token) => passesNewToken(token, filters)).slice(0, shownRows);
-  const shownTrades = trades.filter((trade) => passesTrade(trade, filters)).slice(0, shownRows);
-  const shownMigrations = migrations.filter((one) => passesMigration(one, filters)).slice(0, shownRows);
+  const shownTokens = tokens.filter((token) => passesNewToken(token, filters, known)).slice(0, shownRows);
+  const shownTrades = trades.filter((trade) => passesTrade(trade, filters, known)).slice(0, shownRows);
+  const shownMigrations = migrations.filter((one) => passesMigration(one, filters, known)).slice(0, shownRows);
+  const hasCreator = filters.creator.trim() !== '';
+  // The creator of a token may be what decides whether it is shown.
+  useNames(hasCreator ? trades : shownTrades);
+  useNames(hasCreator ? migrations : shownMigrations);
   return (
     <>
       <div class="page-head">
@@ -74,11 +81,19 @@ export function LivePage() {
         </section>
         <section class="card migrations" aria-labelledby="all-migrations">
           <h2 id="all-migrations">Migrations</h2>
-          <MigrationTable migrations={shownMigrations} />
+          <MigrationTable migrations={shownMigrations} hidden={migrations.length - shownMigrations.length} />
         </section>
       </div>
     </>
   );
+}
+
+/** Requests the names of the newest tokens of a list that are not known. */
+function useNames(list: readonly { readonly mint: string }[]): void {
+  useEffect(() => {
+    const unknown = new Set(list.map(({ mint }) => mint).filter((mint) => nameOf(mint) === null));
+    for (const mint of [...unknown].slice(0, namedRows)) wantName(mint);
+  });
 }
 
 function ConnectionState() {
@@ -144,7 +159,8 @@ function Filters({ filters, onChange }: { readonly filters: LiveFilters; readonl
           </select>
         </label>
         {field('token', 'Token', 'symbol or mint')}
-        {field('wallet', 'Creator or trader', 'address')}
+        {field('creator', 'Creator', 'address')}
+        {field('trader', 'Trader', 'address')}
         {field('minSol', 'Size from (SOL)', '0.5')}
         {field('minCapUsd', 'Market cap from ($)', '10k')}
         {field('maxCapUsd', 'to ($)', '1m')}
@@ -176,7 +192,7 @@ function TokenTable({ tokens, hidden }: { readonly tokens: readonly NewToken[]; 
             <td>
               <TokenLink mint={token.mint} symbol={token.symbol} name={token.name} />
             </td>
-            <td class="number">{shortUsd(capOf(token.mint)?.usd ?? token.marketCapUsd)}</td>
+            <td class="number">{shortUsd(capOf(token.mint) ?? token.marketCapUsd)}</td>
             <td class="number wide-only">{token.initialBuy === null ? '–' : sol(token.initialBuy.solAmount)}</td>
             <td class="wide-only">
               <WalletLink address={token.creator} />
@@ -190,9 +206,6 @@ function TokenTable({ tokens, hidden }: { readonly tokens: readonly NewToken[]; 
 }
 
 function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; readonly hidden: number }) {
-  useEffect(() => {
-    for (const { mint } of trades.slice(0, 20)) wantName(mint);
-  }, [trades]);
   if (trades.length === 0) return <Empty>{hidden > 0 ? noneShown : 'Waiting for the next trade …'}</Empty>;
   return (
     <table>
@@ -230,12 +243,9 @@ function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; rea
   );
 }
 
-function MigrationTable({ migrations }: { readonly migrations: readonly Migration[] }) {
+function MigrationTable({ migrations, hidden }: { readonly migrations: readonly Migration[]; readonly hidden: number }) {
   const now = useNow();
-  useEffect(() => {
-    for (const { mint } of migrations.slice(0, 20)) wantName(mint);
-  }, [migrations]);
-  if (migrations.length === 0) return <Empty>No curve was completed since this page opened.</Empty>;
+  if (migrations.length === 0) return <Empty>{hidden > 0 ? noneShown : 'No curve was completed in the last minutes.'}</Empty>;
   return (
     <table>
       <thead>

@@ -1,23 +1,29 @@
+import { SluiceError, type TokenInfo } from '@sluice/client';
 import { sluice } from '../app/server.ts';
 import { Store } from '../parts/store.ts';
+import { learnImage } from './images.ts';
+import { Wanted } from './wanted.ts';
 
 export interface TokenName {
   readonly symbol: string | null;
   readonly name: string | null;
+  /** Undefined: not known here. */
+  readonly creator?: string | null;
 }
 
-/** Maximum number of names that are remembered, and that wait to be requested. Above these limits, the oldest is dropped. */
-const maxNames = 2_000;
-const maxWaiting = 40;
-/** Between two requests, so that most of the key's limit is left. */
-const pauseMs = 1_500;
+/** Maximum number of names that are remembered. Above it, the oldest is dropped. */
+const maxNames = 5_000;
+/** Lists are drawn again at most this often because of new names, milliseconds. */
+const drawEveryMs = 300;
+/** A first request makes the gateway fetch the document of a token. It is requested once more after this time. */
+const documentAfterMs = 6_000;
 
 /** Names of tokens by mint, from events and from requests. */
 const names = new Map<string, TokenName>([
   ['So11111111111111111111111111111111111111112', { symbol: 'SOL', name: 'Wrapped SOL' }],
   ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', { symbol: 'USDC', name: 'USD Coin' }],
 ]);
-const waiting = new Set<string>();
+const wanted = new Wanted(requestName);
 let timer: ReturnType<typeof setTimeout> | null = null;
 /** Counts changes, so that lists are drawn again. */
 export const namesVersion = new Store(0);
@@ -27,42 +33,40 @@ export function nameOf(mint: string): TokenName | null {
 }
 
 export function learnName(mint: string, name: TokenName): void {
+  const creator = name.creator ?? names.get(mint)?.creator;
   names.delete(mint);
-  names.set(mint, name);
-  waiting.delete(mint);
+  names.set(mint, creator === undefined ? name : { ...name, creator });
+  wanted.drop(mint);
   for (const oldest of names.keys()) {
     if (names.size <= maxNames) break;
     names.delete(oldest);
   }
-  namesVersion.set(namesVersion.value + 1);
+  timer ??= setTimeout(() => {
+    timer = null;
+    namesVersion.set(namesVersion.value + 1);
+  }, drawEveryMs);
 }
 
-/** Requests the name of a token whose creation this page did not see. The newest requests come first. */
+/** Requests the name of a token whose creation this page did not see. */
 export function wantName(mint: string): void {
-  if (names.has(mint) || waiting.has(mint)) return;
-  waiting.add(mint);
-  for (const oldest of waiting) {
-    if (waiting.size <= maxWaiting) break;
-    waiting.delete(oldest);
-  }
-  timer ??= setTimeout(() => void requestNext(), pauseMs);
+  if (!names.has(mint)) wanted.want(mint);
 }
 
-async function requestNext(): Promise<void> {
-  timer = null;
-  const mint = [...waiting].at(-1);
-  if (mint === undefined) return;
-  waiting.delete(mint);
-  if (!document.hidden) {
-    try {
-      const { symbol, name } = await sluice.tokenInfo(mint);
-      learnName(mint, { symbol, name });
-    } catch {
-      // Remembered as unknown, so that it is not requested again and again.
-      learnName(mint, { symbol: null, name: null });
-    }
+async function requestName(mint: string): Promise<void> {
+  try {
+    const info = await sluice.tokenInfo(mint);
+    if (names.has(mint)) return learnDocument(info);
+    learnName(mint, { symbol: info.symbol, name: info.name, creator: info.creator });
+    learnDocument(info);
+    if (info.offChain === null && info.uri !== null && info.uri !== '') setTimeout(() => wanted.want(mint), documentAfterMs);
+  } catch (error) {
+    // Remembered as unknown, so that it is not requested again and again. After a temporary failure the lists request it again.
+    if (error instanceof SluiceError && !error.retryable) learnName(mint, { symbol: null, name: null });
   }
-  if (waiting.size > 0) timer = setTimeout(() => void requestNext(), pauseMs);
+}
+
+function learnDocument({ mint, offChain }: TokenInfo): void {
+  if (offChain !== null && offChain.image !== null) learnImage(mint);
 }
 
 /** Tokens whose symbol or name contains the text, at most `limit`, newest first. */

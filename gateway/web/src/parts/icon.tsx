@@ -1,12 +1,30 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { imageOf, imagesVersion, showImage } from '../live/images.ts';
 
 /** Colours of generated icons, as hues. */
 const hues = 12;
 
 /**
- * An icon generated from an address. The page loads no pictures from elsewhere: the addresses of its visitors would reach the hosts that creators
- * of tokens choose.
+ * The image of a token, once it can be seen and the gateway has fetched it; until then, or without one, its generated icon. The page loads no
+ * pictures from elsewhere: the addresses of its visitors would reach the hosts that creators of tokens choose.
  */
+export function TokenIcon({ of: mint, size = 28 }: { readonly of: string; readonly size?: number }) {
+  const place = useRef<HTMLSpanElement>(null);
+  const [image, setImage] = useState(imageOf(mint));
+  useEffect(() => showImage(mint, place.current!), [mint]);
+  useEffect(() => {
+    const read = (): void => setImage(imageOf(mint));
+    read();
+    return imagesVersion.follow(read);
+  }, [mint]);
+  return (
+    <span class="picture" ref={place}>
+      {image === null ? <Icon of={mint} size={size} /> : <img class="icon" src={image} alt="" width={size} height={size} />}
+    </span>
+  );
+}
+
+/** An icon generated from an address. */
 export function Icon({ of, size = 28 }: { readonly of: string; readonly size?: number }) {
   const { cells, hue } = useMemo(() => drawingOf(of), [of]);
   return (

@@ -1,6 +1,6 @@
 import { shortAddress } from '../format/text.ts';
 import { tokenHref, walletHref } from '../app/router.ts';
-import { Icon } from './icon.tsx';
+import { TokenIcon } from './icon.tsx';
 
 /** A token with its icon, symbol and name, linked to its page. */
 export function TokenLink({
@@ -16,7 +16,7 @@ export function TokenLink({
 }) {
   return (
     <a class="token" href={tokenHref(mint)} title={mint}>
-      <Icon of={mint} size={size} />
+      <TokenIcon of={mint} size={size} />
       <span class="names">
         <b>{symbol ?? shortAddress(mint)}</b>
         {name !== undefined && name !== null && <small>{name}</small>}

@@ -1,0 +1,58 @@
+import type { Migration, NewToken, Trade } from '@sluice/client';
+import { titleOf } from '@sluice/web/app/titles.ts';
+import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from '@sluice/web/live/filters.ts';
+import { describe, expect, it } from 'vitest';
+
+const known: Known = {
+  nameOf: (mint) => (mint === 'MintA' ? { symbol: 'AAA', name: 'First', creator: 'CreatorA' } : null),
+  capOf: (mint) => (mint === 'MintA' ? 5_000 : null),
+};
+const event = { pool: 'pump', marketCapUsd: 5_000 };
+const ofA = { ...event, mint: 'MintA' };
+const ofB = { ...event, mint: 'MintB' };
+
+/** Which events of each kind pass. The creator of MintB is only in its creation. */
+function passed(filters: Partial<LiveFilters>) {
+  const all: LiveFilters = { ...noFilters, ...filters };
+  const tokens = [
+    { ...ofA, creator: 'CreatorA', initialBuy: { solAmount: 2 } },
+    { ...ofB, creator: 'CreatorB', initialBuy: null },
+  ] as unknown as readonly NewToken[];
+  const trades = [
+    { ...ofA, trader: 'TraderA', side: 'buy', solAmount: 2 },
+    { ...ofB, trader: 'CreatorA', side: 'sell', solAmount: 0.1 },
+  ] as unknown as readonly Trade[];
+  const migrations = [
+    { ...ofA, solAmount: 80 },
+    { ...ofB, solAmount: 0.2 },
+  ] as unknown as readonly Migration[];
+  const mintsOf = (list: readonly { readonly mint: string }[]): string => list.map(({ mint }) => mint.at(-1)).join('');
+  return {
+    tokens: mintsOf(tokens.filter((one) => passesNewToken(one, all, known))),
+    trades: mintsOf(trades.filter((one) => passesTrade(one, all, known))),
+    migrations: mintsOf(migrations.filter((one) => passesMigration(one, all, known))),
+  };
+}
+
+describe('the filters of the live lists', () => {
+  it.each<[Partial<LiveFilters>, string, string, string]>([
+    [{}, 'AB', 'AB', 'AB'],
+    [{ creator: ' CreatorA ' }, 'A', 'A', 'A'],
+    [{ creator: 'CreatorB' }, 'B', '', ''],
+    [{ trader: 'TraderA' }, 'AB', 'A', 'AB'],
+    [{ trader: 'CreatorA' }, 'AB', 'B', 'AB'],
+    [{ token: 'aaa' }, 'A', 'A', 'A'],
+    [{ token: 'mintb' }, 'B', 'B', 'B'],
+    [{ minSol: '1' }, 'A', 'A', 'A'],
+    [{ side: 'sell' }, 'AB', 'B', 'AB'],
+    [{ venue: 'launchlab' }, '', '', ''],
+    [{ minCapUsd: '6k' }, '', '', ''],
+  ])('%j', (filters, tokens, trades, migrations) => expect(passed(filters)).toEqual({ tokens, trades, migrations }));
+});
+
+it('titles of the pages', () => {
+  const id = '5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1';
+  expect(titleOf({ page: 'api-keys', id: '' }, null)).toBe('API Keys – sluice');
+  expect(titleOf({ page: 'token', id }, null)).toBe('Token 5Q54…e4j1 – sluice');
+  expect(titleOf({ page: 'token', id }, 'WIF')).toBe('WIF – sluice');
+});
