@@ -9,7 +9,8 @@ import { fieldReaders, searchedEvents, searchedFields, writtenEvents } from './g
 import { generateReaders } from './generate/codec/readers.ts';
 import { generateSearches } from './generate/codec/searches.ts';
 import { generateWriters } from './generate/codec/writers.ts';
-import { generateClientTypes } from './generate/client/types.ts';
+import { generatePythonTypes } from './generate/client/python.ts';
+import { generateTypeScriptTypes } from './generate/client/typescript.ts';
 import { fillBlocks } from './generate/fill-blocks.ts';
 
 /** Writes all generated parts: the codec, `.env.example` and blocks of documents. With `--check` it only exits with 1 if one is stale. */
@@ -33,7 +34,8 @@ const generated: readonly Generated[] = [
         protocol: generateProtocolTables(),
       }),
   },
-  { file: 'client/src/wire.ts', render: () => generateClientTypes() },
+  { file: 'client/src/wire.ts', render: () => generateTypeScriptTypes() },
+  { file: 'clients/python/src/sluice_client/wire.py', render: () => generatePythonTypes() },
   { file: 'shared/src/codec/event-writers.ts', render: () => generateWriters(writtenEvents) },
   { file: 'shared/src/codec/event-readers.ts', render: () => generateReaders(writtenEvents, fieldReaders) },
   { file: 'shared/src/codec/event-searches.ts', render: () => generateSearches(searchedEvents, writtenEvents, searchedFields) },

@@ -5,11 +5,12 @@ import { Stream } from './stream/stream.ts';
 import type { SubscribeOptions, Subscription } from './stream/subscription.ts';
 import type {
   BuyBody,
-  CandleInterval,
   CandlePage,
+  CandlesQuery,
   Channel,
   OrderObject,
   OrderPage,
+  OrdersQuery,
   Portfolio,
   QuoteAnswer,
   QuoteBody,
@@ -18,6 +19,7 @@ import type {
   TradeAnswer,
   TokenHolders,
   TradePage,
+  TradesQuery,
 } from './wire.ts';
 
 export interface SluiceOptions {
@@ -117,12 +119,9 @@ export class Sluice {
     return this.#get(`/api/trade/orders/${encodeURIComponent(id)}`, {}, options);
   }
 
-  /** The key's orders, newest first. `before`: `next` of the page before; `limit`: up to 100. */
-  orders(
-    query: { readonly before?: string; readonly limit?: number; readonly state?: string } = {},
-    options: RequestOptions = {},
-  ): Promise<OrderPage> {
-    return this.#get('/api/trade/orders', query, options);
+  /** The key's orders, newest first. `before`: `next` of the page before. */
+  orders(query: OrdersQuery = {}, options: RequestOptions = {}): Promise<OrderPage> {
+    return this.#get('/api/trade/orders', { ...query }, options);
   }
 
   /** A token: its names, its pools, its price. */
@@ -131,21 +130,13 @@ export class Sluice {
   }
 
   /** Candles of a token, oldest first. `interval`: `1m` by default; `from` and `to`: Unix seconds. */
-  candles(
-    mint: string,
-    query: { readonly interval?: CandleInterval; readonly from?: number; readonly to?: number; readonly limit?: number } = {},
-    options: RequestOptions = {},
-  ): Promise<CandlePage> {
-    return this.#get(`/api/token/candles/${encodeURIComponent(mint)}`, query, options);
+  candles(mint: string, query: CandlesQuery = {}, options: RequestOptions = {}): Promise<CandlePage> {
+    return this.#get(`/api/token/candles/${encodeURIComponent(mint)}`, { ...query }, options);
   }
 
   /** Trades of a token, newest first. `before`: `next` of the page before. */
-  trades(
-    mint: string,
-    query: { readonly before?: string; readonly limit?: number } = {},
-    options: RequestOptions = {},
-  ): Promise<TradePage> {
-    return this.#get(`/api/token/trades/${encodeURIComponent(mint)}`, query, options);
+  trades(mint: string, query: TradesQuery = {}, options: RequestOptions = {}): Promise<TradePage> {
+    return this.#get(`/api/token/trades/${encodeURIComponent(mint)}`, { ...query }, options);
   }
 
   /** The largest holders of a token; `holders` is null if no node lists them. */

@@ -634,6 +634,81 @@ export interface QuoteBody {
   readonly publicKey?: string;
 }
 
+export interface BuyBody {
+  /** Wallet that signs and pays. Base58. */
+  readonly publicKey: string;
+  /** Mint of the token, base58. */
+  readonly mint: string;
+  /** Percent that the price may move against the trader; at most two decimals. */
+  readonly slippage?: number;
+  /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
+  readonly priorityFee?: number;
+  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
+  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  /** Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly maxIn?: string;
+  /** The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly minOut?: string;
+  /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
+  readonly dryRun?: boolean;
+  /** If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has. */
+  readonly skipSimulation?: boolean;
+  /** Quote coins to spend, with all fees of the venue, 0.001–100. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded. */
+  readonly amount: number;
+}
+
+export interface SellBody {
+  /** Wallet that signs and pays. Base58. */
+  readonly publicKey: string;
+  /** Mint of the token, base58. */
+  readonly mint: string;
+  /** Percent that the price may move against the trader; at most two decimals. */
+  readonly slippage?: number;
+  /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
+  readonly priorityFee?: number;
+  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
+  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  /** Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly maxIn?: string;
+  /** The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly minOut?: string;
+  /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
+  readonly dryRun?: boolean;
+  /** If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has. */
+  readonly skipSimulation?: boolean;
+  /** Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four. */
+  readonly amount?: number | string;
+  /** Sells the whole balance in the associated token account of `publicKey`, and closes the account. `amount` is then optional. */
+  readonly sellAll?: boolean;
+}
+
+export interface OrdersQuery {
+  /** Return only orders older than this id: `next` of the previous answer. */
+  readonly before?: string;
+  /** Only orders in this state. */
+  readonly status?: 'accepted' | 'simulated' | 'submitted' | 'processed' | 'confirmed' | 'finalized' | 'failed' | 'expired' | 'unknown';
+  /** Maximum number of orders to return. Default: 50. */
+  readonly limit?: number;
+}
+
+export interface CandlesQuery {
+  /** Default: `1m`. */
+  readonly interval?: '1s' | '5s' | '15s' | '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
+  /** Unix seconds; candles that begin at or after it. */
+  readonly from?: number;
+  /** Unix seconds; candles that begin before it. Default: now. */
+  readonly to?: number;
+  /** Maximum number of candles to return. Default: 300. */
+  readonly limit?: number;
+}
+
+export interface TradesQuery {
+  /** Return only trades older than this id: `next` of the previous answer. */
+  readonly before?: string;
+  /** Maximum number of trades to return. Default: 50. */
+  readonly limit?: number;
+}
+
 export interface QuoteAnswer {
   readonly side: 'buy' | 'sell';
   /** Mint. Base58. */
@@ -699,54 +774,6 @@ export interface QuoteAnswer {
   readonly feesSlot: number;
   /** Age of the fee tables. Milliseconds. */
   readonly feesAgeMs: number;
-}
-
-export interface BuyBody {
-  /** Wallet that signs and pays. Base58. */
-  readonly publicKey: string;
-  /** Mint of the token, base58. */
-  readonly mint: string;
-  /** Percent that the price may move against the trader; at most two decimals. */
-  readonly slippage?: number;
-  /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
-  readonly priorityFee?: number;
-  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
-  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
-  /** Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
-  readonly maxIn?: string;
-  /** The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
-  readonly minOut?: string;
-  /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
-  readonly dryRun?: boolean;
-  /** If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has. */
-  readonly skipSimulation?: boolean;
-  /** Quote coins to spend, with all fees of the venue, 0.001–100. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded. */
-  readonly amount: number;
-}
-
-export interface SellBody {
-  /** Wallet that signs and pays. Base58. */
-  readonly publicKey: string;
-  /** Mint of the token, base58. */
-  readonly mint: string;
-  /** Percent that the price may move against the trader; at most two decimals. */
-  readonly slippage?: number;
-  /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
-  readonly priorityFee?: number;
-  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
-  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
-  /** Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
-  readonly maxIn?: string;
-  /** The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
-  readonly minOut?: string;
-  /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
-  readonly dryRun?: boolean;
-  /** If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has. */
-  readonly skipSimulation?: boolean;
-  /** Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four. */
-  readonly amount?: number | string;
-  /** Sells the whole balance in the associated token account of `publicKey`, and closes the account. `amount` is then optional. */
-  readonly sellAll?: boolean;
 }
 
 export interface TradeAnswer {

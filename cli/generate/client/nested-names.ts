@@ -1,0 +1,62 @@
+import { capitalized, type NamedShape, type Shape } from './public-types.ts';
+
+/** Objects of several roots whose field has a name that says too little without its object. */
+const clearNames: Readonly<Record<string, string>> = { Error: 'OrderFault', Ts: 'EventTimes' };
+
+interface Nested {
+  readonly shape: Shape;
+  readonly root: string;
+  /** The names of the fields that lead to it from its root. */
+  readonly path: readonly string[];
+}
+
+/**
+ * The name of each object in `roots`. A Python type has no inline objects, so each of them needs a name: objects that are equal have the same
+ * one. An object of several roots is named by its field, for example `Reserves`; one of a single root by the whole path, for example
+ * `PortfolioTotals`.
+ */
+export function nestedNames(roots: readonly NamedShape[]): ReadonlyMap<Shape, string> {
+  const nested = roots.flatMap(([root, shape]) => findObjects(shape, root, []));
+  const named = new Map(roots.map(([root, shape]) => [keyOf(shape), root]));
+  const taken = new Set(roots.map(([root]) => root));
+  for (const { shape, root, path } of nested) {
+    const key = keyOf(shape);
+    if (named.has(key)) continue;
+    const isShared = nested.some((other) => other.root !== root && keyOf(other.shape) === key);
+    const short = clearNames[path.at(-1)!] ?? path.at(-1)!;
+    const name = isShared && !taken.has(short) ? short : `${root}${path.join('')}`;
+    if (taken.has(name)) throw new Error(`two types of the Python client have the name ${name}`);
+    taken.add(name);
+    named.set(key, name);
+  }
+  return new Map([...roots.map(([, shape]) => shape), ...nested.map(({ shape }) => shape)].map((shape) => [shape, named.get(keyOf(shape))!]));
+}
+
+function findObjects(shape: Shape, root: string, path: readonly string[]): readonly Nested[] {
+  const own: readonly Nested[] = path.length > 0 && shape.properties !== undefined ? [{ shape, root, path }] : [];
+  const below = [
+    ...Object.entries(shape.properties ?? {}).flatMap(([field, value]) =>
+      findObjects(value, root, /^\d/.test(field) ? elementOf(path) : [...path, nameOf(field, value)]),
+    ),
+    ...[...(shape.anyOf ?? []), ...(shape.items === undefined ? [] : [shape.items]), ...Object.values(shape.patternProperties ?? {})].flatMap(
+      (inner) => findObjects(inner, root, path),
+    ),
+  ];
+  return [...own, ...below];
+}
+
+/** A field of a list is named in the plural, and its type in the singular. */
+function nameOf(field: string, shape: Shape): string {
+  const isList = [shape, ...(shape.anyOf ?? [])].some(({ items }) => items !== undefined);
+  return capitalized(isList ? singular(field) : field);
+}
+
+/** The fields of a table, such as `5m` and `1h` of `windows`, are named after the table. */
+const elementOf = (path: readonly string[]): readonly string[] => [...path.slice(0, -1), singular(path.at(-1)!)];
+
+const singular = (name: string): string => name.replace(/s$/, '');
+
+/** Equal for equal objects. Their own descriptions may differ; those of their fields must not. */
+function keyOf({ properties, required }: Shape): string {
+  return JSON.stringify([properties, required]);
+}

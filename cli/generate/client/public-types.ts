@@ -1,0 +1,64 @@
+import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import { Position } from '@sluice/shared/wire/commands.ts';
+import { Gap, SubscribedReply } from '@sluice/shared/wire/replies.ts';
+import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
+import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
+import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
+import { tokenCandlesEndpoint, tokenHoldersEndpoint, TokenInfo, tokenTradesEndpoint } from '@sluice/shared/wire/rest/token.ts';
+import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { Channel } from '@sluice/shared/wire/topics.ts';
+
+/** The keywords of JSON Schema that the generators of the clients' types translate. */
+export interface Shape {
+  readonly type?: string;
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Shape[];
+  readonly items?: Shape;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly required?: readonly string[];
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+}
+
+export type NamedShape = readonly [name: string, shape: Shape];
+
+export const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+/** The names of the event types of each channel. A retraction may follow any of them. */
+export const channelEvents: Readonly<Record<Channel, readonly (keyof typeof eventSchemas)[]>> = {
+  newTokens: ['newToken', 'tokenMetadata'],
+  migrations: ['migration'],
+  trades: ['trade'],
+  prices: ['price'],
+  candles: ['candle'],
+  orders: ['order'],
+};
+
+const named = (schemas: Readonly<Record<string, unknown>>): readonly NamedShape[] =>
+  Object.entries(schemas).map(([name, schema]) => [name, schema as Shape]);
+
+/** What a gateway sends to clients. The methods of the clients return the answers. */
+export const eventShapes: readonly NamedShape[] = named(eventSchemas).map(([type, shape]) => [capitalized(type), shape]);
+export const streamShapes: readonly NamedShape[] = named({ Position, Gap });
+export const replyShapes: readonly NamedShape[] = named({ ErrorBody: ErrorAnswer, SubscribedReply });
+export const rejectedKeyShape = SubscribedReply.properties.rejected.items as Shape;
+export const answerShapes: readonly NamedShape[] = named({
+  QuoteAnswer,
+  TradeAnswer,
+  OrderObject,
+  OrderPage: orderPageEndpoint.answer,
+  TokenInfo,
+  CandlePage: tokenCandlesEndpoint.answer,
+  TradePage: tokenTradesEndpoint.answer,
+  TokenHolders: tokenHoldersEndpoint.answer,
+  Portfolio: portfolioEndpoint.answer,
+});
+
+/** What clients send. */
+export const bodyShapes: readonly NamedShape[] = named({ QuoteBody, BuyBody, SellBody });
+export const queryShapes: readonly NamedShape[] = named({
+  OrdersQuery: orderPageEndpoint.query,
+  CandlesQuery: tokenCandlesEndpoint.query,
+  TradesQuery: tokenTradesEndpoint.query,
+});
