@@ -37,8 +37,7 @@ async function test(python: string, folder: string, { url, apiKey, wallet }: Sta
   const steps = [
     ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-build-isolation', './client'],
     ['-m', 'mypy', '--strict', 'client/src', 'client/tests'],
-    ['client/tests/test_requests.py'],
-    ['client/tests/test_client.py'],
+    ['-m', 'unittest', 'discover', '-s', 'client/tests'],
   ];
   for (const args of steps) {
     const ran = await run(python, args, folder, testWithinMs, env);

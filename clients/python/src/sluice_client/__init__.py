@@ -1,8 +1,20 @@
 """Client of sluice: a stream that resumes by itself, and the HTTP interface."""
 
+from . import wire
 from .errors import SluiceError
-from .messages import Channel, Event, Gap, Position
+from .options import FilteredOptions, Live, Reconnecting, Status, SubscribeOptions
 from .sluice import Sluice
 from .subscription import Subscription
+from .wire import *
 
-__all__ = ["Channel", "Event", "Gap", "Position", "Sluice", "SluiceError", "Subscription"]
+__all__ = [
+    "FilteredOptions",
+    "Live",
+    "Reconnecting",
+    "Sluice",
+    "SluiceError",
+    "Status",
+    "SubscribeOptions",
+    "Subscription",
+]
+__all__ += wire.__all__

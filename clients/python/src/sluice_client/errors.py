@@ -1,6 +1,11 @@
 """The one error of the client."""
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from .wire import ErrorCode
+
+ClientErrorCode = Literal["NETWORK", "TIMEOUT", "MALFORMED", "CLOSED"]
 
 
 class SluiceError(Exception):
@@ -18,7 +23,7 @@ class SluiceError(Exception):
         self,
         message: str,
         *,
-        code: str,
+        code: ErrorCode | ClientErrorCode,
         retryable: bool,
         status: int | None = None,
         details: Mapping[str, Any] | None = None,
@@ -26,7 +31,7 @@ class SluiceError(Exception):
         idempotency_key: str | None = None,
     ) -> None:
         super().__init__(message)
-        self.code = code
+        self.code: ErrorCode | ClientErrorCode = code
         self.retryable = retryable
         self.status = status
         self.details: Mapping[str, Any] = details or {}

@@ -5,19 +5,52 @@ import math
 import random
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self, Unpack, overload
 from urllib.parse import quote as escape
 from urllib.parse import urlsplit
 
 import httpx
 
+from .credentials import Credentials
 from .errors import SluiceError
-from .messages import Channel, Gap, Position
-from .subscription import Subscription, request_of
+from .options import Callbacks, FilteredOptions, Status, SubscribeOptions, request_of
+from .subscription import Subscription
+from .wire import (
+    BuyBody,
+    CandleInterval,
+    CandlePage,
+    CandlesEvent,
+    CandlesQuery,
+    Channel,
+    Gap,
+    MigrationsEvent,
+    MigrationsFilter,
+    NewTokensEvent,
+    NewTokensFilter,
+    OrderObject,
+    OrderPage,
+    OrdersEvent,
+    OrdersQuery,
+    Portfolio,
+    Position,
+    PricesEvent,
+    PricesFilter,
+    QuoteAnswer,
+    QuoteBody,
+    RejectedKey,
+    SellBody,
+    TokenHolders,
+    TokenInfo,
+    TradeAnswer,
+    TradePage,
+    TradesEvent,
+    TradesFilter,
+    TradesQuery,
+)
 
 FIRST_PAUSE_S = 0.2
 MAX_PAUSE_S = 5.0
@@ -25,34 +58,70 @@ MAX_PAUSE_S = 5.0
 MAX_RETRY_AFTER_S = 30.0
 # Printable ASCII without spaces. The gateway accepts no longer key.
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
-Json = dict[str, Any]
 
 
 class Sluice:
     """Calls of HTTP raise a SluiceError. They repeat what may pass, not before `Retry-After`.
 
-    `url`: the address of a gateway, or of several of one sluice; after a failure another one is used. `timeout`: seconds for one request.
-    `compress`: ask the gateway to compress the stream. The constructor and `subscribe` raise a ValueError for wrong arguments.
+    `url`: the address of a gateway, or of several of one sluice; after a failure another one is used. `api_key`: the API key, or a coroutine
+    function that returns it; it is called before each connection of the stream and each request. `ticket`: a coroutine function that returns a
+    ticket for one connection of the stream, instead of a key. `timeout`: seconds for one request. `compress`: ask the gateway to compress the
+    stream. The constructor and `subscribe` raise a ValueError for wrong arguments.
     """
 
     def __init__(
-        self, url: str | Sequence[str], api_key: str, *, timeout: float = 10.0, retries: int = 3, compress: bool = False
+        self,
+        url: str | Sequence[str],
+        api_key: str | Callable[[], Awaitable[str]] | None = None,
+        *,
+        ticket: Callable[[], Awaitable[str]] | None = None,
+        timeout: float = 10.0,
+        retries: int = 3,
+        compress: bool = False,
     ) -> None:
         self._urls = [each.rstrip("/") if isinstance(each, str) else "" for each in ([url] if isinstance(url, str) else url)]
         if not self._urls or not all(_is_address(each) for each in self._urls):
             raise ValueError(f"Sluice needs the address of a gateway, like http://127.0.0.1:8080; it got {url!r}.")
-        if not isinstance(api_key, str) or not re.fullmatch("[!-~]+", api_key):
-            raise ValueError("api_key must have printable ASCII characters without spaces.")
+        self._credentials = Credentials(api_key, ticket)
         if not isinstance(timeout, (int, float)) or not 0 < timeout < math.inf:
             raise ValueError(f"timeout must be a number of seconds above 0; it is {timeout!r}.")
         if not isinstance(retries, int) or retries < 0:
             raise ValueError(f"retries must be an integer from 0; it is {retries!r}.")
-        self._api_key = api_key
         self._retries = retries
         self._compress = compress
-        self._http = httpx.AsyncClient(timeout=timeout, headers={"Authorization": f"Bearer {api_key}"})
+        self._http = httpx.AsyncClient(timeout=timeout)
         self._turn = 0
-        self._subscriptions: set[Subscription] = set()
+        self._subscriptions: set[Subscription[Any]] = set()
+
+    @overload
+    def subscribe(
+        self, channel: Literal["newTokens"], **options: Unpack[FilteredOptions[NewTokensEvent, NewTokensFilter]]
+    ) -> Subscription[NewTokensEvent]: ...
+
+    @overload
+    def subscribe(
+        self, channel: Literal["migrations"], **options: Unpack[FilteredOptions[MigrationsEvent, MigrationsFilter]]
+    ) -> Subscription[MigrationsEvent]: ...
+
+    @overload
+    def subscribe(
+        self, channel: Literal["trades"], **options: Unpack[FilteredOptions[TradesEvent, TradesFilter]]
+    ) -> Subscription[TradesEvent]: ...
+
+    @overload
+    def subscribe(
+        self, channel: Literal["prices"], **options: Unpack[FilteredOptions[PricesEvent, PricesFilter]]
+    ) -> Subscription[PricesEvent]: ...
+
+    @overload
+    def subscribe(
+        self, channel: Literal["candles"], **options: Unpack[SubscribeOptions[CandlesEvent]]
+    ) -> Subscription[CandlesEvent]: ...
+
+    @overload
+    def subscribe(
+        self, channel: Literal["orders"], **options: Unpack[SubscribeOptions[OrdersEvent]]
+    ) -> Subscription[OrdersEvent]: ...
 
     def subscribe(
         self,
@@ -60,18 +129,21 @@ class Sluice:
         *,
         mints: Sequence[str] | None = None,
         accounts: Sequence[str] | None = None,
-        interval: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        commitment: str | None = None,
+        interval: CandleInterval | None = None,
+        filter: Any = None,
+        commitment: Literal["processed", "confirmed"] | None = None,
         snapshot: bool = False,
         since: Mapping[str, Position] | None = None,
+        on_event: Callable[[Any, str], Awaitable[object] | None] | None = None,
         on_gap: Callable[[Gap], None] | None = None,
-        on_status: Callable[[str], None] | None = None,
+        on_rejected: Callable[[Sequence[RejectedKey]], None] | None = None,
+        on_status: Callable[[Status], None] | None = None,
+        on_error: Callable[[Exception], None] | None = None,
         max_waiting: int = 10_000,
-    ) -> Subscription:
-        """Follows a channel. Iterate the result with `async for`; it needs a running event loop.
+    ) -> Subscription[Any]:
+        """Follows a channel. Iterate the result with `async for`, or give `on_event`. It needs a running event loop.
 
-        Without `mints` and `accounts` it follows all trades; an empty list is refused.
+        `SubscribeOptions` describes the options. Without `mints` and `accounts` it follows all trades; an empty list is refused.
         """
         request = request_of(
             channel,
@@ -82,56 +154,67 @@ class Sluice:
             commitment=commitment,
             snapshot=snapshot,
         )
+        callbacks = Callbacks(
+            on_event=on_event, on_gap=on_gap, on_rejected=on_rejected, on_status=on_status, on_error=on_error
+        )
         urls = [f"ws{each[len('http') :]}/api/data{'?compress=1' if self._compress else ''}" for each in self._urls]
-        subscription = Subscription(
-            urls, self._api_key, request, since=since, on_gap=on_gap, on_status=on_status, max_waiting=max_waiting
+        subscription = Subscription[Any](
+            urls, self._credentials, request, callbacks, since=since, max_waiting=max_waiting
         )
         self._subscriptions = {each for each in self._subscriptions if not each._is_ended} | {subscription}
         return subscription
 
-    async def quote(self, **body: Any) -> Json:
-        """What a trade would give now: `side`, `mint`, `amount`, and optionally `slippage`, `pool`, `publicKey`."""
-        return await self._send("POST", "/api/quote", body=body)
+    async def quote(self, **body: Unpack[QuoteBody]) -> QuoteAnswer:
+        """What a trade would give now."""
+        answer: QuoteAnswer = await self._send("POST", "/api/quote", body=body)
+        return answer
 
-    async def buy(self, *, idempotency_key: str | None = None, **body: Any) -> Json:
-        """Buys with a custodial wallet: `publicKey`, `mint`, `amount` in SOL, and optionally `slippage` in percent, `dryRun`, …
+    async def buy(self, *, idempotency_key: str | None = None, **body: Unpack[BuyBody]) -> TradeAnswer:
+        """Buys with a custodial wallet. `amount`: SOL; `slippage`: percent.
 
         The same `idempotency_key` and body give the same order for 24 hours. Without it, repetitions by this call are one order. The
         SluiceError of the call has the key as `idempotency_key`. If you may cancel the call, give a key: a cancellation does not have it.
         """
         return await self._trade("/api/trade/buy", body, idempotency_key)
 
-    async def sell(self, *, idempotency_key: str | None = None, **body: Any) -> Json:
+    async def sell(self, *, idempotency_key: str | None = None, **body: Unpack[SellBody]) -> TradeAnswer:
         """Sells with a custodial wallet. `amount`: tokens, or a part of the balance such as "50%". Otherwise as `buy`."""
         return await self._trade("/api/trade/sell", body, idempotency_key)
 
-    async def order(self, id: str) -> Json:
+    async def order(self, id: str) -> OrderObject:
         """The state of an order, and its fills."""
-        return await self._send("GET", f"/api/trade/orders/{_segment('id', id)}")
+        answer: OrderObject = await self._send("GET", f"/api/trade/orders/{_segment('id', id)}")
+        return answer
 
-    async def orders(self, **query: Any) -> Json:
-        """The key's orders, newest first: `before`, `limit`, `state`."""
-        return await self._send("GET", "/api/trade/orders", query=query)
+    async def orders(self, **query: Unpack[OrdersQuery]) -> OrderPage:
+        """The key's orders, newest first. `before`: `next` of the page before."""
+        answer: OrderPage = await self._send("GET", "/api/trade/orders", query=query)
+        return answer
 
-    async def token_info(self, mint: str) -> Json:
+    async def token_info(self, mint: str) -> TokenInfo:
         """A token: its names, its pools, its price."""
-        return await self._send("GET", f"/api/token/info/{_segment('mint', mint)}")
+        answer: TokenInfo = await self._send("GET", f"/api/token/info/{_segment('mint', mint)}")
+        return answer
 
-    async def candles(self, mint: str, **query: Any) -> Json:
-        """Candles of a token, oldest first: `interval`, `from_` and `to` in Unix seconds, `limit`."""
-        return await self._send("GET", f"/api/token/candles/{_segment('mint', mint)}", query=query)
+    async def candles(self, mint: str, **query: Unpack[CandlesQuery]) -> CandlePage:
+        """Candles of a token, oldest first. `interval`: `1m` by default; `from_` and `to`: Unix seconds."""
+        answer: CandlePage = await self._send("GET", f"/api/token/candles/{_segment('mint', mint)}", query=query)
+        return answer
 
-    async def trades(self, mint: str, **query: Any) -> Json:
-        """Trades of a token, newest first: `before`, `limit`."""
-        return await self._send("GET", f"/api/token/trades/{_segment('mint', mint)}", query=query)
+    async def trades(self, mint: str, **query: Unpack[TradesQuery]) -> TradePage:
+        """Trades of a token, newest first. `before`: `next` of the page before."""
+        answer: TradePage = await self._send("GET", f"/api/token/trades/{_segment('mint', mint)}", query=query)
+        return answer
 
-    async def holders(self, mint: str) -> Json:
-        """The largest holders of a token."""
-        return await self._send("GET", f"/api/token/holders/{_segment('mint', mint)}")
+    async def holders(self, mint: str) -> TokenHolders:
+        """The largest holders of a token; `holders` is None if no node lists them."""
+        answer: TokenHolders = await self._send("GET", f"/api/token/holders/{_segment('mint', mint)}")
+        return answer
 
-    async def portfolio(self, public_key: str) -> Json:
+    async def portfolio(self, public_key: str) -> Portfolio:
         """All tokens of a wallet, valued in SOL."""
-        return await self._send("GET", f"/api/portfolio/{_segment('public_key', public_key)}")
+        answer: Portfolio = await self._send("GET", f"/api/portfolio/{_segment('public_key', public_key)}")
+        return answer
 
     async def close(self) -> None:
         """Ends all subscriptions and connections."""
@@ -147,41 +230,56 @@ class Sluice:
     ) -> None:
         await self.close()
 
-    async def _trade(self, path: str, body: Json, idempotency_key: str | None) -> Json:
+    async def _trade(self, path: str, body: BuyBody | SellBody, idempotency_key: str | None) -> TradeAnswer:
         key = secrets.token_hex(16) if idempotency_key is None else idempotency_key
         if not isinstance(key, str) or not IDEMPOTENCY_KEY.fullmatch(key):
             raise _wrong("idempotency_key must have 1 to 255 printable ASCII characters without spaces.")
-        return await self._send("POST", path, body=body, key=key)
+        answer: TradeAnswer = await self._send("POST", path, body=body, key=key)
+        return answer
 
     async def _send(
-        self, method: str, path: str, *, query: Mapping[str, Any] | None = None, body: Json | None = None, key: str | None = None
-    ) -> Json:
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, object] | None = None,
+        key: str | None = None,
+    ) -> Any:
+        last: SluiceError | None = None
         is_unknown = False
         for attempt in range(self._retries + 1):
             try:
                 return await self._once(method, path, query or {}, body, key)
-            except SluiceError as error:
+            except SluiceError as fault:
+                # A refusal of a later attempt does not show what became of a lost one.
+                is_unknown = is_unknown or fault.code in ("NETWORK", "TIMEOUT", "MALFORMED")
+                error = fault if key is None else _with_key(fault, key, is_unknown)
                 if error.retryable and error.code != "RATE_LIMIT":
                     self._turn += 1
                 retry_after_ms = error.details.get("retryAfterMs")
                 retry_after_s = retry_after_ms / 1_000 if isinstance(retry_after_ms, (int, float)) else 0.0
-                # A refusal of a later attempt does not show what became of a lost one.
-                is_unknown = is_unknown or error.code in ("NETWORK", "TIMEOUT", "MALFORMED")
                 if not error.retryable or attempt == self._retries or retry_after_s > MAX_RETRY_AFTER_S:
-                    if key is None:
-                        raise
-                    raise _with_key(error, key, is_unknown) from error.__cause__
+                    raise error from fault.__cause__
+                last = error
                 pause_s = min(MAX_PAUSE_S, FIRST_PAUSE_S * 2**attempt) * (0.5 + random.random() / 2)
-                await asyncio.sleep(max(retry_after_s, pause_s))
+            except Exception:
+                # A function `api_key` that fails now says less than the outcome of the previous attempt.
+                if last is None:
+                    raise
+                raise last from None
+            await asyncio.sleep(max(retry_after_s, pause_s))
         raise AssertionError("unreachable")
 
-    async def _once(self, method: str, path: str, query: Mapping[str, Any], body: Json | None, key: str | None) -> Json:
+    async def _once(
+        self, method: str, path: str, query: Mapping[str, object], body: Mapping[str, object] | None, key: str | None
+    ) -> Any:
         url = f"{self._urls[self._turn % len(self._urls)]}{path}"
         # `from` is a keyword of Python.
-        params = {name.rstrip("_"): value for name, value in query.items() if value is not None}
-        headers = {} if key is None else {"Idempotency-Key": key}
+        params: dict[str, Any] = {name.rstrip("_"): value for name, value in query.items() if value is not None}
         if self._http.is_closed:
             raise SluiceError("The client is closed.", code="CLOSED", retryable=False)
+        headers = await self._credentials.headers() | ({} if key is None else {"Idempotency-Key": key})
         try:
             request = self._http.build_request(method, url, params=params, json=body, headers=headers)
         except (TypeError, ValueError) as fault:
@@ -195,7 +293,7 @@ class Sluice:
         return _read(answer, key is not None)
 
 
-def _read(answer: httpx.Response, has_key: bool) -> Json:
+def _read(answer: httpx.Response, has_key: bool) -> dict[str, Any]:
     """With an Idempotency-Key, an answer that is not from sluice may hide an order, so the request is repeated with any status."""
     status = answer.status_code
     try:
@@ -206,7 +304,7 @@ def _read(answer: httpx.Response, has_key: bool) -> Json:
         return content
     error = content.get("error") if isinstance(content, dict) else None
     retry_after_s = _retry_after_s(answer)
-    details: Json = {} if retry_after_s <= 0 else {"retryAfterMs": round(retry_after_s * 1_000)}
+    details: dict[str, Any] = {} if retry_after_s <= 0 else {"retryAfterMs": round(retry_after_s * 1_000)}
     if not isinstance(error, dict) or not isinstance(error.get("code"), str):
         message = f"The answer is not from sluice (HTTP {status})."
         retryable = has_key or status >= 500 or status == 429

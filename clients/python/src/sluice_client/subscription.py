@@ -1,20 +1,26 @@
 """One subscription, on a connection of its own."""
 
 import asyncio
-import contextlib
+import inspect
 import json
+import logging
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Generic, Self, cast
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
+from .credentials import Credentials
 from .errors import SluiceError
-from .messages import Channel, Event, Gap, Position
+from .options import Callbacks, E, Status, check_options
 from .topic_progress import TopicProgress
+from .wire import Gap, Position, RejectedKey
+
+logger = logging.getLogger("sluice_client")
 
 # A gateway sends a heartbeat each second. A connection that is silent for this long is dead.
 SILENT_S = 4.0
@@ -26,6 +32,12 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 LAST_TEMPORARY_CODE = 4_499
 # Keys of one command; the gateway accepts 5,000.
 KEYS_PER_COMMAND = 1_000
+UNAUTHENTICATED_CODE = 4_501
+# Rejected keys that one line of the log names.
+KEYS_PER_LINE = 5
+
+# True in the task that calls `on_event`, and in the tasks that it started.
+_is_in_on_event: ContextVar[bool] = ContextVar("is_in_on_event", default=False)
 
 
 class _Lost(Exception):
@@ -36,8 +48,8 @@ class _Lost(Exception):
         self.pause_s = pause_s
 
 
-class Subscription(AsyncIterator[Event]):
-    """Iterate it for the events. It reconnects and resumes by itself; `on_gap` is called where events are missing.
+class Subscription(AsyncIterator[E], Generic[E]):
+    """Iterate it for the events, or give `on_event`. It reconnects and resumes by itself; `on_gap` is called where events are missing.
 
     While `max_waiting` events wait for the consumer, the client does not read from the connection. If the gateway then closes it, the client
     resumes later. The subscription ends with `close()`, or raises a permanent SluiceError.
@@ -46,62 +58,61 @@ class Subscription(AsyncIterator[Event]):
     def __init__(
         self,
         urls: Sequence[str],
-        api_key: str,
+        credentials: Credentials,
         request: Mapping[str, Any],
+        callbacks: Callbacks,
         *,
         since: Mapping[str, Position] | None,
-        on_gap: Callable[[Gap], None] | None,
-        on_status: Callable[[str], None] | None,
         max_waiting: int,
     ) -> None:
         check_options(since, max_waiting)
         self._urls = urls
-        self._api_key = api_key
+        self._credentials = credentials
         self._request = request
         self._is_filtered = "filter" in request or "commitment" in request
-        self._on_gap = on_gap
-        self._on_status = on_status
+        self._callbacks = callbacks
         self._max_waiting = max_waiting
         self._progress = {topic: TopicProgress(position) for topic, position in (since or {}).items()}
         # An event with its topic and its position, or a gap.
-        self._waiting: deque[tuple[Event | None, Gap | None, str, Position | None]] = deque()
+        self._waiting: deque[tuple[Any, Gap | None, str, Position | None]] = deque()
         self._positions: dict[str, Position] = dict(since or {})
+        self._logged: set[str] = set()
         self._changed = asyncio.Condition()
-        self._error: BaseException | None = None
+        self._error: Exception | None = None
         self._is_ended = False
         self._is_live = False
+        self._is_consumed = callbacks.on_event is not None
         self._failures = 0
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self._run())
+        self._consumer = None if callbacks.on_event is None else loop.create_task(self._consume())
 
     @property
     def positions(self) -> Mapping[str, Position]:
         """Positions of the last events that the consumer received: `since` of a later subscription."""
         return dict(self._positions)
 
-    async def __anext__(self) -> Event:
-        while True:
-            async with self._changed:
-                await self._changed.wait_for(lambda: len(self._waiting) > 0 or self._is_ended)
-                if len(self._waiting) == 0:
-                    if self._error is not None:
-                        raise self._error
-                    raise StopAsyncIteration
-                event, gap, topic, position = self._waiting.popleft()
-                if position is not None:
-                    self._positions[topic] = position
-                self._changed.notify_all()
-            if gap is not None and self._on_gap is not None:
-                self._on_gap(gap)
-            if event is not None:
-                return event
+    async def __anext__(self) -> E:
+        if self._consumer is not None:
+            raise SluiceError("The subscription has a consumer: on_event.", code="INVALID_REQUEST", retryable=False)
+        self._is_consumed = True
+        item = await self._next()
+        if item is None:
+            raise StopAsyncIteration
+        return cast(E, item[0])
 
     async def close(self) -> None:
-        """Ends the subscription and drops the events that wait. `positions` stays before these events."""
+        """Ends the subscription and drops the events that wait. `positions` stays before these events.
+
+        It waits until `on_event` has finished, except if `on_event` calls it.
+        """
         self._waiting.clear()
         await self._end(None)
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        ending: set[asyncio.Task[None]] = {self._task}
+        if self._consumer is not None and not _is_in_on_event.get():
+            ending.add(self._consumer)
+        await asyncio.wait(ending)
 
     async def __aenter__(self) -> Self:
         return self
@@ -111,12 +122,51 @@ class Subscription(AsyncIterator[Event]):
     ) -> None:
         await self.close()
 
-    async def _end(self, error: BaseException | None) -> None:
+    async def _next(self) -> tuple[Any, str] | None:
+        """The next event and its topic; None at the end. Raises the error of the subscription."""
+        while True:
+            async with self._changed:
+                await self._changed.wait_for(lambda: len(self._waiting) > 0 or self._is_ended)
+                if len(self._waiting) == 0:
+                    if self._error is not None:
+                        raise self._error
+                    return None
+                event, gap, topic, position = self._waiting.popleft()
+                if position is not None:
+                    self._positions[topic] = position
+                self._changed.notify_all()
+            if gap is None:
+                return event, topic
+            if self._callbacks.on_gap is not None:
+                self._callbacks.on_gap(gap)
+
+    async def _consume(self) -> None:
+        _is_in_on_event.set(True)
+        on_event, on_error = self._callbacks.on_event, self._callbacks.on_error
+        assert on_event is not None
+        try:
+            while (item := await self._next()) is not None:
+                pending = on_event(*item)
+                if inspect.isawaitable(pending):
+                    await pending
+        except Exception as fault:
+            # After a fault in a callback nobody would consume the events.
+            await self.close()
+            if on_error is not None:
+                on_error(fault)
+            else:
+                text = "A subscription failed, and it has no on_error"
+                asyncio.get_running_loop().call_exception_handler({"message": text, "exception": fault})
+
+    async def _end(self, error: Exception | None) -> None:
         async with self._changed:
-            if not self._is_ended:
-                self._error = error
+            if self._is_ended:
+                return
+            self._error = error
             self._is_ended = True
             self._changed.notify_all()
+        if error is not None and not self._is_consumed and self._callbacks.on_error is not None:
+            self._callbacks.on_error(error)
 
     async def _run(self) -> None:
         turn = 0
@@ -135,7 +185,7 @@ class Subscription(AsyncIterator[Event]):
                 if pause_s is None:
                     pause_s = min(MAX_PAUSE_S, FIRST_PAUSE_S * 2 ** min(self._failures, 10)) * (0.5 + random.random() / 2)
                 self._failures += 1
-                self._report(f"{reason}; reconnecting in {pause_s:.1f} s")
+                self._report({"state": "reconnecting", "reason": reason, "in_s": pause_s})
                 await asyncio.sleep(pause_s)
         except asyncio.CancelledError:
             raise
@@ -143,10 +193,15 @@ class Subscription(AsyncIterator[Event]):
             await self._end(fault)
 
     async def _follow(self, url: str) -> None:
-        async with connect(url, open_timeout=OPEN_WITHIN_S, close_timeout=1, max_size=MAX_MESSAGE_BYTES) as socket:
-            await socket.send(json.dumps({"id": "auth", "op": "auth", "key": self._api_key}))
+        key, query = await self._ask_for_credentials("&" if "?" in url else "?")
+        async with connect(f"{url}{query}", open_timeout=OPEN_WITHIN_S, close_timeout=1, max_size=MAX_MESSAGE_BYTES) as socket:
             within_s: float | None = None
             asked: set[str] = set()
+            is_ready = key is None
+            if is_ready:
+                asked = await self._subscribe(socket)
+            else:
+                await socket.send(json.dumps({"id": "auth", "op": "auth", "key": key}))
             while True:
                 try:
                     async with asyncio.timeout(SILENT_S):
@@ -155,7 +210,8 @@ class Subscription(AsyncIterator[Event]):
                     raise _Lost(f"nothing arrived for {SILENT_S:g} s") from None
                 except ConnectionClosed as closed:
                     code = closed.rcvd.code if closed.rcvd is not None else 1006
-                    if LAST_TEMPORARY_CODE < code < 5_000:
+                    may_renew = self._credentials.renews_key and is_ready and code == UNAUTHENTICATED_CODE
+                    if LAST_TEMPORARY_CODE < code < 5_000 and not may_renew:
                         message = f"The gateway closed the stream: {code} {closed.rcvd.reason if closed.rcvd else ''}."
                         raise SluiceError(
                             message, code="UNAUTHENTICATED", retryable=False, details={"closeCode": code}
@@ -167,11 +223,23 @@ class Subscription(AsyncIterator[Event]):
                 except ValueError:
                     raise _Lost("the gateway sent no JSON") from None
                 if message_in.get("op") == "authenticated":
+                    is_ready = True
                     asked = await self._subscribe(socket)
                 elif message_in.get("op") == "draining":
                     within_s = float(message_in.get("reconnectWithinMs", 0)) / 1_000
                 else:
                     await self._on_message(message_in, asked, url)
+
+    async def _ask_for_credentials(self, separator: str) -> tuple[str | None, str]:
+        """The key, and the query of the URL."""
+        try:
+            return await self._credentials.of_connection(separator)
+        except SluiceError as error:
+            if not error.retryable:
+                raise
+            raise _Lost(str(error)) from error
+        except Exception as fault:
+            raise _Lost(_reason_of(fault)) from fault
 
     async def _subscribe(self, socket: ClientConnection) -> set[str]:
         request = dict(self._request)
@@ -210,7 +278,7 @@ class Subscription(AsyncIterator[Event]):
             if verdict == "deliver":
                 await self._push((message["data"], None, message["topic"], progress.position))
         elif op == "gap":
-            gap = cast(Gap, {name: message[name] for name in ("topic", "epoch", "from", "to", "reason")})
+            gap = cast(Gap, message)
             progress = self._progress.get(gap["topic"])
             if progress is not None:
                 progress.gap(gap)
@@ -228,14 +296,18 @@ class Subscription(AsyncIterator[Event]):
         elif op == "subscribed":
             await self._on_subscribed(message, asked, url)
         elif op == "error":
-            self._on_error(message["error"])
+            _raise_error(message["error"])
 
     async def _on_subscribed(self, message: Mapping[str, Any], asked: set[str], url: str) -> None:
         positions: Mapping[str, Any] = message["positions"]
-        rejected = message.get("rejected", [])
-        if not positions and rejected:
+        rejected: Sequence[RejectedKey] = message.get("rejected", [])
+        if rejected and self._callbacks.on_rejected is not None:
+            self._callbacks.on_rejected(rejected)
+        if rejected and not positions:
             text = f"No key was accepted; {rejected[0]['key']}: {rejected[0]['code']}."
             raise SluiceError(text, code=rejected[0]["code"], retryable=False, details={"rejected": rejected})
+        if self._callbacks.on_rejected is None:
+            self._log_rejected(rejected)
         for topic, position in positions.items():
             progress = self._progress.get(topic)
             if progress is None:
@@ -249,71 +321,35 @@ class Subscription(AsyncIterator[Event]):
         asked.discard(message["id"])
         if not asked and not self._is_live:
             self._is_live = True
-            self._report(f"connected to {url}")
+            self._report({"state": "live", "url": url})
 
-    def _on_error(self, error: Mapping[str, Any]) -> None:
-        if error["retryable"]:
-            raise _Lost(error["message"])
-        raise SluiceError(error["message"], code=error["code"], retryable=False, details=error.get("details"))
+    def _log_rejected(self, rejected: Sequence[RejectedKey]) -> None:
+        """Once for each key, and not again after each connection."""
+        new = [each for each in rejected if each["key"] not in self._logged]
+        if not new:
+            return
+        self._logged.update(each["key"] for each in new)
+        named = ", ".join(f"{each['key']} ({each['code']})" for each in new[:KEYS_PER_LINE])
+        more = f" and {len(new) - KEYS_PER_LINE} more" if len(new) > KEYS_PER_LINE else ""
+        logger.warning("%s: not followed: %s%s. Give on_rejected to handle this.", self._request["channel"], named, more)
 
-    async def _push(self, item: tuple[Event | None, Gap | None, str, Position | None]) -> None:
+    async def _push(self, item: tuple[Any, Gap | None, str, Position | None]) -> None:
         async with self._changed:
             await self._changed.wait_for(lambda: len(self._waiting) < self._max_waiting or self._is_ended)
             if not self._is_ended:
                 self._waiting.append(item)
             self._changed.notify_all()
 
-    def _report(self, status: str) -> None:
-        if self._on_status is not None:
-            self._on_status(status)
+    def _report(self, status: Status) -> None:
+        if self._callbacks.on_status is not None:
+            self._callbacks.on_status(status)
 
 
 def _reason_of(fault: BaseException) -> str:
     return str(fault) or type(fault).__name__
 
 
-def request_of(
-    channel: Channel,
-    *,
-    mints: Sequence[str] | None,
-    accounts: Sequence[str] | None,
-    interval: str | None,
-    filter: Mapping[str, Any] | None,
-    commitment: str | None,
-    snapshot: bool,
-) -> dict[str, Any]:
-    """The fields of a subscribe command that are given. Raises a ValueError for wrong ones."""
-    for name, keys in (("mints", mints), ("accounts", accounts)):
-        if keys is not None and (isinstance(keys, str) or not all(isinstance(key, str) for key in _listed(name, keys))):
-            raise ValueError(f"{name} must be a list of strings; it is {keys!r}.")
-    if (mints is not None or accounts is not None) and not mints and not accounts:
-        raise ValueError("mints and accounts name no key. Leave them out to follow everything.")
-    fields = {"mints": _listed("mints", mints or ()), "accounts": _listed("accounts", accounts or ()), "interval": interval, "filter": filter}
-    more = {"commitment": commitment, "snapshot": snapshot}
-    request = {"channel": channel, **{name: value for name, value in {**fields, **more}.items() if value}}
-    try:
-        json.dumps(request, allow_nan=False)
-    except (TypeError, ValueError) as fault:
-        raise ValueError(f"The subscription cannot be written: {fault}") from fault
-    return request
-
-
-def check_options(since: Mapping[str, Position] | None, max_waiting: int) -> None:
-    """Raises a ValueError for a value that would end or block the subscription without an error."""
-    if not isinstance(max_waiting, int) or max_waiting < 1:
-        raise ValueError(f"max_waiting must be an integer from 1; it is {max_waiting!r}.")
-    if since is None:
-        return
-    if not isinstance(since, Mapping) or not all(_is_position(each) for each in since.values()):
-        raise ValueError(f'since must be the positions of a subscription, {{topic: {{"epoch", "seq"}}}}; it is {since!r}.')
-
-
-def _is_position(value: object) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("epoch"), str) and isinstance(value.get("seq"), int)
-
-
-def _listed(name: str, keys: Sequence[str]) -> list[str]:
-    try:
-        return list(keys)
-    except TypeError:
-        raise ValueError(f"{name} must be a list of strings; it is {keys!r}.") from None
+def _raise_error(error: Mapping[str, Any]) -> None:
+    if error["retryable"]:
+        raise _Lost(error["message"])
+    raise SluiceError(error["message"], code=error["code"], retryable=False, details=error.get("details"))

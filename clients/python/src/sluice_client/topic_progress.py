@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from .messages import Gap, Position
+from .wire import Gap, Position
 
 Verdict = Literal["deliver", "repeat", "hole"]
 
