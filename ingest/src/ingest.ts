@@ -7,6 +7,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
@@ -15,7 +16,7 @@ import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { simnetGenesisPrefix, solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
+import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 import { venues as allVenues } from '@sluice/shared/venues/registry.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { nowUs } from './clock.ts';
@@ -240,7 +241,7 @@ function pubSubSource(urls: readonly string[], venues: readonly Venue[], log: Lo
   return new PubSubSource({
     urls,
     programs: venues,
-    accounts: [solUsdcWhirlpool],
+    accounts: [solPricePool.address],
     logTextPrefixes: venues.flatMap(({ textPrefix }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`])),
     log,
   });

@@ -1,4 +1,4 @@
-import { solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
 import type { Continuity } from './continuity/continuity.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import type { SolUsdFeed } from './pipeline/sol-usd.ts';
@@ -61,7 +61,7 @@ export class SightingRouter implements SourceSink {
   }
 
   account(state: AccountState): void {
-    if (state.address === solUsdcWhirlpool) this.#parts.solUsd.take(state);
+    if (state.address === solPricePool.address) this.#parts.solUsd.take(state);
     else this.#parts.pipeline.takeAccount(state);
   }
 

@@ -1,8 +1,8 @@
 import { readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
 import { partsPerMillion, rawOfText } from '@sluice/gateway/quote/amounts.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
+import { venueNames } from '@sluice/shared/venues/names.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
-import { quotedVenueNames, tradedVenueNames } from '@sluice/shared/wire/event-parts.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
@@ -60,9 +60,13 @@ describe('the values in the documents', () => {
   });
 
   it('name the venues of the registry', () => {
-    const named = (has: (venue: (typeof venues)[number]) => boolean) => venues.filter(has).map(({ name }) => name);
-    expect(named(({ quoting }) => quoting !== null)).toEqual([...quotedVenueNames]);
-    expect(named(({ signing }) => signing !== null)).toEqual([...tradedVenueNames]);
+    const named = (has: (venue: (typeof venues)[number]) => boolean) => ['auto', ...venues.filter(has).map(({ name }) => name)];
+    const documented = (path: string): unknown =>
+      (openApi['paths'] as Record<string, { post: { requestBody: { content: Record<string, { schema: Schema }> } } }>)[path]!.post
+        .requestBody.content['application/json']!.schema['properties'];
+    expect(documented('/quote')).toMatchObject({ pool: { enum: named(({ quoting }) => quoting !== null) } });
+    expect(documented('/trade/buy')).toMatchObject({ pool: { enum: named(({ signing }) => signing !== null) } });
+    expect(venueNames).toEqual(expect.arrayContaining(venues.map(({ name }) => name)));
   });
 });
 

@@ -9,8 +9,10 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-director
 import { createLog } from '@sluice/shared/log/log.ts';
 import { decodeMint } from '@sluice/shared/solana/mint.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
-import { solUsdcWhirlpool, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
+import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/decode.ts';
+import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/intervals.ts';
 import type { NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
@@ -237,10 +239,11 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         const token = await infoWithWindows(wrappedSolMint, gateway);
         return token.priceUsd !== null && token;
       });
-      const pool = decodeWhirlpool(simnet.chain.account(solUsdcWhirlpool)!.data)!;
+      const { owner, data } = simnet.chain.account(solPricePool.address)!;
+      const now = solUsdOf({ address: solPricePool.address, owner, data, slot: 1, receivedUs: 1 });
       expect(result).toMatchObject({
         venue: 'orca-whirlpool',
-        poolAddress: solUsdcWhirlpool,
+        poolAddress: solPricePool.address,
         quoteMint: usdcMint,
         curve: null,
         reserves: null,
@@ -248,12 +251,12 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       const last = ofType('price').findLast(({ mint }) => mint === wrappedSolMint)!;
       expect([result.priceUsd, result.priceSlot]).toEqual([last.priceUsd, last.slot]);
       // The newest swaps are read completely once they are confirmed, so the account is ahead of the events.
-      expect(result.priceUsd! / usdcPerSol(pool)!).toBeCloseTo(1, 2);
+      expect(result.priceUsd! / now!).toBeCloseTo(1, 2);
       expect(result.windows?.['24h'].sells).toBeGreaterThan(0);
     });
 
     it('quotes on that pool what the chain would give', async () => {
-      const { sqrtPriceX64 } = decodeWhirlpool(simnet.chain.account(solUsdcWhirlpool)!.data)!;
+      const { sqrtPriceX64 } = decodeWhirlpool(simnet.chain.account(solPricePool.address)!.data)!;
       for (const [side, amount, raw] of [
         ['sell', 2.5, 2_500_000_000n],
         ['buy', 100, 100_000_000n],
@@ -264,7 +267,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         const given = side === 'sell' ? wrappedSolMint : usdcMint;
         expect(body).toMatchObject({
           pool: 'orca-whirlpool',
-          poolAddress: solUsdcWhirlpool,
+          poolAddress: solPricePool.address,
           quoteMint: usdcMint,
           quote: { inAmount: String(raw), outAmount: String(out) },
         });

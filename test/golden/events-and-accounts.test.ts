@@ -1,8 +1,11 @@
 import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
 import { pump } from '@sluice/shared/venues/pump/index.ts';
-import { decodeWhirlpool, usdcPerSol, whirlpoolPrice } from '@sluice/shared/venues/orca-whirlpool/index.ts';
+import { usdPerSol } from '@sluice/ingest/pipeline/sol-usd.ts';
+import { quotient } from '@sluice/shared/solana/amounts.ts';
+import { stateOfSqrtPrice } from '@sluice/shared/venues/kit/concentrated.ts';
+import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/decode.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
-import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { describe, expect, it } from 'vitest';
 import { type AnchorRecord, pumpAccounts, pumpAmmAccounts } from './anchor.ts';
 import { fixtureAccount, fixtureJson, fixtureNames, fixturesNote, fixturesPresent } from './fixtures.ts';
@@ -229,21 +232,22 @@ describe.skipIf(!fixturesPresent)(`accounts (${fixturesNote})`, () => {
     expect(recorded.data_decoded['sqrtPrice']!.data).toBe('1304381782533278221200000');
     expect(recorded.data_decoded['tokenMintB']!.data).toBe(pool.mintB);
     // The tick is the price's logarithm to 1.0001, rounded down.
-    expect(Math.floor(Math.log(whirlpoolPrice(pool, 0, 0)) / Math.log(1.0001))).toBe(pool.tick);
-    expect(usdcPerSol(pool)).toBeNull();
+    const price = stateOfSqrtPrice(pool.sqrtPriceX64, pool.liquidity);
+    expect(Math.floor(Math.log(quotient(price.priceQuote, price.priceBase)) / Math.log(1.0001))).toBe(pool.tick);
+    expect(usdPerSol({ baseMint: pool.mintA, quoteMint: pool.mintB, price })).toBeNull();
   });
 });
 
 describe('SOL/USD from a Whirlpool', () => {
   // sqrt(0.15 raw USDC a lamport) * 2^64: 150 USDC a SOL.
   const sqrtPriceX64 = BigInt(Math.round(Math.sqrt(0.15) * 2 ** 64));
-  const pool = { mintA: wrappedSolMint, mintB: usdcMint, vaultA: '', vaultB: '', sqrtPriceX64, liquidity: 1n, tick: 0 };
+  const stateOf = (sqrtPrice: bigint, liquidity = 1_000_000n) => ({ price: stateOfSqrtPrice(sqrtPrice, liquidity) });
+  const pool = { baseMint: wrappedSolMint, quoteMint: usdcMint, ...stateOf(sqrtPriceX64) };
 
   it('is read in USDC for one SOL, in either order of the pair', () => {
-    expect(usdcPerSol(pool)).toBeCloseTo(150, 9);
+    expect(usdPerSol(pool)).toBeCloseTo(150, 9);
     const inverse = BigInt(Math.round((1 / Math.sqrt(0.15)) * 2 ** 64));
-    expect(usdcPerSol({ ...pool, mintA: usdcMint, mintB: wrappedSolMint, sqrtPriceX64: inverse })).toBeCloseTo(150, 9);
-    expect(whirlpoolPrice(pool, solDecimals, usdcDecimals)).toBeCloseTo(150, 9);
+    expect(usdPerSol({ baseMint: usdcMint, quoteMint: wrappedSolMint, ...stateOf(inverse) })).toBeCloseTo(150, 9);
   });
 
   it('rounds the exact quotient once, in either order', () => {
@@ -257,14 +261,17 @@ describe('SOL/USD from a Whirlpool', () => {
       // 60 decimals more than a double can tell apart.
       const [direct, inverse] = [(square * 10n ** 100n) >> 128n, (10n ** 100n * 2n ** 128n) / square];
       const exact = [Number(`${direct}e-97`), Number(`${inverse}e-97`)];
-      const prices = orders.map(([mintA, mintB]) => usdcPerSol({ ...pool, mintA, mintB, sqrtPriceX64: root }));
+      const prices = orders.map(([baseMint, quoteMint]) =>
+        usdPerSol({ baseMint, quoteMint, price: { ...stateOf(root).price, depth: null } }),
+      );
       expect(prices).toEqual(exact);
     }
   });
 
   it('gives no price without liquidity, for another pair, or for bytes that are not a Whirlpool', () => {
-    expect(usdcPerSol({ ...pool, liquidity: 0n })).toBeNull();
-    expect(usdcPerSol({ ...pool, mintB: wrappedSolMint })).toBeNull();
+    expect(usdPerSol({ ...pool, ...stateOf(sqrtPriceX64, 0n) })).toBeNull();
+    expect(usdPerSol({ ...pool, quoteMint: wrappedSolMint })).toBeNull();
+    expect(usdPerSol({ ...pool, price: null })).toBeNull();
     expect(decodeWhirlpool(new Uint8Array(653))).toBeNull();
     expect(decodeWhirlpool(new Uint8Array(0))).toBeNull();
   });

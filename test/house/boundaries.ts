@@ -121,6 +121,7 @@ function fileFault({ from }: Import, to: string, paths: ReadonlySet<string>): st
     return 'only orders, the signer and the command line may import custody';
   const [venue, otherVenue] = [venueOf(from), venueOf(to)];
   if (venue !== null && otherVenue !== null && venue !== otherVenue) return 'a venue never imports a venue';
+  if (venue === null && otherVenue !== null && !venueUsers.some((path) => from.startsWith(path))) return 'only the registry names a venue';
   return layerFault(from, to);
 }
 
@@ -135,6 +136,9 @@ function packageFault({ from, package: name }: Import): string | null {
 function isPure(path: string): boolean {
   return pureFolders.some((folder) => path.startsWith(folder));
 }
+
+/** What may import a venue's own files. Everything else finds a venue in the registry. */
+const venueUsers = ['shared/src/venues/registry.ts', 'test/'];
 
 /** Folders next to the venues with code that several of them use. */
 const venueLibraries: ReadonlySet<string> = new Set(['kit', 'pump-fees']);

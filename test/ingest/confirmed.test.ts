@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
-import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
+import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
+import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
 import { SlotLedger, type BlockList } from '@sluice/ingest/continuity/slot-ledger.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
@@ -108,7 +110,7 @@ describe('an endpoint that confirms a fork of its own', () => {
    */
   async function lie(count: number) {
     const nodes: ScriptedNode[] = [];
-    const accounts = new Map([[solUsdcWhirlpool, accountJson(whirlpoolProgram, whirlpoolBytes(150))]]);
+    const accounts = new Map([[solPricePool.address, accountJson(whirlpoolProgram, whirlpoolBytes(150))]]);
     for (let index = 0; index < count; index++) {
       const node = await startScriptedNode();
       node.onCall = accountAnswers(accounts, 1_000);
@@ -140,7 +142,7 @@ describe('an endpoint that confirms a fork of its own', () => {
     const [liar, ...honest] = nodes as [ScriptedNode, ...ScriptedNode[]];
     report(at + 1, at - 1, liar);
     confirm(at + 1, liar);
-    liar.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(151));
+    liar.account(solPricePool.address, whirlpoolProgram, whirlpoolBytes(151));
     await until('the lie was received', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
     const said = async (): Promise<LogRecord[]> => {
       await until('all is in the log', () => ingest.stats().publisher.buffered === 0);

@@ -3,7 +3,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
-import { clockSysvar, solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
+import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
+import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
@@ -93,7 +95,7 @@ describe('from a node to the bus', () => {
       ['logsSubscribe', { mentions: [whirlpoolProgram] }],
       ['programSubscribe', pumpProgram],
       ['programSubscribe', 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'],
-      ['accountSubscribe', solUsdcWhirlpool],
+      ['accountSubscribe', solPricePool.address],
       ['slotSubscribe', undefined],
       ['accountSubscribe', clockSysvar],
     ]);
@@ -124,7 +126,7 @@ describe('from a node to the bus', () => {
 
   it('publishes trades and prices with SOL/USD, account ticks, and the label of simnet', async () => {
     const source = await node();
-    source.onCall = accountAnswers(new Map([[solUsdcWhirlpool, accountJson(whirlpoolProgram, whirlpoolBytes(200))]]));
+    source.onCall = accountAnswers(new Map([[solPricePool.address, accountJson(whirlpoolProgram, whirlpoolBytes(200))]]));
     const started = await ingestOf(source);
     await until('subscribed', up(started));
     send(source, 'a');
@@ -139,7 +141,7 @@ describe('from a node to the bus', () => {
     expect(ts.published).toBeGreaterThanOrEqual(ts.received);
     expect(Math.abs(ts.received / 1000 - Date.now())).toBeLessThan(600_000);
 
-    source.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(250));
+    source.account(solPricePool.address, whirlpoolProgram, whirlpoolBytes(250));
     await until('the new SOL/USD', () => Math.round(started.ingest.stats().solUsd?.price ?? 0) === 250);
     source.programAccount(pumpProgram, bondingCurveAddress(addressOf('a')), curveAccountBytes(10n ** 15n, 40_000_000_000n));
     await until('the tick', () => started.events.length === 3);

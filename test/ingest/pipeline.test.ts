@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import { token2022Program, tokenProgram, usdcMint, whirlpoolProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import { pump as pumpVenue } from '@sluice/shared/venues/pump/index.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';

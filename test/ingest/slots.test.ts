@@ -4,7 +4,8 @@ import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
-import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
+import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { createHarness, recordingLog, until, type Harness } from './harness.ts';
 import {
@@ -114,7 +115,7 @@ describe('an impossible slot', () => {
     const { solUsd } = createHarness();
     const report = (price: number, slot: number, afterMs = 0): number | undefined => {
       const receivedUs = (nowMs + afterMs) * 1000;
-      solUsd.take({ address: solUsdcWhirlpool, owner: whirlpoolProgram, data: whirlpoolBytes(price), slot, receivedUs });
+      solUsd.take({ address: solPricePool.address, owner: whirlpoolProgram, data: whirlpoolBytes(price), slot, receivedUs });
       return solUsd.current?.slot;
     };
     expect(report(9_999, absurd)).toBe(absurd);
@@ -141,7 +142,7 @@ describe('an endpoint that reports impossible slots', () => {
       () => liar.close(),
       () => honest.close(),
     );
-    const accounts = new Map([[solUsdcWhirlpool, accountJson(whirlpoolProgram, whirlpoolBytes(150))]]);
+    const accounts = new Map([[solPricePool.address, accountJson(whirlpoolProgram, whirlpoolBytes(150))]]);
     for (const node of [liar, honest]) node.onCall = accountAnswers(accounts, 1_000);
     const bus = createInProcessBus();
     closers.push(() => bus.close());
@@ -186,7 +187,7 @@ describe('an endpoint that reports impossible slots', () => {
     liar.notify('slotNotification', 'slotSubscribe', { slot: 9e15, parent: 1, root: 1 });
     liar.notify('slotNotification', 'slotSubscribe', { slot: 900_000_000, parent: 1, root: 1 });
     const account = { context: { slot: absurd }, value: accountJson(whirlpoolProgram, whirlpoolBytes(9_999)) };
-    liar.notify('accountNotification', 'accountSubscribe', account, ([address]) => address === solUsdcWhirlpool);
+    liar.notify('accountNotification', 'accountSubscribe', account, ([address]) => address === solPricePool.address);
     liar.logs(signatureOf('liar'), routedTradeLogs(curveBuy()), { slot: absurd });
     await until('three were refused', () => malformed() === 3);
     const slotThen = ingest.stats().slot;
@@ -197,7 +198,7 @@ describe('an endpoint that reports impossible slots', () => {
     // The same transaction, reported by the other endpoint.
     honest.logs(signatureOf('liar'), routedTradeLogs(curveBuy()));
     await until('the trade was published', () => ingest.stats().events.trades === 1);
-    honest.account(solUsdcWhirlpool, whirlpoolProgram, whirlpoolBytes(151));
+    honest.account(solPricePool.address, whirlpoolProgram, whirlpoolBytes(151));
     await until('the price was published', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
     // Its later reports count again.
     expect(ingest.stats().endpoints[0]!.slot).toBe(900_000_000);

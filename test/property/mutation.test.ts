@@ -1,5 +1,6 @@
 import { readLogs } from '@sluice/shared/solana/logs.ts';
-import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
+import { orcaWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
+import { usdPerSol } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { whirlpoolDiscriminator, whirlpoolLength } from '@sluice/shared/venues/orca-whirlpool/layout.ts';
 import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
 import { pump } from '@sluice/shared/venues/pump/index.ts';
@@ -378,9 +379,9 @@ describe('random mutations', () => {
       [(data) => pumpAmm.decodeAccount(data), encodeWith('pump-amm', 'accounts', 'Pool', pool)],
       [
         (data) => {
-          const decoded = decodeWhirlpool(data);
-          if (decoded !== null) usdcPerSol(decoded);
-          return null;
+          const decoded = orcaWhirlpool.decodeAccount(data);
+          if (decoded.kind === 'decoded' && decoded.account.type === 'pool') usdPerSol(decoded.account);
+          return decoded;
         },
         whirlpool,
       ],

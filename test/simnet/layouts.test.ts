@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { globalConfig, programId as ammProgram, feeConfig as ammFeeConfig } from '@sluice/shared/venues/pump-amm/program.ts';
 import { eventCpiTag, feeConfig, globalAddress, programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
 import { readLogs } from '@sluice/shared/solana/logs.ts';
-import { solUsdcWhirlpool } from '@sluice/shared/solana/well-known.ts';
-import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
+import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { pumpAccounts, pumpAmmAccounts, pumpAmmEvents, pumpAmmIdl, pumpEvents, pumpIdl } from '../golden/anchor.ts';
 import type { TransactionRecord } from './chain.ts';
 import { feeConfigData } from './programs/fee-schedule.ts';
@@ -134,11 +134,13 @@ test('the SOL/USDC pool has the real layout, and its price drifts a little', () 
   const prices = new Set<number>();
   for (let i = 0; i < 100; i++) {
     chain.advance();
-    const pool = decodeWhirlpool(accountBytes(chain, solUsdcWhirlpool));
-    if (pool === null) throw new Error('not a whirlpool');
-    prices.add(usdcPerSol(pool)!);
+    const { address } = solPricePool;
+    const { owner, data } = chain.account(address)!;
+    const price = solUsdOf({ address, owner, data, slot: 1, receivedUs: 1 });
+    if (price === null) throw new Error('not a pool with a price');
+    prices.add(price);
   }
-  expect(accountBytes(chain, solUsdcWhirlpool).length).toBe(653);
+  expect(accountBytes(chain, solPricePool.address).length).toBe(653);
   expect(prices.size).toBeGreaterThan(40);
   expect(Math.min(...prices)).toBeGreaterThan(140);
   expect(Math.max(...prices)).toBeLessThan(160);

@@ -103,7 +103,7 @@ export function renderToken(token: WarmToken, { health, creation, offChain, nowM
 function curveOf({ facts, market }: WarmToken, isOfNow: boolean): TokenInfo['curve'] {
   const { curve } = market;
   if (curve === null || facts.curve === null) return null;
-  const progressPercent = curve.complete ? 100 : isOfNow ? facts.curve.venue.curveProgress(curve.realBase) : null;
+  const progressPercent = curve.complete ? 100 : isOfNow ? (facts.curve.venue.curves?.progress(curve.realBase) ?? null) : null;
   return { poolAddress: curve.address, progressPercent, complete: curve.complete };
 }
 

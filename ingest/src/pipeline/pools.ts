@@ -1,11 +1,7 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { quoteCoins } from '@sluice/shared/money.ts';
 import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/shared/venues/venue.ts';
-import type { VenueName } from '@sluice/shared/wire/events.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
-
-/** Venues that mint their coins themselves, all with the same decimals; elsewhere the mint account shows them. */
-const mintedDecimals: Partial<Record<VenueName, number>> = { pump: 6 };
 
 /** Facts about a token, shared by all its pools. */
 export interface Token {
@@ -160,7 +156,7 @@ export class PoolBook {
     const pool = this.poolAt(venue, address);
     if (pool.token === null) {
       const token = this.token(mint);
-      token.decimals ??= mintedDecimals[venue.name] ?? null;
+      token.decimals ??= venue.curves?.decimals ?? null;
       // An account that was read before named no coin, but showed its supply.
       if (pool.isCurve) learnCurveSupply(token, pool.curveSupply);
       pool.token = token;

@@ -1,8 +1,11 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { quoteCoins, solPricePool, type SolPricePool } from '@sluice/shared/money.ts';
+import { quotient } from '@sluice/shared/solana/amounts.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { solUsdcWhirlpool, whirlpoolProgram } from '@sluice/shared/solana/well-known.ts';
-import { decodeWhirlpool, usdcPerSol } from '@sluice/shared/venues/orca-whirlpool/index.ts';
+import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { venueByName } from '@sluice/shared/venues/registry.ts';
+import type { PoolAccount, Venue } from '@sluice/shared/venues/venue.ts';
 import { readAccount } from '../sources/read-account.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import { nowUs } from '../clock.ts';
@@ -19,11 +22,32 @@ export interface SolUsd {
 /** A pool without trades causes no account change. Its account is requested after this time. */
 const refreshAfterMs = 20_000;
 
-/** USD for one SOL by the state of the SOL/USDC pool; null if the account is not that pool or has no liquidity. */
+const pricingVenue = venueOf(solPricePool);
+
+/** USD for one SOL by the state of the pool that gives this price; null if the account is not such a pool or has no liquidity. */
 export function solUsdOf(state: AccountState): number | null {
-  if (state.owner !== whirlpoolProgram) return null;
-  const pool = decodeWhirlpool(state.data);
-  return pool === null ? null : usdcPerSol(pool);
+  if (state.owner !== pricingVenue.programId) return null;
+  const decoded = pricingVenue.decodeAccount(state.data);
+  return decoded.kind === 'decoded' && decoded.account.type === 'pool' ? usdPerSol(decoded.account) : null;
+}
+
+/**
+ * USD for one SOL from a pool of SOL and a coin that is worth 1 USD, in either order, correctly rounded; null for another pair, or without
+ * a price or liquidity.
+ */
+export function usdPerSol({ baseMint, quoteMint, price }: Pick<PoolAccount, 'baseMint' | 'quoteMint' | 'price'>): number | null {
+  if (price === null || price.depth === 0n || price.priceBase <= 0n || price.priceQuote <= 0n) return null;
+  const isBaseSol = baseMint === wrappedSolMint;
+  const dollar = quoteCoins.get(isBaseSol ? quoteMint : baseMint);
+  if (dollar?.unit !== 'usd' || (!isBaseSol && quoteMint !== wrappedSolMint)) return null;
+  const [dollars, sol] = isBaseSol ? [price.priceQuote, price.priceBase] : [price.priceBase, price.priceQuote];
+  return quotient(dollars * 10n ** BigInt(solDecimals), sol * 10n ** BigInt(dollar.decimals));
+}
+
+function venueOf({ venue }: SolPricePool): Venue {
+  const found = venueByName.get(venue);
+  if (found === undefined) throw new TypeError(`The pool that gives the price of SOL is on ${venue}, which is not in the registry.`);
+  return found;
 }
 
 /** Maintains the SOL/USD price: from account changes of all endpoints, and by a request at the start and after silence. */
@@ -71,11 +95,11 @@ export class SolUsdFeed {
     try {
       const answer = await this.#rpc.call(
         'getAccountInfo',
-        [solUsdcWhirlpool, { encoding: 'base64', commitment: 'processed' }],
+        [solPricePool.address, { encoding: 'base64', commitment: 'processed' }],
         this.#signal,
       );
       const slot = isRecord(answer) && isRecord(answer['context']) ? answer['context']['slot'] : null;
-      const state = isRecord(answer) && isSlot(slot) ? readAccount(solUsdcWhirlpool, answer['value'], slot, nowUs()) : null;
+      const state = isRecord(answer) && isSlot(slot) ? readAccount(solPricePool.address, answer['value'], slot, nowUs()) : null;
       if (state === null) this.refused++;
       else this.take(state);
     } catch (error) {

@@ -1,3 +1,12 @@
+import { venues } from '../venues/registry.ts';
+import type { Venue } from '../venues/venue.ts';
+
+const loggedVenues = venues.filter(({ needsTransaction }) => !needsTransaction);
+
+function namesOf(some: readonly Venue[]): string {
+  return some.map(({ name }) => `\`${name}\``).join(', ');
+}
+
 /** One setting. The table in REFERENCE.md and `.env.example` are generated from these. */
 export interface SettingSpec {
   readonly name: string;
@@ -65,9 +74,8 @@ export const settingsTable = [
   {
     name: 'VENUES',
     default: 'all',
-    meaning:
-      'Venues that ingest reads, comma-separated: `pump`, `pump-amm`, `orca-whirlpool`. The logs of the first two show their trades. Each trade of `orca-whirlpool` needs one more request to a node.',
-    example: 'pump,pump-amm',
+    meaning: `Venues that ingest reads, comma-separated: ${namesOf(venues)}. The logs of ${namesOf(loggedVenues)} show their trades. Each trade of any other venue needs one more request to a node.`,
+    example: loggedVenues.map(({ name }) => name).join(','),
   },
   {
     name: 'TRADING',

@@ -1,5 +1,5 @@
+import type { VenueName } from '../venues/names.ts';
 import { venues } from '../venues/registry.ts';
-import type { VenueName } from '../wire/event-parts.ts';
 import { listOf, inQuotes, type Fault, type Get } from './fault.ts';
 
 /** The venues that VENUES names; all if it is not set. */

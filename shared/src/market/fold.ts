@@ -1,5 +1,6 @@
 import { isLate } from '../solana/slots.ts';
-import { isCurve, isMainPool, type MintHead } from './head.ts';
+import { isCurveVenue } from '../venues/registry.ts';
+import { isMainPool, type MintHead } from './head.ts';
 import type { MarketTrade } from './market-trade.ts';
 import { baseIntervals, type BaseInterval } from './market.ts';
 import { addPrice, emptyTally, type Tally } from './tally.ts';
@@ -64,7 +65,7 @@ function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
 function foldMigration(fold: Fold, event: MarketTrade, isOld: boolean): void {
   const head = (fold.head ??= headOf(event));
   // A late event adds nothing here if its pool became the main one without it.
-  if (!isOld || isCurve(head.pool)) enterMain(head, event);
+  if (!isOld || isCurveVenue(head.pool)) enterMain(head, event);
   head.curveOver = true;
   if (event.atS > head.mainTradedS) head.mainTradedS = event.atS;
   note(head, event, isOld);
@@ -77,7 +78,7 @@ function comesBefore({ slot, late }: MarketTrade, newest: number): boolean {
 
 /** Whether the pool of a late event was the main pool at that time. A curve was, as long as there were trades in it. */
 function wasMainPool(head: MintHead, { pool, poolAddress, slot }: MarketTrade): boolean {
-  return isCurve(pool) || (poolAddress === head.poolAddress && slot >= head.poolSlot);
+  return isCurveVenue(pool) || (poolAddress === head.poolAddress && slot >= head.poolSlot);
 }
 
 function headOf(event: MarketTrade): Mutable<MintHead> {

@@ -1,4 +1,5 @@
-import type { VenueName } from '../wire/events.ts';
+import type { VenueName } from '../venues/names.ts';
+import { isCurveVenue } from '../venues/registry.ts';
 
 /**
  * The state of a mint in addition to its buckets: which of its pools is the main one, and the last values of that pool. A mint can have any number
@@ -32,13 +33,6 @@ export interface MintHead {
   readonly simulated: boolean;
 }
 
-/** Venues whose pools are bonding curves. A mint has at most one curve, and starts on it. */
-const curveVenues: ReadonlySet<VenueName> = new Set(['pump', 'launchlab', 'meteora-dbc']);
-
-export function isCurve(pool: VenueName): boolean {
-  return curveVenues.has(pool);
-}
-
 /** A pool must be deeper than the main one by this factor to replace it. Otherwise two equal pools would take turns. */
 const deeperBy = 1.1;
 /** A main pool without a trade for this long can be replaced by any pool with `quietDepthPart` of its depth. */
@@ -70,9 +64,9 @@ export interface PoolSighting {
  */
 export function isMainPool(head: MainPoolFacts | null, seen: PoolSighting): boolean {
   if (head === null || seen.poolAddress === head.poolAddress) return true;
-  if (isCurve(seen.pool)) return !head.curveOver && !isCurve(head.pool);
-  const isOver = isCurve(head.pool) && head.curveOver;
+  if (isCurveVenue(seen.pool)) return !head.curveOver && !isCurveVenue(head.pool);
+  const isOver = isCurveVenue(head.pool) && head.curveOver;
   if ((isOver || seen.atS - head.mainTradedS > quietS) && seen.depthSol >= head.depthSol * quietDepthPart) return true;
-  if (isCurve(head.pool) && !head.curveOver) return false;
+  if (isCurveVenue(head.pool) && !head.curveOver) return false;
   return seen.depthSol > head.depthSol * deeperBy;
 }

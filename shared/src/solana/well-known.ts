@@ -17,10 +17,6 @@ export const precompilePrograms: ReadonlySet<string> = new Set([
   'Secp256r1SigVerify1111111111111111111111111',
 ]);
 
-/** Orca Whirlpool SOL/USDC (tick spacing 4, fee 0.04 %), the source of the SOL/USD price. */
-export const solUsdcWhirlpool = 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE';
-export const whirlpoolProgram = 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc';
-
 /** Prefix of `getGenesisHash` of every simulated chain. No real cluster has it, so simulated events can be marked. */
 export const simnetGenesisPrefix = 'SimuLatedChain';
 

@@ -1,6 +1,6 @@
 import type { TokenBalance, TransactionInnerInstruction, TransactionInstruction } from '../solana/inner-events.ts';
 import type { FeeKind as ChargedFeeKind } from '../wire/event-parts.ts';
-import type { VenueName } from '../wire/events.ts';
+import type { VenueName } from './names.ts';
 import type { VenueQuoting } from './quoting.ts';
 import type { VenueSigning } from './signing.ts';
 import type { TradeFault } from './trading.ts';
@@ -18,6 +18,8 @@ export interface Venue {
    * whole.
    */
   readonly reveals: 'logs' | 'cpi' | 'instructions';
+  /** Each trade costs one request to a node, because its logs do not show all of it. True unless `reveals` is `logs`. */
+  readonly needsTransaction: boolean;
   /** Prefix of the `Program log:` lines to decode; null if the program logs no text. Requires `logs`, and no event authority. */
   readonly textPrefix: string | null;
   /** The account that signs the program's self-CPI events; null if the program has none. */
@@ -35,8 +37,8 @@ export interface Venue {
    * address.
    */
   derivedPools(mint: string): readonly DerivedPool[];
-  /** The share of a bonding curve's tokens that was sold, in percent, from what is left; null if the venue has no curves. */
-  curveProgress(realBase: bigint): number | null;
+  /** What all its pools have in common if they are bonding curves; null if they are ordinary pools. */
+  readonly curves: BondingCurves | null;
   /** What a trade would give, by the program's own arithmetic; null if that is not known here. */
   readonly quoting: VenueQuoting | null;
   /** What the signer must know to sign the venue's trades; null if it signs none. */
@@ -46,6 +48,14 @@ export interface Venue {
    * failed.
    */
   tradeFault(code: number): TradeFault;
+}
+
+/** A mint has at most one bonding curve, and starts on it. */
+export interface BondingCurves {
+  /** Decimals of every coin that starts on a curve of the venue; null if they differ. Then the mint's account is read. */
+  readonly decimals: number | null;
+  /** The share of a curve's tokens that was sold, in percent, from what is left. */
+  progress(realBase: bigint): number;
 }
 
 /** A record that a program emitted, with the parts of its transaction that the sighting shows. Valid only during the call of `decode`. */

@@ -1,24 +1,6 @@
 import { Type } from 'typebox';
+import { venueNames } from '../venues/names.ts';
 import { Address, Bps, Raw } from './values.ts';
-
-/** Names of the venues, as `pool` in events and requests. */
-export const venueNames = [
-  'pump',
-  'pump-amm',
-  'launchlab',
-  'raydium-cpmm',
-  'raydium-amm',
-  'raydium-clmm',
-  'meteora-dbc',
-  'meteora-damm-v2',
-  'meteora-dlmm',
-  'orca-whirlpool',
-] as const;
-export type VenueName = (typeof venueNames)[number];
-
-/** The venues that quote, and those to which orders are sent. A test compares them with the registry of venues. */
-export const quotedVenueNames = ['pump', 'pump-amm', 'orca-whirlpool'] as const satisfies readonly VenueName[];
-export const tradedVenueNames = ['pump', 'pump-amm'] as const satisfies readonly VenueName[];
 
 /** Kinds of fees, each charged in addition to the amount through the pool. */
 export const feeKinds = ['protocol', 'creator', 'lp', 'cashback', 'holderRewards'] as const;

@@ -20,7 +20,8 @@ import {
   UnixUs,
 } from './values.ts';
 
-export { commitments, venueNames, type Commitment, type VenueName } from './event-parts.ts';
+export { commitments, type Commitment } from './event-parts.ts';
+export { venueNames, type VenueName } from '../venues/names.ts';
 
 /** Fields of every event. */
 const common = {

@@ -1,8 +1,8 @@
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
 import {
   lamportsPerSol,
-  solUsdcWhirlpool,
   systemProgram,
   token2022Program,
   tokenProgram,
@@ -162,7 +162,7 @@ class MarketActors implements Actors {
 
   movePrice(): void {
     const chain = this.#on();
-    const pool = chain.account(solUsdcWhirlpool);
+    const pool = chain.account(solPricePool.address);
     if (pool === null) return;
     const price = usdcPerSol(pool.data);
     const sellsSol = this.#random.chance(0.5 + (price - targetUsdcPerSol) / 20);

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { generateKeypair, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
 import {
   lamportsPerSol,
   rentSysvar,
-  solUsdcWhirlpool,
   systemProgram,
   tokenProgram,
   usdcDecimals,
   usdcMint,
-  whirlpoolProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
+import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
@@ -188,7 +188,7 @@ function recipientAccounts(): (readonly [string, ChainAccount])[] {
 
 function priceAccounts(): (readonly [string, ChainAccount])[] {
   return [
-    [solUsdcWhirlpool, ownedAccount(whirlpoolProgram, whirlpoolData(usdcPerSolAtGenesis))],
+    [solPricePool.address, ownedAccount(whirlpoolProgram, whirlpoolData(usdcPerSolAtGenesis))],
     [whirlpoolVaults.sol, wrappedSolAccountData(vaultAuthority, poolSol)],
     [whirlpoolVaults.usdc, ownedAccount(tokenProgram, tokenAccountData(usdcMint, vaultAuthority, poolUsdc))],
   ];

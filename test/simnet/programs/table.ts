@@ -7,8 +7,8 @@ import {
   systemProgram,
   token2022Program,
   tokenProgram,
-  whirlpoolProgram,
 } from '@sluice/shared/solana/well-known.ts';
+import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import type { Program, ProgramTable } from '../runtime/program.ts';
 import { associatedToken } from './associated-token.ts';
 import { computeBudget } from './compute-budget.ts';

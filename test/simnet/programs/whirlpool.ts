@@ -1,14 +1,8 @@
 import { createHash } from 'node:crypto';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
-import {
-  solUsdcWhirlpool,
-  tokenProgram,
-  usdcDecimals,
-  solDecimals,
-  usdcMint,
-  whirlpoolProgram,
-  wrappedSolMint,
-} from '@sluice/shared/solana/well-known.ts';
+import { solPricePool } from '@sluice/shared/money.ts';
+import { tokenProgram, usdcDecimals, solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction.ts';
 import { addressBytes, derive } from '../runtime/derive.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';
@@ -92,13 +86,14 @@ export interface SwapParts {
 export function whirlpoolSwapInstruction(parts: SwapParts): Instruction {
   const readonly = (address: string, signer = false) => ({ address, signer, writable: false });
   const writable = (address: string) => ({ address, signer: false, writable: true });
-  const tickArray = (index: number): string => derive(whirlpoolProgram, 'tick_array', addressBytes(solUsdcWhirlpool), `${index}`).address;
+  const tickArray = (index: number): string =>
+    derive(whirlpoolProgram, 'tick_array', addressBytes(solPricePool.address), `${index}`).address;
   return {
     programId: whirlpoolProgram,
     accounts: [
       readonly(tokenProgram),
       readonly(parts.trader, true),
-      writable(solUsdcWhirlpool),
+      writable(solPricePool.address),
       writable(parts.traderSol),
       writable(whirlpoolVaults.sol),
       writable(parts.traderUsdc),
@@ -106,7 +101,7 @@ export function whirlpoolSwapInstruction(parts: SwapParts): Instruction {
       writable(tickArray(0)),
       writable(tickArray(1)),
       writable(tickArray(2)),
-      readonly(derive(whirlpoolProgram, 'oracle', addressBytes(solUsdcWhirlpool)).address),
+      readonly(derive(whirlpoolProgram, 'oracle', addressBytes(solPricePool.address)).address),
       readonly(vaultAuthority),
       readonly(wrappedSolMint),
       readonly(usdcMint),

@@ -1,10 +1,8 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { isCurveVenue } from '@sluice/shared/venues/registry.ts';
 import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/pumpportal.ts';
-
-/** Venues with a bonding curve. All other venues are pools. */
-const curveVenues: ReadonlySet<string> = new Set(['pump', 'launchlab', 'meteora-dbc']);
 
 /**
  * An event in PumpPortal's form, or null if their protocol has no such event. Amounts are whole coins. Amounts in SOL are left out if the
@@ -66,7 +64,7 @@ function reservesOfVenue(
   reserves: NonNullable<TradeEvent['reserves']>,
 ) {
   const inSol = quoteMint === wrappedSolMint;
-  return curveVenues.has(pool)
+  return isCurveVenue(pool)
     ? {
         bondingCurveKey: poolAddress,
         vTokensInBondingCurve: toUi(BigInt(reserves.virtualBase), baseDecimals),

@@ -1,7 +1,6 @@
-import { quotient } from '../../solana/amounts.ts';
 import { encodeBase58 } from '../../solana/base58.ts';
 import { discriminatorHex, discriminatorLength, hasPrefix } from '../../solana/bytes.ts';
-import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
+import { zeroAddress } from '../../solana/well-known.ts';
 import { liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
 import { decoded, malformed, undecodedEvent } from '../outcome.ts';
 import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, VenueEvent } from '../venue.ts';
@@ -27,8 +26,6 @@ export interface Whirlpool {
   readonly tick: number;
 }
 
-const oneX128 = 1n << 128n;
-
 /** Reads a Whirlpool account; null if the bytes are not one. Never throws. */
 export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
   if (data.length < whirlpoolLength || !hasPrefix(data, whirlpoolDiscriminator)) return null;
@@ -48,20 +45,6 @@ export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
     liquidity: u128(view, whirlpool.liquidity),
     tick: view.getInt32(whirlpool.tick, true),
   };
-}
-
-/** Whole coins of B for one whole coin of A, correctly rounded. `sqrtPriceX64` must be above 0. */
-export function whirlpoolPrice({ sqrtPriceX64 }: Pick<Whirlpool, 'sqrtPriceX64'>, decimalsA: number, decimalsB: number): number {
-  return quotient(sqrtPriceX64 ** 2n * 10n ** BigInt(decimalsA), oneX128 * 10n ** BigInt(decimalsB));
-}
-
-/** USDC for one SOL from a SOL/USDC pool, in either order, correctly rounded; null for another pair, or without a price or liquidity. */
-export function usdcPerSol(pool: Pick<Whirlpool, 'mintA' | 'mintB' | 'sqrtPriceX64' | 'liquidity'>): number | null {
-  const { mintA, mintB, sqrtPriceX64, liquidity } = pool;
-  if (sqrtPriceX64 === 0n || liquidity === 0n) return null;
-  if (mintA === wrappedSolMint && mintB === usdcMint) return whirlpoolPrice(pool, solDecimals, usdcDecimals);
-  if (mintA !== usdcMint || mintB !== wrappedSolMint) return null;
-  return quotient(oneX128 * 10n ** BigInt(solDecimals), sqrtPriceX64 ** 2n * 10n ** BigInt(usdcDecimals));
 }
 
 type Emit = (event: VenueEvent) => void;

@@ -4,13 +4,12 @@ import { decode, decodeAccount } from './decode.ts';
 import { programId } from './program.ts';
 import { quoting } from './quote.ts';
 
-export { decodeWhirlpool, usdcPerSol, whirlpoolPrice } from './decode.ts';
-
 /** Orca Whirlpools. Only swaps change the price, and `Traded` shows each of them, so no account is watched. */
 export const orcaWhirlpool: Venue = {
   name: 'orca-whirlpool',
   programId,
   reveals: 'logs',
+  needsTransaction: true,
   textPrefix: null,
   eventAuthority: null,
   watchedAccountPrefixes: [],
@@ -18,7 +17,7 @@ export const orcaWhirlpool: Venue = {
   decodeAccount,
   poolOfMint: () => null,
   derivedPools: () => [],
-  curveProgress: () => null,
+  curves: null,
   quoting,
   signing: null,
   tradeFault: anchorFault,

@@ -1,8 +1,7 @@
 import { addressBytes, findProgramAddress } from '../../solana/pda.ts';
-import { whirlpoolProgram as programId } from '../../solana/well-known.ts';
 
 /** Orca Whirlpools. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`. */
-export { programId };
+export const programId = 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc';
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 

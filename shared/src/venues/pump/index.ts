@@ -1,7 +1,7 @@
 import { isAddress } from '../../solana/base58.ts';
 import type { Venue } from '../venue.ts';
 import { decode, decodeAccount } from './decode.ts';
-import { accountDiscriminators, bondingCurveAddress, eventAuthority, initialRealToken, programId } from './program.ts';
+import { accountDiscriminators, bondingCurveAddress, eventAuthority, initialRealToken, programId, tokenDecimals } from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
 import { tradeFault } from './errors.ts';
@@ -11,6 +11,7 @@ export const pump: Venue = {
   name: 'pump',
   programId,
   reveals: 'logs',
+  needsTransaction: false,
   textPrefix: null,
   eventAuthority,
   watchedAccountPrefixes: [accountDiscriminators.bondingCurve],
@@ -18,7 +19,10 @@ export const pump: Venue = {
   decodeAccount,
   poolOfMint: (mint) => (isAddress(mint) ? bondingCurveAddress(mint) : null),
   derivedPools: (mint) => (isAddress(mint) ? [{ address: bondingCurveAddress(mint), vaults: [] }] : []),
-  curveProgress: (realBase) => Math.min(100, Math.max(0, Number(((initialRealToken - realBase) * 1_000_000n) / initialRealToken) / 10_000)),
+  curves: {
+    decimals: tokenDecimals,
+    progress: (realBase) => Math.min(100, Math.max(0, Number(((initialRealToken - realBase) * 1_000_000n) / initialRealToken) / 10_000)),
+  },
   quoting,
   signing,
   tradeFault,

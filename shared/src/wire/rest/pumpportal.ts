@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { quotedVenueNames } from '../event-parts.ts';
+import { quotedVenueNames } from '../../venues/registry.ts';
 import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';

@@ -1,5 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { Fees, quotedVenueNames, venueNames } from '../event-parts.ts';
+import { venueNames } from '../../venues/names.ts';
+import { quotedVenueNames } from '../../venues/registry.ts';
+import { Fees } from '../event-parts.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { exampleMint } from './trade-examples.ts';
 import { closed, Venue } from './fields.ts';

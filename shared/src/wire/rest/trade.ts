@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders.ts';
-import { tradedVenueNames, venueNames } from '../event-parts.ts';
+import { venueNames } from '../../venues/names.ts';
+import { tradedVenueNames } from '../../venues/registry.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { buyLimits, QuoteObject, slippageLimits } from './quote.ts';
 import {
