@@ -1267,6 +1267,27 @@ export interface TokenInfo {
   readonly poolAddress: string | null;
   /** Null if `venue` is. */
   readonly quoteMint: string | null;
+  /** The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint. */
+  readonly pools: readonly ({
+    /** Venue of the pool. */
+    readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+    /** The pool or curve. Base58. */
+    readonly poolAddress: string;
+    /** Its quote coin; wrapped SOL for SOL. Base58. */
+    readonly quoteMint: string;
+    /** Slot of the values: of the last price event of the pool, or of the read (`chain`). */
+    readonly slot: number;
+    /** Null if no current price is known, for example because the pool is empty or the curve is complete. */
+    readonly priceQuote: number | null;
+    /** Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown. */
+    readonly priceSol: number | null;
+    /** Null if `priceQuote` is, or if the value of the quote coin in USD is unknown. */
+    readonly priceUsd: number | null;
+    /** Null if it is unknown, or if the curve is complete. */
+    readonly liquiditySol: number | null;
+    /** Null if it is unknown, or if the curve is complete. */
+    readonly liquidityUsd: number | null;
+  })[];
   /** Null if the token has no bonding curve. */
   readonly curve: {
     /** The bonding curve. Base58. */

@@ -201,6 +201,9 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
             expect(result).toMatchObject({ name, symbol, uri, creator, traits, creatorFeeBps });
           }
           expect(result).toMatchObject({ poolAddress: pool.address, quoteMint: pool.quoteMint });
+          const { venue, poolAddress, quoteMint, priceQuote, priceSol, priceUsd } = result;
+          expect(result.pools[0]).toMatchObject({ venue, poolAddress, quoteMint, priceQuote, priceSol, priceUsd });
+          expect(result.pools.length).toBe(result.venue === 'pump' ? 1 : 2);
           expect(result.curve).not.toBeNull();
           if (result.venue === 'pump') seen.curve++;
           else seen.pool++;
@@ -247,6 +250,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         quoteMint: usdcMint,
         curve: null,
         reserves: null,
+        pools: [{ poolAddress: solUsdcWhirlpool, priceUsd: result.priceUsd }],
       });
       const last = ofType('price').findLast(({ mint }) => mint === wrappedSolMint)!;
       expect([result.priceUsd, result.priceSlot]).toEqual([last.priceUsd, last.slot]);

@@ -1,11 +1,13 @@
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { addressBytes, associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { tokenProgram, whirlpoolProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { KnownPool } from '@sluice/shared/pools/directory.ts';
+import { whirlpool } from '@sluice/shared/venues/orca-whirlpool/layout.ts';
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { poolData } from '../simnet/programs/pump-amm/state.ts';
 import { mintData, tokenAccountData } from '../simnet/programs/token-state.ts';
 import { address, quietChain } from '../simnet/support/test-chain.ts';
+import { whirlpoolAccountData } from '../support/whirlpool-accounts.ts';
 import { BookHarness } from './harness.ts';
 
 const chain = quietChain();
@@ -59,7 +61,37 @@ test('a pool whose address does not follow from its mint is found by the directo
   const [shallow, deep] = [putPool('shallow', 2_000_000_000n), putPool('deep', 50_000_000_000n)];
   // The depth in the directory does not count.
   other.known.set(mint, [{ ...shallow, depthSol: 900 }, deep]);
-  expect(await other.info(mint)).toMatchObject({ venue: 'pump-amm', poolAddress: deep.address, priceSol: 0.05 });
+  const { pools, ...info } = await other.info(mint);
+  expect(info).toMatchObject({ venue: 'pump-amm', poolAddress: deep.address, priceSol: 0.05, liquiditySol: 50 });
+  const [values, slot] = [{ venue: 'pump-amm', quoteMint: wrappedSolMint }, chain.slot];
+  expect(pools).toEqual([
+    { ...values, slot, poolAddress: deep.address, priceQuote: 0.05, priceSol: 0.05, priceUsd: 7.5, liquiditySol: 50, liquidityUsd: 7_500 },
+    {
+      ...values,
+      slot,
+      poolAddress: shallow.address,
+      priceQuote: 0.002,
+      priceSol: 0.002,
+      priceUsd: 0.3,
+      liquiditySol: 2,
+      liquidityUsd: 300,
+    },
+  ]);
+});
+
+test('a pool of concentrated liquidity has the price of its account and what its vault holds', async () => {
+  const [known, deep] = [putPool('concentrated', 7_000_000_000n), putPool('deep', 50_000_000_000n)];
+  const [vaultA, vaultB] = [vaultOf(known.address, mint), vaultOf(known.address, wrappedSolMint)];
+  // A price of 0.25 lamports for one raw token.
+  const [mintA, mintB, sqrtPrice] = [addressBytes(mint), addressBytes(wrappedSolMint), 1n << 63n];
+  const data = whirlpoolAccountData({ tickSpacing: 1, feeRate: 0, protocolFeeRate: 0, liquidity: 1n, sqrtPrice, tick: 0, mintA, mintB });
+  data.set(addressBytes(vaultA), whirlpool.vaultA);
+  data.set(addressBytes(vaultB), whirlpool.vaultB);
+  accounts.set(known.address, { owner: whirlpoolProgram, data });
+  harness.known.set(mint, [{ ...known, venue: 'orca-whirlpool' }, deep]);
+  const { pools } = await harness.info(mint);
+  expect(pools.map(({ poolAddress }) => poolAddress)).toEqual([deep.address, known.address]);
+  expect(pools[1]).toMatchObject({ venue: 'orca-whirlpool', priceSol: 0.25e-3, liquiditySol: 7 });
 });
 
 test('an entry of the directory is ignored if the account at its address is not a pool of this mint', async () => {

@@ -6,6 +6,7 @@ import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts'
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
 import { alice, launch, quietChain } from '../simnet/support/test-chain.ts';
 import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
 import { until } from '../support/gateway.ts';
@@ -98,6 +99,30 @@ describe('a warm token', () => {
     expect(await harness.info(mint)).toMatchObject({ venue: 'pump-amm', poolAddress: pool, priceSol: 4e-7, priceNullReason: null });
     harness.append(price({ pool: 'pump-amm', poolAddress: pool, slot: chain.slot + 3, priceQuote: 4.5e-7 }));
     expect(await harness.info(mint)).toMatchObject({ priceSol: 4.5e-7 });
+  });
+
+  it('lists its pools: the main one first, others by their own prices, the shallow ones of a flood not at all', async () => {
+    const cold = await harness.info(mint);
+    const { priceQuote, priceSol, priceUsd, liquiditySol, liquidityUsd, priceSlot } = cold;
+    const main = { venue: 'pump', poolAddress: curve, quoteMint: wrappedSolMint, slot: priceSlot };
+    expect(cold.pools).toEqual([{ ...main, priceQuote, priceSol, priceUsd, liquiditySol, liquidityUsd }]);
+    const reserves = (sol: number) => ({ virtualBase: '1', virtualQuote: '1', realBase: '1', realQuote: `${sol}000000000` });
+    const other = { pool: 'pump-amm', slot: chain.slot + 2 } as const;
+    harness.append(price({ ...other, poolAddress: addressOf(1), priceQuote: 7e-8, reserves: reserves(3) }));
+    harness.append(price({ ...other, poolAddress: addressOf(2), priceQuote: 8e-8, reserves: reserves(40) }));
+    // Older than what is known.
+    harness.append(price({ ...other, slot: chain.slot + 1, poolAddress: addressOf(2), priceQuote: 9e-8, reserves: reserves(1) }));
+    const { pools } = await harness.info(mint);
+    expect(pools.map(({ poolAddress }) => poolAddress)).toEqual([curve, addressOf(2), addressOf(1)]);
+    expect(pools[1]).toMatchObject({ venue: 'pump-amm', slot: other.slot, priceSol: 8e-8, priceUsd: 8e-8 * 150, liquiditySol: 40 });
+    for (let each = 0; each < 50; each++) harness.append(price({ ...other, poolAddress: addressOf(100 + each), reserves: reserves(2) }));
+    const flooded = (await harness.info(mint)).pools;
+    expect(flooded.length).toBe(maxTokenPools);
+    expect(flooded.slice(0, 3).map(({ poolAddress }) => poolAddress)).toEqual([curve, addressOf(2), addressOf(1)]);
+    harness.append(trade({ curveCompleted: true, slot: chain.slot + 3 }));
+    expect((await harness.info(mint)).pools[0]).toMatchObject({ poolAddress: curve, priceQuote: null, liquiditySol: null });
+    harness.linkUp = false;
+    expect((await harness.info(mint)).pools[1]).toMatchObject({ poolAddress: addressOf(2), priceQuote: null, liquidityUsd: null });
   });
 
   it('is rendered once in a quarter of a second', async () => {

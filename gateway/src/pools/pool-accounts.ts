@@ -19,6 +19,8 @@ export interface PoolFacts {
   readonly account: PoolAccount;
   /** Null if its vaults were not among the accounts, or did not show balances of this pool. */
   readonly reserves: PoolReserves | null;
+  /** Balance of its quote vault; null if the vault was not among the accounts, or belongs to something else. */
+  readonly quoteHeld: bigint | null;
 }
 
 /** The pools of a mint among these places. A pool counts only if the owner, kind and mints of its account are right. */
@@ -35,22 +37,28 @@ export function poolsAt(
     if (decoded?.kind !== 'decoded') continue;
     if (decoded.account.type === 'curve') curve ??= { venue, address, account: decoded.account };
     else if (decoded.account.baseMint === mint) {
-      pools.push({ venue, address, account: decoded.account, reserves: vaultReserves(address, decoded.account, accounts) });
+      pools.push({ venue, address, account: decoded.account, ...vaultsOf(address, decoded.account, accounts) });
     }
   }
   return { curve, pools };
 }
 
-function vaultReserves(pool: string, account: PoolAccount, accounts: ReadonlyMap<string, ChainAccount | null>): PoolReserves | null {
+function vaultsOf(
+  pool: string,
+  account: PoolAccount,
+  accounts: ReadonlyMap<string, ChainAccount | null>,
+): Pick<PoolFacts, 'reserves' | 'quoteHeld'> {
   const balance = (vault: string, mint: string): bigint | null => {
     const found = accounts.get(vault) ?? null;
     const decoded = found === null ? null : decodeTokenAccount(found.owner, found.data);
     return decoded !== null && decoded.owner === pool && decoded.mint === mint ? decoded.amount : null;
   };
-  // If the account states a price, the price does not follow from the balances of the vaults.
-  if (account.price !== null) return null;
   const base = balance(account.baseVault, account.baseMint);
   const quote = balance(account.quoteVault, account.quoteMint);
-  if (base === null || quote === null) return null;
-  return { virtualBase: base, virtualQuote: quote + account.virtualQuote, realBase: base, realQuote: quote };
+  // If the account states a price, the price does not follow from the balances of the vaults.
+  if (account.price !== null || base === null || quote === null) return { reserves: null, quoteHeld: quote };
+  return {
+    reserves: { virtualBase: base, virtualQuote: quote + account.virtualQuote, realBase: base, realQuote: quote },
+    quoteHeld: quote,
+  };
 }

@@ -5,8 +5,9 @@ import type { MintExtensions } from '@sluice/shared/solana/token-extensions.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';
-import { creatorOf, traitsOf, type TokenIdentity, type TokenTraits } from './token-facts.ts';
-import type { MainPool, TokenMarket } from './token-market.ts';
+import { creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';
+import { heldUi, type PoolState } from './pool-state.ts';
+import type { TokenMarket } from './token-market.ts';
 import type { WarmToken } from './warm-token.ts';
 
 /** Slots of an epoch on a cluster without warm-up epochs, such as mainnet. The epoch decides which of two configured transfer fees applies. */
@@ -58,7 +59,7 @@ export function renderToken(token: WarmToken, { health, creation, offChain, nowM
   // An old price could be computed from the reserves of that time, so they are withheld together with the price.
   const isOfNow = health.fault(nowMs) === null;
   const supplyUi = toUi(supply, decimals);
-  const liquidity = liquidityOf(main, isPriced, solUsd);
+  const liquidity = isPriced ? liquidityOf(main!, facts, solUsd) : unknownValue;
   return {
     mint,
     asOfMs: nowMs,
@@ -83,6 +84,7 @@ export function renderToken(token: WarmToken, { health, creation, offChain, nowM
     venue: main?.venue ?? null,
     poolAddress: main?.address ?? null,
     quoteMint: main?.quoteMint ?? null,
+    pools: poolsOf(token, isOfNow, solUsd),
     curve: curveOf(token, isOfNow),
     reserves: isOfNow ? (main?.reserves ?? null) : null,
     priceQuote: price.quote,
@@ -107,14 +109,36 @@ function curveOf({ facts, market }: WarmToken, isOfNow: boolean): TokenInfo['cur
   return { poolAddress: curve.address, progressPercent, complete: curve.complete };
 }
 
-/** The liquidity; null if the price is, because both need current reserves. */
+const unknownValue = { sol: null, usd: null } as const;
+
+function poolsOf({ facts, market, pools }: WarmToken, isOfNow: boolean, solUsd: SolUsdNow | null): TokenInfo['pools'] {
+  return pools.states(facts, market, solUsd?.price ?? null).map((state) => {
+    const isOver = market.curve?.complete === true && state.address === market.curve.address;
+    const priceQuote = isOfNow && !isOver ? state.priceQuote : null;
+    const price = priceQuote === null ? unknownValue : inSolAndUsd(priceQuote, state.quoteMint, solUsd?.price ?? null);
+    const liquidity = isOfNow && !isOver ? liquidityOf(state, facts, solUsd) : unknownValue;
+    return {
+      venue: state.venue,
+      poolAddress: state.address,
+      quoteMint: state.quoteMint,
+      slot: state.slot,
+      priceQuote,
+      priceSol: price.sol,
+      priceUsd: price.usd,
+      liquiditySol: liquidity.sol,
+      liquidityUsd: liquidity.usd,
+    };
+  });
+}
+
 function liquidityOf(
-  main: MainPool | null,
-  isPriced: boolean,
+  state: PoolState,
+  { pools }: TokenFacts,
   solUsd: SolUsdNow | null,
 ): { readonly sol: number | null; readonly usd: number | null } {
-  if (!isPriced || main === null || main.reserves === null || main.quoteDecimals === null) return { sol: null, usd: null };
-  return inSolAndUsd(toUi(BigInt(main.reserves.realQuote), main.quoteDecimals), main.quoteMint, solUsd?.price ?? null);
+  // The events of concentrated liquidity have no reserves.
+  const held = heldUi(state, pools.find(({ address }) => address === state.address)?.quoteHeld ?? null);
+  return held === null ? unknownValue : inSolAndUsd(held, state.quoteMint, solUsd?.price ?? null);
 }
 
 function offChainOf({ description, image, twitter, telegram, website }: OffChainMetadata): TokenInfo['offChain'] {

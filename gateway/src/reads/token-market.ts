@@ -1,37 +1,16 @@
 import { isMainPool, type MainPoolFacts } from '@sluice/shared/market/head.ts';
 import { depthInSol, quoteCoins } from '@sluice/shared/money.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { PoolReserves } from '@sluice/shared/venues/venue.ts';
-import type { MigrationEvent, PriceEvent, Reserves, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
-import type { TokenFacts } from './token-facts.ts';
+import type { MigrationEvent, PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { WindowSums } from './minutes.ts';
-
-/** The last known state of the main pool. */
-export interface MainPool {
-  readonly venue: VenueName;
-  readonly address: string;
-  readonly quoteMint: string;
-  /** Quote coins for one token. Null: the pool is empty, or the price is unknown. */
-  readonly priceQuote: number | null;
-  readonly reserves: Reserves | null;
-  /** Decimals of the quote coin. Null: only the price is known. */
-  readonly quoteDecimals: number | null;
-  readonly slot: number;
-  /** When it was read or received, Unix milliseconds. */
-  readonly atMs: number;
-  /** Whether it comes from a read of the chain or from an event. */
-  readonly source: 'chain' | 'event';
-}
-
-/** An event that is received this long after a read of the chain is newer than the read, even if the node reported a later slot. */
-const readHoldsMs = 2_000;
+import { isOutdated, stateAtRead, stateOfPrice, type PoolState } from './pool-state.ts';
+import type { TokenFacts } from './token-facts.ts';
 
 /**
  * Where a token trades. It starts with a read of the chain and the stored state of the market, and is then updated by events in log order.
  * An event with an older slot changes nothing, because the read included it.
  */
 export class TokenMarket {
-  main: MainPool | null = null;
+  main: PoolState | null = null;
   /** Null: the token has no curve. */
   curve: { readonly address: string; realBase: bigint; complete: boolean } | null = null;
   readonly #decimals: number;
@@ -53,25 +32,21 @@ export class TokenMarket {
     // A main pool whose address is not derived stays the main pool, unless the curve has just completed.
     const after = this.#addressOfMain;
     const isOther = before !== null && before.address !== after && wasOver && !this.#isCurve(before);
-    const hadReserves = before !== null && before.address === after && before.reserves !== null && this.#lacksReserves;
-    if (isOther || hadReserves) this.main = before;
+    // Accounts of concentrated liquidity have no reserves, and some vaults cannot be read, but an event had the price.
+    const knewMore = before !== null && before.address === after && (before.reserves ?? before.priceQuote) !== null && this.#lacksReserves;
+    if (isOther || knewMore) this.main = before;
   }
 
-  #read({ token, curve, pools, slot, askedAtMs }: TokenFacts): void {
-    const mainPoolOf = (venue: VenueName, address: string, quoteMint: string, reserves: PoolReserves | null): MainPool => {
-      const quoteDecimals = quoteCoins.get(quoteMint)?.decimals ?? null;
-      const priceQuote = reserves === null || quoteDecimals === null ? null : priceOf(reserves, token.decimals, quoteDecimals);
-      const shown = wireReserves(reserves);
-      return { venue, address, quoteMint, priceQuote, reserves: shown, quoteDecimals, slot, atMs: askedAtMs, source: 'chain' };
-    };
+  #read(facts: TokenFacts): void {
+    const { curve, pools } = facts;
     if (curve !== null) {
-      const { complete, quoteMint, reserves } = curve.account;
+      const { complete, reserves } = curve.account;
       this.curve = { address: curve.address, realBase: reserves.realBase, complete };
-      this.main = mainPoolOf(curve.venue.name, curve.address, quoteMint, reserves);
+      this.main = stateAtRead(facts, curve, reserves);
     }
     if (!this.#isCurveOver) return;
-    for (const { venue, address, account, reserves } of pools) {
-      const pool = mainPoolOf(venue.name, address, account.quoteMint, reserves);
+    for (const found of pools) {
+      const pool = stateAtRead(facts, found, found.reserves);
       // The deepest of several pools is the main one.
       if (this.main === null || this.#isCurve(this.main) || depthOf(pool) > depthOf(this.main)) this.main = pool;
     }
@@ -89,7 +64,7 @@ export class TokenMarket {
     return this.curve === null || this.curve.complete;
   }
 
-  #isCurve(pool: MainPool): boolean {
+  #isCurve(pool: PoolState): boolean {
     return pool.address === this.curve?.address;
   }
 
@@ -98,21 +73,10 @@ export class TokenMarket {
     const isMain = main?.address === event.poolAddress;
     // A late event adds nothing to the state of a later slot.
     if (event.late === true && main !== null && main.slot > event.slot) return;
-    const receivedAtMs = Math.round(event.ts.received / 1000);
-    if (isMain && main.slot > event.slot && !(main.source === 'chain' && receivedAtMs > main.atMs + readHoldsMs)) return;
+    if (isMain && isOutdated(event, main)) return;
     if (!isMain && !this.#takesOver(event)) return;
     this.#noteCurve(event);
-    this.main = {
-      venue: event.pool,
-      address: event.poolAddress,
-      quoteMint: event.quoteMint,
-      priceQuote: event.priceQuote,
-      reserves: event.reserves,
-      quoteDecimals: quoteCoins.get(event.quoteMint)?.decimals ?? null,
-      slot: event.slot,
-      atMs: receivedAtMs,
-      source: 'event',
-    };
+    this.main = stateOfPrice(event);
   }
 
   onTrade(event: TradeEvent): void {
@@ -161,20 +125,7 @@ export class TokenMarket {
   }
 }
 
-/** Quote coins for one token. Null: a reserve is empty. */
-function priceOf({ virtualBase, virtualQuote }: PoolReserves, decimals: number, quoteDecimals: number): number | null {
-  if (virtualBase <= 0n || virtualQuote <= 0n) return null;
-  const price = toUi(virtualQuote, quoteDecimals) / toUi(virtualBase, decimals);
-  return Number.isFinite(price) ? price : null;
-}
-
-function wireReserves(reserves: PoolReserves | null): Reserves | null {
-  if (reserves === null || reserves.virtualQuote < 0n) return null;
-  const { virtualBase, virtualQuote, realBase, realQuote } = reserves;
-  return { virtualBase: `${virtualBase}`, virtualQuote: `${virtualQuote}`, realBase: `${realBase}`, realQuote: `${realQuote}` };
-}
-
-function depthOf({ reserves, quoteMint, priceQuote }: MainPool): number {
+function depthOf({ reserves, quoteMint, priceQuote }: PoolState): number {
   return reserves === null ? 0 : depthInSol(Number(reserves.realQuote), quoteMint, priceQuote, null);
 }
 

@@ -7,6 +7,7 @@ import { Minutes } from './minutes.ts';
 import { tallyOf, TokenMarket } from './token-market.ts';
 import { surviving } from './surviving.ts';
 import type { TokenPlan } from './token-plan.ts';
+import { TokenPools } from './token-pools.ts';
 
 /** Maximum number of entries applied at once when a token becomes warm. If the stored trades are further behind, they are read again later. */
 const maxReplayed = 5_000;
@@ -25,6 +26,7 @@ export class WarmToken {
   readonly plan: TokenPlan;
   facts: TokenFacts;
   readonly market: TokenMarket;
+  readonly pools = new TokenPools();
   /** Null: the stored trades and the log could not be joined yet. */
   minutes: Minutes | null = null;
   /** Its migration event. Null: none since the token became warm. */
@@ -60,8 +62,10 @@ export class WarmToken {
 
   /** Applies an event of this token; `offset` is that of its entry. */
   apply(event: StreamEvent, offset: number, nowMs: number): void {
-    if (event.type === 'price') this.market.onPrice(event);
-    else if (event.type === 'migration') {
+    if (event.type === 'price') {
+      this.market.onPrice(event);
+      this.pools.onPrice(event);
+    } else if (event.type === 'migration') {
       this.migrationId = event.id;
       this.market.onMigration(event);
     } else if (event.type === 'trade') {

@@ -13,6 +13,7 @@ import { useStore } from '../parts/store.ts';
 import { CandleChart } from './chart.tsx';
 import { tokenExplorers } from './explorers.ts';
 import { Holders } from './holders.tsx';
+import { Pools } from './pools.tsx';
 import { Tape } from './tape.tsx';
 import { Ticket } from './ticket.tsx';
 
@@ -45,6 +46,7 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
         <div class="side-column">
           <Ticket mint={mint} quoteMint={info.quoteMint} symbol={info.symbol ?? shortAddress(mint)} />
           <Facts info={info} isSimulated={isSimulated} />
+          <Pools info={info} />
           <Holders mint={mint} creator={info.creator} />
         </div>
       </div>
@@ -117,9 +119,6 @@ function Facts({ info, isSimulated }: { readonly info: TokenInfo; readonly isSim
         <Fact name="Price in SOL">{price(info.priceSol)}</Fact>
         <Fact name="Market cap">{sol(info.marketCapSol)}</Fact>
         <Fact name="Supply">{short(info.supplyUi)}</Fact>
-        <Fact name="Pool" title={info.poolAddress ?? ''}>
-          {info.venue ?? 'none'} {info.poolAddress !== null && <span class="faint">{shortAddress(info.poolAddress)}</span>}
-        </Fact>
         <Fact name="Creator">{info.creator === null ? 'unknown' : <WalletLink address={info.creator} />}</Fact>
         {info.creatorFeeBps !== null && (
           <Fact name="Creator fee">{info.creatorFeeBps === 0 ? 'set by the venue' : `${info.creatorFeeBps / 100} %`}</Fact>

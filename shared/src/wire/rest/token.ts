@@ -132,6 +132,30 @@ const OffChain = Nullable(
   'Content of the JSON document at `uri`; null if it is not known yet. The first request starts to fetch it.',
 );
 
+/** Pools of one answer: as many as the directory stores for a mint. */
+export const maxTokenPools = 16;
+
+const TokenPool = Type.Object(
+  {
+    venue: Venue('Venue of the pool.'),
+    poolAddress: Address('The pool or curve.'),
+    quoteMint: Address('Its quote coin; wrapped SOL for SOL.'),
+    slot: Slot('Slot of the values: of the last price event of the pool, or of the read (`chain`).'),
+    priceQuote: Nullable(
+      Ui('Quote coins for one token in this pool.'),
+      'Null if no current price is known, for example because the pool is empty or the curve is complete.',
+    ),
+    priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
+    priceUsd: Nullable(Ui('USD for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in USD is unknown.'),
+    liquiditySol: Nullable(
+      Ui('Quote coins that the pool holds and can pay out (without virtual reserves), in SOL. With concentrated liquidity as of `chain`.'),
+      'Null if it is unknown, or if the curve is complete.',
+    ),
+    liquidityUsd: Nullable(Ui('The same in USD.'), 'Null if it is unknown, or if the curve is complete.'),
+  },
+  closed,
+);
+
 export const TokenInfo = Type.Object(
   {
     mint: Address('Mint.'),
@@ -172,6 +196,11 @@ export const TokenInfo = Type.Object(
     ),
     poolAddress: Nullable(Address('The main pool or curve.'), 'Null if `venue` is.'),
     quoteMint: Nullable(Address('Its quote coin; wrapped SOL for SOL.'), 'Null if `venue` is.'),
+    pools: Type.Array(TokenPool, {
+      maxItems: maxTokenPools,
+      description:
+        'The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint.',
+    }),
     curve: Nullable(
       Type.Object(
         {

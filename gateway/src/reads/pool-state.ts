@@ -1,0 +1,94 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import type { PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
+import type { PriceEvent, Reserves, VenueName } from '@sluice/shared/wire/events.ts';
+import type { TokenFacts } from './token-facts.ts';
+
+/** The last known state of a pool of a token. */
+export interface PoolState {
+  readonly venue: VenueName;
+  readonly address: string;
+  readonly quoteMint: string;
+  /** Quote coins for one token. Null: the pool is empty, or the price is unknown. */
+  readonly priceQuote: number | null;
+  readonly reserves: Reserves | null;
+  /** Decimals of the quote coin. Null: only the price is known. */
+  readonly quoteDecimals: number | null;
+  readonly slot: number;
+  /** When it was read or received, Unix milliseconds. */
+  readonly atMs: number;
+  /** Whether it comes from a read of the chain or from an event. */
+  readonly source: 'chain' | 'event';
+}
+
+/** An event that is received this long after a read of the chain is newer than the read, even if the node reported a later slot. */
+const readHoldsMs = 2_000;
+
+/** The state of a curve or pool as of the read that found it. */
+export function stateAtRead(
+  { token, slot, askedAtMs }: Pick<TokenFacts, 'token' | 'slot' | 'askedAtMs'>,
+  found: { readonly venue: Venue; readonly address: string; readonly account: { readonly quoteMint: string } },
+  reserves: PoolReserves | null,
+): PoolState {
+  const { venue, address, account } = found;
+  const quoteDecimals = quoteCoins.get(account.quoteMint)?.decimals ?? null;
+  return {
+    venue: venue.name,
+    address,
+    quoteMint: account.quoteMint,
+    priceQuote: reserves === null || quoteDecimals === null ? null : priceOf(reserves, token.decimals, quoteDecimals),
+    reserves: wireReserves(reserves),
+    quoteDecimals,
+    slot,
+    atMs: askedAtMs,
+    source: 'chain',
+  };
+}
+
+/** The state of a pool after a price event. */
+export function stateOfPrice(event: PriceEvent): PoolState {
+  return {
+    venue: event.pool,
+    address: event.poolAddress,
+    quoteMint: event.quoteMint,
+    priceQuote: event.priceQuote,
+    reserves: event.reserves,
+    quoteDecimals: quoteCoins.get(event.quoteMint)?.decimals ?? null,
+    slot: event.slot,
+    atMs: receivedAtMs(event),
+    source: 'event',
+  };
+}
+
+/** Whether the known state of the same pool is newer than the event. */
+export function isOutdated(event: PriceEvent, known: PoolState): boolean {
+  return !(event.late === true ? known.slot <= event.slot : isFollowedBy(known, { slot: event.slot, atMs: receivedAtMs(event) }));
+}
+
+/** Whether a state from an event is at least as new as the known one. */
+export function isFollowedBy(known: PoolState, { slot, atMs }: Pick<PoolState, 'slot' | 'atMs'>): boolean {
+  return known.slot <= slot || (known.source === 'chain' && atMs > known.atMs + readHoldsMs);
+}
+
+/** Quote coins that a pool holds and can pay out, without virtual ones; null if the decimals of the coin are unknown. */
+export function heldUi({ quoteDecimals, reserves }: PoolState, quoteHeld: bigint | null): number | null {
+  const raw = reserves === null ? quoteHeld : BigInt(reserves.realQuote);
+  return raw === null || quoteDecimals === null ? null : toUi(raw, quoteDecimals);
+}
+
+function receivedAtMs({ ts }: Pick<PriceEvent, 'ts'>): number {
+  return Math.round(ts.received / 1000);
+}
+
+/** Quote coins for one token. Null: a reserve is empty. */
+function priceOf({ virtualBase, virtualQuote }: PoolReserves, decimals: number, quoteDecimals: number): number | null {
+  if (virtualBase <= 0n || virtualQuote <= 0n) return null;
+  const price = toUi(virtualQuote, quoteDecimals) / toUi(virtualBase, decimals);
+  return Number.isFinite(price) ? price : null;
+}
+
+function wireReserves(reserves: PoolReserves | null): Reserves | null {
+  if (reserves === null || reserves.virtualQuote < 0n) return null;
+  const { virtualBase, virtualQuote, realBase, realQuote } = reserves;
+  return { virtualBase: `${virtualBase}`, virtualQuote: `${virtualQuote}`, realBase: `${realBase}`, realQuote: `${realQuote}` };
+}
