@@ -69,6 +69,7 @@ __all__ = [
     "TokenInfoExtensionsTransferFee",
     "TokenInfoExtensionsTransferHook",
     "TokenInfoOffChain",
+    "TokenInfoPool",
     "TokenInfoWindow",
     "TokenInfoWindows",
     "TokenMetadata",
@@ -884,6 +885,27 @@ class TokenInfoChain(TypedDict):
     """Age of the read at `asOfMs`. Milliseconds."""
 
 
+class TokenInfoPool(TypedDict):
+    venue: Venue
+    """Venue of the pool."""
+    poolAddress: str
+    """The pool or curve. Base58."""
+    quoteMint: str
+    """Its quote coin; wrapped SOL for SOL. Base58."""
+    slot: int
+    """Slot of the values: of the last price event of the pool, or of the read (`chain`)."""
+    priceQuote: float | None
+    """Null if no current price is known, for example because the pool is empty or the curve is complete."""
+    priceSol: float | None
+    """Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown."""
+    priceUsd: float | None
+    """Null if `priceQuote` is, or if the value of the quote coin in USD is unknown."""
+    liquiditySol: float | None
+    """Null if it is unknown, or if the curve is complete."""
+    liquidityUsd: float | None
+    """Null if it is unknown, or if the curve is complete."""
+
+
 class TokenInfoCurve(TypedDict):
     poolAddress: str
     """The bonding curve. Base58."""
@@ -970,6 +992,8 @@ class TokenInfo(TypedDict):
     """Null if `venue` is."""
     quoteMint: str | None
     """Null if `venue` is."""
+    pools: list[TokenInfoPool]
+    """The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint."""
     curve: TokenInfoCurve | None
     """Null if the token has no bonding curve."""
     reserves: Reserves | None
