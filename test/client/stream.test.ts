@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sluice, SluiceError, type EventOf, type Gap, type SubscribeOptions } from '@sluice/client';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
@@ -184,7 +184,8 @@ describe('a subscription', () => {
     expect(ids(events)).toEqual(range(first, first + 2_000));
   });
 
-  it('reports rejected keys, and fails if none is accepted', async () => {
+  it('reports rejected keys or warns of them once, and fails if none is accepted', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
     const rejected: unknown[] = [];
     const mixed = collect(sluice, { mints: [mint, 'nonsense'], onRejected: (keys) => void rejected.push(...keys) });
     await until('it is live', mixed.isLive);
@@ -192,6 +193,13 @@ describe('a subscription', () => {
     await expect(firstOf(sluice.subscribe('prices', { mints: ['nonsense'] }))).rejects.toMatchObject({
       code: 'INVALID_MINT',
     });
+    expect(warn).not.toHaveBeenCalled();
+    const silent = collect(sluice, { mints: [mint, 'nonsense'] });
+    await until('it is live', silent.isLive);
+    proxy.cut();
+    await until('it is live again', () => silent.states.length === 3 && silent.isLive());
+    expect(warn.mock.calls).toEqual([['sluice: trades: not followed: nonsense (INVALID_MINT). Give onRejected to handle this.']]);
+    warn.mockRestore();
   });
 
   it('fails without a retry with a wrong key, and with a wrong filter alone', async () => {

@@ -21,7 +21,10 @@ export interface SubscribeOptions<C extends Channel> {
   readonly onEvent?: (event: EventOf<C>, topic: string) => void | Promise<void>;
   /** Events are missing and cannot be replayed. Called in order with the events. */
   readonly onGap?: (gap: Gap) => void;
-  /** Mints and accounts that are not followed, for example because they are not addresses. */
+  /**
+   * Mints and accounts that are not followed, for example because they are not addresses. Called again after each connection. Without it, the
+   * client prints each of them once as a warning. If none is accepted, the subscription ends with a `SluiceError`.
+   */
   readonly onRejected?: (rejected: readonly RejectedKey[]) => void;
   /** The connection of this subscription changed. */
   readonly onStatus?: (status: Status) => void;
@@ -96,6 +99,8 @@ type Item =
   | { readonly gap: Gap; readonly before: Position | null };
 
 const defaultMaxWaiting = 10_000;
+/** Rejected keys that one warning names. */
+const keysPerWarning = 5;
 const optionNames: Readonly<Record<keyof SubscribeOptions<Channel>, true>> = {
   mints: true,
   accounts: true,
@@ -120,6 +125,8 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
   readonly #host: SubscriptionHost;
   readonly #progress = new Map<string, TopicProgress>();
   readonly #maxWaiting: number;
+  /** Rejected keys that were printed. */
+  readonly #warned = new Set<string>();
   #waiting: Item[] = [];
   #head = 0;
   #isPaused = false;
@@ -208,7 +215,10 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     snapshot: readonly { topic: string; data: unknown }[],
     rejected: readonly RejectedKey[],
   ): void {
-    if (rejected.length > 0) this.#report(() => this.#options.onRejected?.(rejected));
+    const { onRejected } = this.#options;
+    // If no key is accepted, the connection fails the subscription with an error that names them.
+    if (onRejected === undefined && Object.keys(positions).length > 0) this.#warnOf(rejected);
+    if (onRejected !== undefined && rejected.length > 0) this.#report(() => onRejected(rejected));
     for (const [topic, position] of Object.entries(positions)) {
       const progress = this.#progress.get(topic);
       if (progress === undefined) this.#progress.set(topic, new TopicProgress(position));
@@ -244,6 +254,17 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
 
   fail(error: SluiceError): void {
     this.#finish(error);
+  }
+
+  /** Once for each key, and not again after each connection. */
+  #warnOf(rejected: readonly RejectedKey[]): void {
+    const unseen = rejected.filter(({ key }) => !this.#warned.has(key));
+    if (unseen.length === 0) return;
+    for (const { key } of unseen) this.#warned.add(key);
+    const named = unseen.slice(0, keysPerWarning).map(({ key, code }) => `${key} (${code})`);
+    const more = unseen.length > keysPerWarning ? ` and ${unseen.length - keysPerWarning} more` : '';
+    // oxlint-disable-next-line no-console -- the client has no logger
+    console.warn(`sluice: ${this.request.channel}: not followed: ${named.join(', ')}${more}. Give onRejected to handle this.`);
   }
 
   /** A fault of the callback ends this subscription, and not the others on its connection. */
