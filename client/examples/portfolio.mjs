@@ -19,9 +19,14 @@ async function show() {
   last = text;
 }
 
-await show();
+/** Shows the wallet after each connection, when its next trades are sure to arrive. @param {import('@sluice/client').Status} status */
+function onStatus(status) {
+  if (status.state === 'live') void show().catch(console.error);
+  else console.error(`${url}: ${status.reason}`);
+}
+
+const trades = sluice.subscribe('trades', { accounts: [wallet], onStatus, onGap: () => console.log('Some trades are missing here.') });
 const timer = setInterval(() => void show().catch(console.error), everyMs);
-const trades = sluice.subscribe('trades', { accounts: [wallet], onGap: () => console.log('Some trades are missing here.') });
 for await (const event of trades) {
   if (event.type === 'retract') console.log(`retracted: ${event.id}`);
   else console.log(`${event.side} ${event.tokenAmount} of ${event.mint} for ${event.quoteUiAmount}`);

@@ -1,7 +1,8 @@
 // Buys new tokens, and sells each one at a profit, at a loss, or after a time.
 //
 //   SLUICE_API_KEY=… WALLET=… node sniper.mjs
-// It places orders only if LIVE=1. Otherwise purchases are dry runs, and sales are quotes.
+// It places orders only if LIVE=1. Otherwise purchases are dry runs, and sales are quotes. If the gateway trades on paper (TRADING=paper),
+// purchases are paper orders. Their tokens are not in the wallet, so their sales are quotes too.
 import { Sluice, SluiceError } from '@sluice/client';
 
 const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: publicKey = '', LIVE } = process.env;
@@ -50,19 +51,23 @@ async function filled(orderId) {
   }
 }
 
-/** Returns tokens and SOL of the purchase. @param {string} mint */
+/** Returns tokens and SOL of the purchase, and what kind of purchase it was. @param {string} mint */
 async function buy(mint) {
-  const { orderId, quote } = await placeOnce((options) =>
+  const { orderId, quote, paper = false } = await placeOnce((options) =>
     sluice.buy({ publicKey, mint, amount: amountSol, slippage, dryRun: !isLive }, options),
   );
-  if (orderId === null) return { tokens: quote.outUiAmount, paid: quote.inUiAmount };
+  if (orderId === null) return { tokens: quote.outUiAmount, paid: quote.inUiAmount, kind: 'dry run' };
   const fill = await filled(orderId);
-  return { tokens: fill.baseUiAmount, paid: fill.traderQuoteUiAmount };
+  return { tokens: fill.baseUiAmount, paid: fill.traderQuoteUiAmount, kind: paper ? 'paper' : 'live' };
 }
 
-/** Returns the SOL received. @param {string} mint @param {number} tokens */
-async function sell(mint, tokens) {
-  if (!isLive) return (await sluice.quote({ side: 'sell', mint, amount: tokens })).quote.outUiAmount;
+/** What a sale of the tokens would give now, in SOL. @param {string} mint @param {number} tokens */
+async function saleQuote(mint, tokens) {
+  return (await sluice.quote({ side: 'sell', mint, amount: tokens })).quote.outUiAmount;
+}
+
+/** Returns the SOL received. @param {string} mint */
+async function sellAll(mint) {
   const { orderId } = await placeOnce((options) => sluice.sell({ publicKey, mint, sellAll: true, slippage }, options));
   return (await filled(orderId)).traderQuoteUiAmount;
 }
@@ -80,10 +85,10 @@ async function timeToSell(mint, price) {
 
 /** Buys a token, and sells it later. @param {string} mint @param {string} symbol */
 async function snipe(mint, symbol) {
-  const { tokens, paid } = await buy(mint);
-  console.log(`bought ${tokens} ${symbol} (${mint}) for ${paid} SOL`);
+  const { tokens, paid, kind } = await buy(mint);
+  console.log(`bought ${tokens} ${symbol} (${mint}) for ${paid} SOL, ${kind}`);
   const reason = await timeToSell(mint, paid / tokens);
-  const received = await sell(mint, tokens);
+  const received = kind === 'live' ? await sellAll(mint) : await saleQuote(mint, tokens);
   console.log(`sold ${symbol} for ${received} SOL: ${reason}, ${(received - paid).toFixed(6)} SOL`);
 }
 

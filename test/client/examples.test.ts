@@ -49,20 +49,42 @@ function collect(child: ChildProcess): () => string {
   return () => output;
 }
 
-/** Runs an example until its output matches, and ends it as a user does if it does not end by itself. */
-async function run(program: string, settings: Readonly<Record<string, string>>, wanted: RegExp, endsItself = false): Promise<void> {
+interface Running {
+  /** Waits until the output matches. */
+  printed(wanted: RegExp): Promise<void>;
+  /** Ends it as a user does. */
+  interrupt(): void;
+  /** Waits until it has ended without an error. */
+  ended(): Promise<void>;
+}
+
+function launch(program: string, settings: Readonly<Record<string, string>>): Running {
   const child = spawn(process.execPath, [program], { cwd: folder, env: { ...env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   const output = collect(child);
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  await vi.waitFor(() => expect(output()).toMatch(wanted), { timeout: printMs, interval: 50 });
-  if (!endsItself) child.kill('SIGINT');
-  expect(await ended, output()).toBe(0);
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return {
+    printed: (wanted) => vi.waitFor(() => expect(output()).toMatch(wanted), { timeout: printMs, interval: 50 }),
+    interrupt: () => void child.kill('SIGINT'),
+    ended: async () => expect(await closed, output()).toBe(0),
+  };
+}
+
+/** Runs an example until its output matches. */
+async function run(program: string, settings: Readonly<Record<string, string>>, wanted: RegExp): Promise<void> {
+  const running = launch(program, settings);
+  await running.printed(wanted);
+  running.interrupt();
+  await running.ended();
 }
 
 describe('the examples of the client', { timeout: startMs + printMs }, () => {
-  it('snipe a new token in a dry run, and take the profit', async () => {
-    await run('sniper.mjs', { TAKE_PROFIT: '0', MAX_POSITIONS: '1' }, /^dry run.*\nbought [\s\S]*\nsold .* take profit/m);
+  it('snipe a new token in a dry run and live, and take the profit', async () => {
+    const settings = { TAKE_PROFIT: '0', MAX_POSITIONS: '1' };
+    await Promise.all([
+      run('sniper.mjs', settings, /^dry run.*\nbought .*, dry run\n(.*\n)*sold .* take profit/m),
+      run('sniper.mjs', { ...settings, LIVE: '1' }, /^LIVE.*\nbought .*, live\n(.*\n)*sold .* take profit/m),
+    ]);
   });
 
   it('feed a chart with stored and live candles', async () => {
@@ -71,15 +93,19 @@ describe('the examples of the client', { timeout: startMs + printMs }, () => {
 
   it('watch a portfolio', async () => {
     const [url, apiKey, publicKey] = [env['SLUICE_URL']!, env['SLUICE_API_KEY']!, env['WALLET']!];
-    const watched = run('portfolio.mjs', {}, /SOL, .* not invested\n[\s\S]*^buy [\d.]+ of \w+/m);
+    const watching = launch('portfolio.mjs', {});
     const sluice = new Sluice({ url, apiKey });
     try {
+      // It prints the wallet once its subscription is live. An earlier purchase would be among the tokens, and not among the trades.
+      await watching.printed(/SOL, .* not invested\n/);
       for await (const event of sluice.subscribe('newTokens', { filter: { pool: 'pump', quoteMint: sol } })) {
         if (event.type !== 'newToken') continue;
         await sluice.buy({ publicKey, mint: event.mint, amount: 0.01, slippage: 50 });
         break;
       }
-      await watched;
+      await watching.printed(/^buy [\d.]+ of \w+/m);
+      watching.interrupt();
+      await watching.ended();
     } finally {
       sluice.close();
     }
@@ -88,6 +114,8 @@ describe('the examples of the client', { timeout: startMs + printMs }, () => {
   it('include the sample of the README', async () => {
     const [, sample = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(source, 'README.md'), 'utf8')) ?? [];
     writeFileSync(join(folder, 'sample.mjs'), sample.replace('http://127.0.0.1:8080', env['SLUICE_URL']!));
-    await run('sample.mjs', {}, /^0\.1 SOL would buy [\d.]+$/m, true);
+    const running = launch('sample.mjs', {});
+    await running.printed(/^0\.1 SOL would buy [\d.]+$/m);
+    await running.ended();
   });
 });
