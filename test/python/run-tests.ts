@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lastLine, run } from '../pumpportal/install.ts';
@@ -32,11 +32,21 @@ async function install(folder: string): Promise<string> {
   return python;
 }
 
+/** Writes each Python sample of the client's README to a file, so that its types are checked. */
+function writeReadmeSamples(folder: string): readonly string[] {
+  const readme = readFileSync(join(folder, 'client/README.md'), 'utf8');
+  return [...readme.matchAll(/```python\n([\s\S]*?)```/g)].map(([, sample = ''], at) => {
+    const name = `readme_sample_${at}.py`;
+    writeFileSync(join(folder, name), sample);
+    return name;
+  });
+}
+
 async function test(python: string, folder: string, { url, apiKey, wallet }: StartedProduct): Promise<boolean> {
   const env = { SLUICE_URL: url, SLUICE_API_KEY: apiKey, WALLET: wallet, NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1' };
   const steps = [
     ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-build-isolation', './client'],
-    ['-m', 'mypy', '--strict', 'client/src', 'client/tests'],
+    ['-m', 'mypy', '--strict', 'client/src', 'client/tests', ...writeReadmeSamples(folder)],
     ['-m', 'unittest', 'discover', '-s', 'client/tests'],
   ];
   for (const args of steps) {

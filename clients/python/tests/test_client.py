@@ -145,11 +145,19 @@ class PlaceTest(unittest.TestCase):
 
 
 class ReadmeTest(unittest.TestCase):
-    def test_the_sample_runs(self) -> None:
+    def test_the_samples_run(self) -> None:
         readme = (Path(__file__).parent.parent / "README.md").read_text()
-        sample = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)[0].replace("http://127.0.0.1:8080", URL)
-        ran = subprocess.run([sys.executable, "-c", sample], capture_output=True, text=True, timeout=WITHIN_S)
+        samples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+        iterating, calling = (sample.replace("http://127.0.0.1:8080", URL) for sample in samples if "asyncio.run(" in sample)
+        ran = subprocess.run([sys.executable, "-c", iterating], capture_output=True, text=True, timeout=WITHIN_S)
         self.assertRegex(ran.stdout, r"0\.1 SOL would buy [\d.]+", ran.stderr)
+        # This one runs until its key is refused.
+        running = subprocess.Popen([sys.executable, "-u", "-c", calling], stdout=subprocess.PIPE, text=True)
+        assert running.stdout is not None
+        lines = [running.stdout.readline() for _ in range(3)]
+        running.kill()
+        running.communicate()
+        self.assertRegex(lines[-1], r"^trades (buy|sell) [\d.]+")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import unittest
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from sluice_client import Sluice, SluiceError
+from sluice_client import BuyBody, Sluice, SluiceError
 
-ORDER: dict[str, Any] = {"publicKey": "p", "mint": "m", "amount": 0.1}
+ORDER: BuyBody = {"publicKey": "p", "mint": "m", "amount": 0.1}
 Answer = tuple[int, dict[str, str], str] | None
 """Status, headers and body. None: the connection is cut."""
 PAGE = "<html>"
@@ -21,10 +21,18 @@ def refused(status: int, code: str, retryable: bool, **headers: str) -> Answer:
     return status, {name.replace("_", "-"): value for name, value in headers.items()}, json.dumps({"error": error, "requestId": "r1"})
 
 
+async def _from_vault(keys: Iterator[str]) -> str:
+    for key in keys:
+        return key
+    raise LookupError("the vault is empty")
+
+
 class RequestTest(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
         self.answers: list[Answer] = []
         self.keys: list[str | None] = []
+        self.authorizations: list[str | None] = []
+        self.paths: list[str] = []
         self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
         self.sluice = Sluice(self.url, "a_key", retries=1)
@@ -41,6 +49,8 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
         fields = dict(line.lower().split(": ", 1) for line in head[1:] if line)
         await reader.readexactly(int(fields.get("content-length", 0)))
         self.keys.append(fields.get("idempotency-key"))
+        self.authorizations.append(fields.get("authorization"))
+        self.paths.append(head[0].split(" ")[1])
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if answer is not None:
             status, headers, body = answer
@@ -73,13 +83,44 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
         self.answers = [refused(400, "INSUFFICIENT_BALANCE", False)]
         error = await self._failure(self.sluice.buy(**ORDER, idempotency_key="mine"))
         self.assertEqual((error.code, str(error), error.idempotency_key), ("INSUFFICIENT_BALANCE", "words", "mine"))
-        self.assertEqual((await self._failure(self.sluice.quote(**ORDER))).idempotency_key, None)
+        self.assertEqual((await self._failure(self.sluice.quote(side="buy", mint="m", amount=0.1))).idempotency_key, None)
 
     async def test_a_lost_order_is_reported_as_unknown_if_a_later_attempt_is_refused(self) -> None:
         self.answers = [None, refused(401, "UNAUTHENTICATED", False)]
         error = await self._failure(self.sluice.buy(**ORDER, idempotency_key="mine"))
         self.assertEqual((error.code, error.idempotency_key), ("UNAUTHENTICATED", "mine"))
         self.assertRegex(str(error), r"^words\. The outcome is unknown")
+
+    async def test_asks_for_the_key_before_each_request(self) -> None:
+        keys = iter(["one", "two", "a b"])
+        sluice = Sluice(self.url, lambda: _from_vault(keys), retries=3)
+        self.answers = [(503, {}, PAGE), PLACED]
+        await sluice.orders(status="failed", limit=5)
+        self.assertEqual(self.authorizations, ["bearer one", "bearer two"])
+        self.assertEqual(set(self.paths), {"/api/trade/orders?status=failed&limit=5"})
+        self.assertEqual((await self._failure(sluice.orders())).code, "INVALID_REQUEST")
+        # Nothing was sent.
+        with self.assertRaises(LookupError):
+            await sluice.buy(**ORDER)
+        self.assertEqual(len(self.authorizations), 2)
+        await sluice.close()
+
+    async def test_a_lost_order_counts_more_than_a_key_that_cannot_be_read(self) -> None:
+        keys = iter(["one"])
+        sluice = Sluice(self.url, lambda: _from_vault(keys))
+        self.answers = [None]
+        error = await self._failure(sluice.buy(**ORDER, idempotency_key="mine"))
+        self.assertEqual((error.code, error.idempotency_key), ("NETWORK", "mine"))
+        self.assertRegex(str(error), "The outcome is unknown")
+        await sluice.close()
+
+    async def test_a_client_with_tickets_sends_no_key(self) -> None:
+        keys = iter(["a ticket"])
+        sluice = Sluice(self.url, ticket=lambda: _from_vault(keys))
+        self.answers = [PLACED]
+        await sluice.token_info("m")
+        self.assertEqual((self.authorizations, next(keys)), ([None], "a ticket"))
+        await sluice.close()
 
     async def test_wrong_arguments_send_nothing(self) -> None:
         self.answers = [PLACED]
@@ -113,7 +154,7 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_refuses_wrong_options(self) -> None:
         clients: list[dict[str, Any]] = [{"url": []}, {"url": "ftp://x"}, {"url": "http://["}, {"url": "http://"}, {"url": [None]}]
-        clients += [{"api_key": "a\nb"}, {"api_key": "ä"}, {"api_key": ""}, {"api_key": None}]
+        clients += [{"api_key": "a\nb"}, {"api_key": "ä"}, {"api_key": ""}, {"api_key": None}, {"ticket": "t"}]
         clients += [{"timeout": -1}, {"timeout": float("nan")}, {"retries": -1}, {"retries": float("nan")}]
         for options in clients:
             with self.assertRaises(ValueError, msg=str(options)):

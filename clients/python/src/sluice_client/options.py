@@ -48,7 +48,7 @@ class SubscribeOptions(TypedDict, Generic[E], total=False):
     """Called with each event and its topic, instead of iteration. It may be a coroutine function; the next event waits for it."""
     on_gap: Callable[[Gap], None] | None
     """Events are missing and cannot be replayed. Called in order with the events."""
-    on_rejected: Callable[[Sequence[RejectedKey]], None] | None
+    on_rejected: Callable[[list[RejectedKey]], None] | None
     """
     Mints and accounts that are not followed, for example because they are not addresses. It is called again after each connection. Without it,
     the client logs a warning, once for each of them. If none is accepted, the subscription ends with a SluiceError.
@@ -77,7 +77,7 @@ class Callbacks:
 
     on_event: Callable[[Any, str], Awaitable[object] | None] | None
     on_gap: Callable[[Gap], None] | None
-    on_rejected: Callable[[Sequence[RejectedKey]], None] | None
+    on_rejected: Callable[[list[RejectedKey]], None] | None
     on_status: Callable[[Status], None] | None
     on_error: Callable[[Exception], None] | None
 

@@ -136,7 +136,7 @@ class Sluice:
         since: Mapping[str, Position] | None = None,
         on_event: Callable[[Any, str], Awaitable[object] | None] | None = None,
         on_gap: Callable[[Gap], None] | None = None,
-        on_rejected: Callable[[Sequence[RejectedKey]], None] | None = None,
+        on_rejected: Callable[[list[RejectedKey]], None] | None = None,
         on_status: Callable[[Status], None] | None = None,
         on_error: Callable[[Exception], None] | None = None,
         max_waiting: int = 10_000,

@@ -300,7 +300,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
 
     async def _on_subscribed(self, message: Mapping[str, Any], asked: set[str], url: str) -> None:
         positions: Mapping[str, Any] = message["positions"]
-        rejected: Sequence[RejectedKey] = message.get("rejected", [])
+        rejected: list[RejectedKey] = message.get("rejected", [])
         if rejected and self._callbacks.on_rejected is not None:
             self._callbacks.on_rejected(rejected)
         if rejected and not positions:
