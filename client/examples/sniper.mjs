@@ -53,9 +53,11 @@ async function filled(orderId) {
 
 /** Returns tokens and SOL of the purchase, and what kind of purchase it was. @param {string} mint */
 async function buy(mint) {
-  const { orderId, quote, paper = false } = await placeOnce((options) =>
-    sluice.buy({ publicKey, mint, amount: amountSol, slippage, dryRun: !isLive }, options),
-  );
+  const {
+    orderId,
+    quote,
+    paper = false,
+  } = await placeOnce((options) => sluice.buy({ publicKey, mint, amount: amountSol, slippage, dryRun: !isLive }, options));
   if (orderId === null) return { tokens: quote.outUiAmount, paid: quote.inUiAmount, kind: 'dry run' };
   const fill = await filled(orderId);
   return { tokens: fill.baseUiAmount, paid: fill.traderQuoteUiAmount, kind: paper ? 'paper' : 'live' };

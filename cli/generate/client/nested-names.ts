@@ -29,7 +29,9 @@ export function nestedNames(roots: readonly NamedShape[]): ReadonlyMap<Shape, st
     taken.add(name);
     named.set(key, name);
   }
-  return new Map([...roots.map(([, shape]) => shape), ...nested.map(({ shape }) => shape)].map((shape) => [shape, named.get(keyOf(shape))!]));
+  return new Map(
+    [...roots.map(([, shape]) => shape), ...nested.map(({ shape }) => shape)].map((shape) => [shape, named.get(keyOf(shape))!]),
+  );
 }
 
 function findObjects(shape: Shape, root: string, path: readonly string[]): readonly Nested[] {
@@ -38,9 +40,11 @@ function findObjects(shape: Shape, root: string, path: readonly string[]): reado
     ...Object.entries(shape.properties ?? {}).flatMap(([field, value]) =>
       findObjects(value, root, /^\d/.test(field) ? elementOf(path) : [...path, nameOf(field, value)]),
     ),
-    ...[...(shape.anyOf ?? []), ...(shape.items === undefined ? [] : [shape.items]), ...Object.values(shape.patternProperties ?? {})].flatMap(
-      (inner) => findObjects(inner, root, path),
-    ),
+    ...[
+      ...(shape.anyOf ?? []),
+      ...(shape.items === undefined ? [] : [shape.items]),
+      ...Object.values(shape.patternProperties ?? {}),
+    ].flatMap((inner) => findObjects(inner, root, path)),
   ];
   return [...own, ...below];
 }

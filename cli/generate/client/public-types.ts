@@ -1,4 +1,5 @@
 import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import { filterSchemas } from '@sluice/shared/wire/filters.ts';
 import { Position } from '@sluice/shared/wire/commands.ts';
 import { Gap, SubscribedReply } from '@sluice/shared/wire/replies.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
@@ -55,7 +56,8 @@ export const answerShapes: readonly NamedShape[] = named({
   Portfolio: portfolioEndpoint.answer,
 });
 
-/** What clients send. */
+/** What clients send. Filters have the name of their channel. */
+export const filterShapes: readonly NamedShape[] = named(filterSchemas);
 export const bodyShapes: readonly NamedShape[] = named({ QuoteBody, BuyBody, SellBody });
 export const queryShapes: readonly NamedShape[] = named({
   OrdersQuery: orderPageEndpoint.query,

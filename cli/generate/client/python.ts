@@ -1,6 +1,5 @@
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import { commitments, venueNames } from '@sluice/shared/wire/events.ts';
-import { filterSchemas } from '@sluice/shared/wire/filters.ts';
 import { candleIntervalNames } from '@sluice/shared/wire/intervals.ts';
 import { orderStates } from '@sluice/shared/wire/orders.ts';
 import { nestedNames } from './nested-names.ts';
@@ -10,6 +9,7 @@ import {
   capitalized,
   channelEvents,
   eventShapes,
+  filterShapes,
   queryShapes,
   rejectedKeyShape,
   streamShapes,
@@ -31,7 +31,7 @@ const enumNames: Readonly<Record<string, readonly string[]>> = {
 /** Keywords of Python among the names of the fields. As a keyword argument such a field has an underscore at its end. */
 const keywords = new Set(['from']);
 const received = [...eventShapes, ...streamShapes, ['RejectedKey', rejectedKeyShape] as const, ...answerShapes];
-const filters = Object.entries(filterSchemas).map(([channel, shape]): NamedShape => [`${capitalized(channel)}Filter`, shape as Shape]);
+const filters = filterShapes.map(([channel, shape]): NamedShape => [`${capitalized(channel)}Filter`, shape]);
 
 /** Who reads the value decides its type: a program may give any sequence, and receives a list. */
 interface Direction {
@@ -127,7 +127,11 @@ function docstring(text: string | undefined): string {
 function objectsIn({ properties = {} }: Shape): readonly Shape[] {
   const find = (shape: Shape): readonly Shape[] => {
     if (shape.properties !== undefined) return [shape];
-    return [...(shape.anyOf ?? []), ...(shape.items === undefined ? [] : [shape.items]), ...Object.values(shape.patternProperties ?? {})].flatMap(find);
+    return [
+      ...(shape.anyOf ?? []),
+      ...(shape.items === undefined ? [] : [shape.items]),
+      ...Object.values(shape.patternProperties ?? {}),
+    ].flatMap(find);
   };
   return Object.values(properties).flatMap(find);
 }

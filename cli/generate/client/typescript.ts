@@ -1,5 +1,4 @@
 import { errorTable } from '@sluice/shared/errors/codes.ts';
-import { filterSchemas } from '@sluice/shared/wire/filters.ts';
 import { candleIntervalNames } from '@sluice/shared/wire/intervals.ts';
 import {
   answerShapes,
@@ -7,6 +6,7 @@ import {
   capitalized,
   channelEvents,
   eventShapes,
+  filterShapes,
   queryShapes,
   replyShapes,
   streamShapes,
@@ -29,8 +29,8 @@ export function generateTypeScriptTypes(): string {
       .map(([channel, types]) => `  readonly ${channel}: ${types.map(capitalized).join(' | ')};\n`)
       .join('')}}\n`,
     'export type Channel = keyof ChannelEvents;\n\n',
-    `export interface Filters {\n${Object.entries(filterSchemas)
-      .map(([channel, schema]) => `  readonly ${channel}: ${typeOf(schema as unknown as Shape, '  ')};\n`)
+    `export interface Filters {\n${filterShapes
+      .map(([channel, shape]) => `  readonly ${channel}: ${typeOf(shape, '  ')};\n`)
       .join('')}}\n\n`,
     named.map(([name, shape]) => declaration(name, shape)).join('\n'),
   ].join('');
