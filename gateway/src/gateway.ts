@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
@@ -82,7 +82,7 @@ export interface GatewayOptions {
   /** Further endpoints. */
   readonly endpoints?: readonly BoundEndpoint[];
   readonly transport?: TransportChoice;
-  /** Clock of the stream; tests replace it. */
+  /** Clock of the stream and of the shutdown; tests replace it. */
   readonly clock?: Clock;
   /** Metrics and readiness of what else runs in this process, for `/metrics` and `/readyz`. */
   readonly embeddedIngest?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
@@ -106,7 +106,7 @@ export interface Gateway {
  * configured address, or the store in DATA_DIR cannot be opened.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, bus, log, signal } = options;
+  const { config, bus, clock = systemClock, log, signal } = options;
   signal.throwIfAborted();
   const keys = await openKeys(options);
   const { seal, events } = openSeal(keys.sealKey, config);
@@ -128,7 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
     servesKeyless: config.pumpPortalKeyless,
-    ...(options.clock && { clock: options.clock }),
+    clock,
     log,
   });
   const stopFollowingKeys = followKeyChanges(keys.authenticator, hub);
@@ -192,7 +192,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await end();
     throw error;
   }
-  const life = { hub, transport, requests, waitMs: drainWaitMs, enter: (next: LifePhase) => void (phase = next), log };
+  const life = { hub, transport, requests, waitMs: drainWaitMs, enter: (next: LifePhase) => void (phase = next), clock, log };
   return running({ transport, hub, config, log, endpoints, drain: () => drain(life), end });
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { OpenRequests } from './http/open-requests.ts';
 import type { Hub } from './stream/hub.ts';
@@ -24,23 +24,25 @@ export interface LifeParts {
   /** How long new connections are still let in, so that a balancer sees `/readyz` first. */
   readonly waitMs: number;
   readonly enter: (phase: LifePhase) => void;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Shuts down in order: refuses new connections, closes the open ones, then finishes the requests in progress. Resolves when all are done. */
-export async function drain({ hub, transport, requests, waitMs, enter, log }: LifeParts): Promise<void> {
-  const startedMs = performance.now();
+export async function drain({ hub, transport, requests, waitMs, enter, clock, log }: LifeParts): Promise<void> {
+  const startedMs = clock.steadyMs();
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
   const { connections } = hub;
   log.info({ connections, requests: requests.open, waitMs }, 'gateway_draining');
   enter('draining');
   if (waitMs > 0) await pause(waitMs);
   await transport.stopListening();
   await hub.drain({ withinMs: handOffWithinMs, reconnectWithinMs });
-  const left = await requests.none(answersWithinMs);
+  const left = await requests.none(answersWithinMs, clock);
   enter('ending');
   if (left > 0) log.warn({ requests: left }, 'requests_left_at_end');
   if (connections > 0) await pause(lingerMs);
-  log.info({ connections, tookMs: Math.round(performance.now() - startedMs) }, 'gateway_drained');
+  log.info({ connections, tookMs: Math.round(clock.steadyMs() - startedMs) }, 'gateway_drained');
 }
 
 /** Resolves like `opening`. If it rejects, closes what was opened before it, and rejects with the same error. */

@@ -19,7 +19,7 @@ import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 import { venues as allVenues } from '@sluice/shared/venues/registry.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import { nowUs } from './clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Continuity } from './continuity/continuity.ts';
 import { Unseen } from './continuity/unseen.ts';
 import { readWatermark, watermarkOfOthers } from './continuity/watermark.ts';

@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Sluice, SluiceError, type SluiceOptions } from '@sluice/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startVirtualTime } from '../support/virtual-time.ts';
 
 interface Asked {
   readonly method: string;
@@ -16,7 +17,9 @@ let asked: Asked[];
 /** What the next requests are answered, in turn; the last one stays. */
 let answers: ((response: ServerResponse) => void)[];
 let sluice: Sluice;
+let endTime: () => void;
 beforeEach(async () => {
+  endTime = startVirtualTime();
   asked = [];
   answers = [];
   server = createServer((request, response) => {
@@ -35,6 +38,7 @@ beforeEach(async () => {
 afterEach(() => {
   server.closeAllConnections();
   server.close();
+  endTime();
 });
 
 const ok =

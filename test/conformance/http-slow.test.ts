@@ -1,13 +1,14 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { startNodeTransport } from '@sluice/gateway/transport/node.ts';
+import type { HttpAnswer } from '@sluice/gateway/transport/transport.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
 import { startTestGateway } from '../support/gateway.ts';
+import { waitsForNativeLimits } from '../support/transports.ts';
 
-/** Both transports drop a client that makes no progress within some twelve seconds. */
-const withinMs = 17_000;
-const dribbleEveryMs = 4_000;
 const post = 'POST /quote HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n';
 
-/** What each client sends, one piece every four seconds. */
+/** What each client sends, one piece at each third of the limit. */
 const clients: Readonly<Record<string, readonly string[]>> = {
   'says nothing': [],
   'stops in the head': ['GET /livez HTTP/1.1\r\nHo'],
@@ -18,7 +19,7 @@ const clients: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** How long the server leaves the connection open; null: too long. */
-function heldMs(port: number, pieces: readonly string[]): Promise<number | null> {
+function heldMs(port: number, pieces: readonly string[], limitMs: number): Promise<number | null> {
   return new Promise((resolve) => {
     const startedMs = performance.now();
     const socket = connect(port, '127.0.0.1');
@@ -27,8 +28,10 @@ function heldMs(port: number, pieces: readonly string[]): Promise<number | null>
       const piece = pieces[sent++];
       if (piece !== undefined && socket.writable) socket.write(piece);
     };
-    const dribble = setInterval(send, dribbleEveryMs);
-    const deadline = setTimeout(() => end(null), withinMs);
+    const dribble = setInterval(send, limitMs / 3);
+    // node:http adds a second to the time between two requests. A client that sends slowly would not have finished by then.
+    const deadline = setTimeout(() => end(null), limitMs * 2 + 2_000);
+    // A client that dribbles would still send.
     const end = (held: number | null): void => {
       clearInterval(dribble);
       clearTimeout(deadline);
@@ -42,18 +45,41 @@ function heldMs(port: number, pieces: readonly string[]): Promise<number | null>
   });
 }
 
-describe.concurrent.each(['uws', 'node'] as const)('slow clients of %s', (transport) => {
-  it('are disconnected', { timeout: 30_000 }, async () => {
-    const server = await startTestGateway({ transport });
+async function expectAllEnded(port: number, limitMs: number): Promise<void> {
+  const held = await Promise.all(
+    Object.entries(clients).map(async ([what, pieces]) => [what, await heldMs(port, pieces, limitMs)] as const),
+  );
+  expect(held.filter(([, ms]) => ms === null)).toEqual([]);
+  // A client that only pauses for a moment is not cut off.
+  for (const [, ms] of held) expect(ms).toBeGreaterThan(limitMs * 0.4);
+}
+
+describe('slow clients', () => {
+  it('of the transport on node:http are disconnected', async () => {
+    const slowClientMs = 480;
+    const answer: HttpAnswer = { status: 200, lines: '', headers: {}, body: 'here' };
+    const transport = await startNodeTransport(
+      {
+        host: '127.0.0.1', port: 0, tls: null, streamPaths: [], sharePort: false, slowClientMs,
+        log: createLog({ level: 'silent', name: 'test' }),
+      },
+      { http: () => answer, malformed: () => answer, fault: () => answer, upgrade: () => ({ refused: answer }) },
+    );
     try {
-      const held = await Promise.all(
-        Object.entries(clients).map(async ([what, pieces]) => [what, await heldMs(server.gateway.port, pieces)] as const),
-      );
-      expect(held.filter(([, ms]) => ms === null)).toEqual([]);
-      // A client that only pauses for a moment is not cut off.
-      for (const [, ms] of held) expect(ms).toBeGreaterThan(5_000);
+      await expectAllEnded(transport.port, slowClientMs);
     } finally {
-      await server.close();
+      await transport.close();
     }
+  });
+
+  describe.runIf(waitsForNativeLimits).concurrent.each(['uws', 'node'] as const)('of a gateway on %s', (transport) => {
+    it('are disconnected within some twelve seconds', { timeout: 60_000 }, async () => {
+      const server = await startTestGateway({ transport });
+      try {
+        await expectAllEnded(server.gateway.port, 12_000);
+      } finally {
+        await server.close();
+      }
+    });
   });
 });

@@ -12,8 +12,8 @@ import { startRedis } from '../support/redis.ts';
 import { silentLog } from './bus-harness.ts';
 import { startProxy } from './bus-proxy.ts';
 
-/** Longer than the longest pause before a connection is made again. */
-const reconnectsWithinMs = 2_500;
+/** A cut lasts 50 ms, so at most three attempts to connect again fail: after pauses of at most 50, 100 and 200 ms. */
+const reconnectsWithinMs = 400;
 const maxSteps = 200;
 const cutForMs = 50;
 

@@ -129,7 +129,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     const creator = (await page.locator('.tokens tbody tr').last().locator('a.address').getAttribute('title'))!;
     await page.getByLabel('Creator', { exact: true }).fill(creator);
     const linksOf = (list: string): Promise<readonly (string | null)[]> =>
-      page.locator(`.${list} a.token`).evaluateAll((links) => links.map((link) => (link as unknown as { hash: string }).hash));
+      page.locator(`.${list} a.token`).evaluateAll((links) => links.map((one) => (one as unknown as { hash: string }).hash));
     await until('only its tokens', async () => {
       const tokens = new Set(await linksOf('tokens'));
       const trades = await linksOf('trades');
@@ -138,7 +138,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     for (const list of ['tokens', 'trades']) {
       expect(await page.locator(`.${list} tbody tr`).count()).toBeGreaterThan(0);
     }
-    const shown = await page.locator('.tokens a.address').evaluateAll((links) => links.map((link) => (link as { title: string }).title));
+    const shown = await page.locator('.tokens a.address').evaluateAll((links) => links.map((one) => (one as { title: string }).title));
     expect(new Set(shown)).toEqual(new Set([creator]));
     await page.getByRole('button', { name: 'Clear' }).click();
   });

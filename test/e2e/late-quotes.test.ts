@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { launchCoin, tradedChain } from '../support/quoted-trades.ts';
+import { startVirtualTime } from '../support/virtual-time.ts';
 import { cut, silent, startTamperedNode, type TamperedNode, type Tampering } from '../orders/send/tampered-node.ts';
 
 /** `POST /quote` of a gateway with two endpoints. One answers at once, the other one late or never. */
@@ -15,7 +16,9 @@ const { mint, chain } = ((): { mint: string; chain: ReturnType<typeof tradedChai
 let nodes: readonly Simnet[];
 let [fast, late]: TamperedNode[] = [];
 let gateway: TestGateway;
+let endTime: () => void;
 beforeAll(async () => {
+  endTime = startVirtualTime();
   nodes = [await startSimnet({ chain, autoStart: false }), await startSimnet({ chain, autoStart: false })];
   [fast, late] = await Promise.all(nodes.map(({ rpcUrl }) => startTamperedNode(rpcUrl)));
   const rpc = { httpUrls: [fast!.url, late!.url], wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
@@ -25,6 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.close();
   for (const node of [fast!, late!, ...nodes]) await node.close();
+  endTime();
 });
 
 async function ask(): Promise<{ readonly status: number; readonly code: unknown; readonly outAmount: unknown }> {

@@ -250,7 +250,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         quoteMint: usdcMint,
         curve: null,
         reserves: null,
-        pools: [{ poolAddress: solUsdcWhirlpool, priceUsd: result.priceUsd }],
+        pools: [{ poolAddress: solPricePool.address, priceUsd: result.priceUsd }],
       });
       const last = ofType('price').findLast(({ mint }) => mint === wrappedSolMint)!;
       expect([result.priceUsd, result.priceSlot]).toEqual([last.priceUsd, last.slot]);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { nowUs } from '@sluice/ingest/clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';

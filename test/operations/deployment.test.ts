@@ -115,7 +115,10 @@ describe('the container', () => {
 
   it.skipIf(!isThere('compose-spec'))('satisfies the Compose Specification (needs compose-spec)', () => {
     // compose-spec reads neither the environment nor `.env`.
-    const text = read('operating/container/compose.yaml').replaceAll(/\$\{\w+:(?:\?|-([^}]*))\}/g, (_, standard?: string) => standard ?? 'a');
+    const text = read('operating/container/compose.yaml').replaceAll(
+      /\$\{\w+:(?:\?|-([^}]*))\}/g,
+      (_, standard?: string) => standard ?? 'a',
+    );
     expect(text).not.toContain('${');
     const file = join(temporaryFolder(), 'compose.yaml');
     writeFileSync(file, text);

@@ -1,7 +1,8 @@
 import { addressBytes, associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import { tokenProgram, whirlpoolProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { KnownPool } from '@sluice/shared/pools/directory.ts';
 import { whirlpool } from '@sluice/shared/venues/orca-whirlpool/layout.ts';
+import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { poolData } from '../simnet/programs/pump-amm/state.ts';

@@ -6,3 +6,6 @@ export type Transport = (typeof all)[number];
  * `conformance/node-transport` shows that the other one carries it. `TRANSPORTS=uws,node` (`pnpm test:transports`) runs the suites over both.
  */
 export const transports: readonly Transport[] = all.filter((name) => (process.env['TRANSPORTS'] ?? 'uws').split(',').includes(name));
+
+/** `pnpm test:transports` also waits for the native server's own time limits of some ten seconds, which no test can shorten. */
+export const waitsForNativeLimits = transports.length === all.length;

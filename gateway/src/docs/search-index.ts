@@ -11,7 +11,7 @@ export function searchIndexOf(topics: readonly Topic[]): SearchIndex {
     pages: topics.map(({ name, title, summary, content }) => ({
       path: `/docs/${name}`,
       title,
-      sections: sectionsOf(content, summary),
+      sections: [...sectionsOf(content, summary)],
     })),
   };
 }

@@ -1,3 +1,4 @@
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import type { HttpAnswer } from '../transport/transport.ts';
 
 /** Counts the requests that wait for an answer, so that a gateway can wait for them before it exits. */
@@ -19,14 +20,14 @@ export class OpenRequests {
   }
 
   /** Resolves to the number of open requests: when it is 0, or after `withinMs`. */
-  async none(withinMs: number): Promise<number> {
+  async none(withinMs: number, clock = systemClock): Promise<number> {
     if (this.#open === 0) return 0;
-    let timer: NodeJS.Timeout | undefined;
+    let cancel = (): void => undefined;
     await new Promise<void>((resolve) => {
       this.#onNone = resolve;
-      timer = setTimeout(resolve, withinMs);
+      cancel = clock.after(withinMs, resolve);
     });
-    clearTimeout(timer);
+    cancel();
     return this.#open;
   }
 }

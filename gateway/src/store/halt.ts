@@ -1,9 +1,10 @@
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Store } from './store.ts';
 import { reasonOf } from './store-unavailable.ts';
 
 /** Pause between two reads of the switch. */
-const pollMs = 200;
+export const haltPollMs = 200;
 /** `read` reads again if the last reading is older than this. */
 const freshMs = 500;
 /** Trading is treated as halted if the last successful reading began longer ago than this. */
@@ -16,8 +17,6 @@ export const maxHaltAgeMs = 1_000;
 const maxStalePolls = 3;
 /** How many readings one call of `status` waits for. More than one, because the process may be paused during a reading. */
 const maxReadings = 3;
-
-const nsPerMs = 1_000_000n;
 
 export interface HaltReading {
   readonly halted: boolean;
@@ -42,15 +41,16 @@ export interface Halt {
 }
 
 /** Follows the switch in the store. Trading is treated as halted until the first reading. */
-export function createHalt(store: Pick<Store, 'halt'>, log: Logger): Halt {
+export function createHalt(store: Pick<Store, 'halt'>, log: Logger, clock: Clock = systemClock): Halt {
   const listeners = new Set<(halted: boolean) => void>();
   let last: HaltReading = { halted: true, readAtNs: 0n };
+  let lastAtMs = -Infinity;
   let lastReason: string | null = null;
   let reported = true;
   let unreadable = false;
   let stalePolls = 0;
   let reading: Promise<HaltReading> | null = null;
-  const ageMs = (): bigint => (process.hrtime.bigint() - last.readAtNs) / nsPerMs;
+  const ageMs = (): number => clock.steadyMs() - lastAtMs;
   const isHalted = (): boolean => last.halted || ageMs() > maxHaltAgeMs;
   const report = (): void => {
     const halted = last.halted || stalePolls >= maxStalePolls;
@@ -61,10 +61,11 @@ export function createHalt(store: Pick<Store, 'halt'>, log: Logger): Halt {
     for (const listener of listeners) listener(halted);
   };
   const readNow = async (): Promise<HaltReading> => {
-    const readAtNs = process.hrtime.bigint();
+    const [readAtNs, readAtMs] = [process.hrtime.bigint(), clock.steadyMs()];
     try {
       const { halted, reason } = await store.halt.read();
       last = { halted, readAtNs };
+      lastAtMs = readAtMs;
       lastReason = reason;
       unreadable = false;
       stalePolls = 0;
@@ -81,22 +82,23 @@ export function createHalt(store: Pick<Store, 'halt'>, log: Logger): Halt {
   };
   const begin = (): Promise<HaltReading> => (reading ??= readNow());
   const readStatus = async (): Promise<HaltStatus> => {
-    let timeout: NodeJS.Timeout | undefined;
-    const timedOut = new Promise<null>((resolve) => (timeout = setTimeout(resolve, maxHaltAgeMs, null)));
+    let cancel = (): void => undefined;
+    const timedOut = new Promise<null>((resolve) => (cancel = clock.after(maxHaltAgeMs, () => resolve(null))));
     try {
       for (let readings = 0; readings < maxReadings && ageMs() > maxHaltAgeMs; readings++) {
         if ((await Promise.race([begin(), timedOut])) === null) break;
       }
     } finally {
-      clearTimeout(timeout);
+      cancel();
     }
     return ageMs() > maxHaltAgeMs ? 'unknown' : last.halted ? 'halted' : 'running';
   };
-  const timer = setInterval(() => {
+  const poll = (): void => {
     if (ageMs() > maxHaltAgeMs) stalePolls++;
     report();
     void begin();
-  }, pollMs).unref();
+  };
+  const stopPolling = clock.every(haltPollMs, poll, { ref: false });
   void begin();
   return {
     get halted() {
@@ -109,7 +111,7 @@ export function createHalt(store: Pick<Store, 'halt'>, log: Logger): Halt {
       return () => void listeners.delete(listener);
     },
     close: () => {
-      clearInterval(timer);
+      stopPolling();
       listeners.clear();
     },
   };

@@ -25,17 +25,17 @@ import {
  * not load.
  */
 export async function startNodeTransport(options: TransportOptions, handlers: TransportHandlers): Promise<Transport> {
-  const { tls } = options;
+  const { tls, slowClientMs = leftWithinMs } = options;
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     // Once listening has ended, every answer is the last one of its connection.
     void serve({ req, res, isClosing: () => closed !== null }, handlers, options);
   };
   let closed: Promise<void> | null = null;
   const serverOptions = {
-    requestTimeout: 12_000,
-    headersTimeout: 12_000,
-    connectionsCheckingInterval: 1_000,
-    keepAliveTimeout: 10_000,
+    requestTimeout: slowClientMs,
+    headersTimeout: slowClientMs,
+    connectionsCheckingInterval: slowClientMs / 12,
+    keepAliveTimeout: (slowClientMs / 12) * 10,
     maxHeaderSize: 16 * 1024,
   };
   const server: Server =

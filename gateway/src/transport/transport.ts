@@ -96,6 +96,8 @@ export interface TransportOptions {
   readonly streamPaths: readonly string[];
   /** Whether another process may listen on the same port (for a handover). Otherwise a port in use is an error. */
   readonly sharePort: boolean;
+  /** Time that the transport on node:http gives a client for one request. Tests shorten it. The native server has a fixed limit. */
+  readonly slowClientMs?: number;
   readonly log: Logger;
 }
 

@@ -1,5 +1,5 @@
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { nowUs } from '../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { Outgoing, PublishableEvent } from '../publisher/outgoing.ts';
 import type { Sighting } from '../sources/sighting.ts';
 import type { SlotLedger, Verdict } from './slot-ledger.ts';

@@ -2,7 +2,7 @@ import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import type { FetchFault, OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
 import type { NewTokenEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
-import { nowUs } from '../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { metadataIdOf } from '../publisher/outgoing.ts';
 
 /** Tokens whose document is not fetched yet. Above this limit, the oldest is given up. */

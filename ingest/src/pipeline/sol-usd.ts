@@ -8,7 +8,7 @@ import { venueByName } from '@sluice/shared/venues/registry.ts';
 import type { PoolAccount, Venue } from '@sluice/shared/venues/venue.ts';
 import { readAccount } from '../sources/read-account.ts';
 import type { AccountState } from '../sources/sighting.ts';
-import { nowUs } from '../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { isLate, maxLateSlots } from '@sluice/shared/solana/slots.ts';
 
 export interface SolUsd {

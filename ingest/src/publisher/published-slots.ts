@@ -1,6 +1,6 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { nowUs } from '../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import { readRecord } from './log-tail.ts';
 import { creationIdOf, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';

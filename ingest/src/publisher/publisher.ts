@@ -6,7 +6,7 @@ import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { nowUs } from '../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { EventQueue } from './event-queue.ts';
 import { topicsOf, type Outgoing, type LogItem } from './outgoing.ts';
 import { PublishedSlots, type PublishedSlotsCounts } from './published-slots.ts';

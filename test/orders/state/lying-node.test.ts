@@ -3,9 +3,10 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-director
 import { maxHotMarkets, maxWarmedAhead } from '@sluice/gateway/orders/state/hot-markets.ts';
 import { maxHotWallets } from '@sluice/gateway/orders/state/hot-wallets.ts';
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
+import { maxBlockhashAgeMs } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';
 import { startScriptedNode, type Answer, type ScriptedNode } from '../../ingest/scripted-node.ts';
 import { startSimnet } from '../../simnet/simnet.ts';
@@ -26,6 +27,15 @@ afterEach(async () => {
   for (const state of states) state.close();
   for (const node of nodes) await node.close();
 });
+
+/** For tests that report no slots in loops. */
+function onVirtualTime(): void {
+  let endTime = (): void => undefined;
+  beforeEach(() => {
+    endTime = startVirtualTime();
+  });
+  afterEach(() => endTime());
+}
 
 interface NodeValues {
   lamports: number;
@@ -116,6 +126,8 @@ async function followed(node: ScriptedNode, state: HotState): Promise<void> {
 }
 
 describe('a blockhash', () => {
+  onVirtualTime();
+
   it('that one node reports quickly with too low a height is not believed before the others had time to answer', async () => {
     const liar = await startNode();
     const honest = await startNode();
@@ -229,6 +241,8 @@ describe('an account that only one node reports', () => {
 });
 
 describe('the blockhash', () => {
+  onVirtualTime();
+
   it('is not that of a node whose height contradicts two others', async () => {
     const honest = [await startNode(), await startNode()];
     const liar = await startNode();
@@ -265,16 +279,16 @@ describe('the blockhash', () => {
     await until('it was asked again', () => state.counts().blockhashes.rounds > asked + 1);
     expect(state.blockhash()!.blockhash).toBe(known.blockhash);
     node.onCall = () => ({ error: { code: -32005, message: 'Node is behind' } });
-    await until('it is too old', () => state.blockhash() === null, 12_000);
+    await until('no answer is under way', () => state.counts().blockhashes.failures > 0);
+    vi.setSystemTime(Date.now() + maxBlockhashAgeMs - state.blockhash()!.ageMs);
+    expect(state.blockhash()?.ageMs).toBe(maxBlockhashAgeMs);
+    vi.setSystemTime(Date.now() + 1);
+    expect(state.blockhash()).toBeNull();
   });
 });
 
 describe('followed accounts', () => {
-  let endTime: () => void;
-  beforeEach(() => {
-    endTime = startVirtualTime();
-  });
-  afterEach(() => endTime());
+  onVirtualTime();
 
   it('are bounded, and unsubscribed at the node too', { timeout: 300_000 }, async () => {
     const chain = tradedChain();

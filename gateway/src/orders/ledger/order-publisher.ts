@@ -6,7 +6,7 @@ import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { ordersTopic } from '@sluice/shared/wire/topics.ts';
-import { nowUs } from '../../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { PrivateEvents } from '../../stream/delivery/private-events.ts';
 import { orderEvent } from './order-object.ts';
 import type { PublishedOrder } from '../model/order.ts';

@@ -3,7 +3,7 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SubscribeCommand } from '@sluice/shared/wire/commands.ts';
 import type { Reply } from '@sluice/shared/wire/replies.ts';
-import { nowUs } from '../../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { HeartbeatRooms } from '../connections/heartbeat.ts';
 import type { SlowConsumers } from '../connections/slow-consumers.ts';

@@ -1,6 +1,5 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import { anchorClock } from '../../clock.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition } from '../fanout/topic-group.ts';
@@ -61,7 +60,6 @@ export class Ticker {
   #onTick(tick: number): void {
     const { slices, slowConsumers, heartbeats, fanout, bus } = this.#parts;
     const slice = tick % sliceCount;
-    if (slice === 0) anchorClock();
     const members = slices.at(slice);
     for (let at = 0; at < sliceCount; at += sliceCount / slowChecksPerSecond) slowConsumers.check((slice + at) % sliceCount);
     this.#checkSilence(members);

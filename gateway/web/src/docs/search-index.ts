@@ -65,7 +65,7 @@ export function entriesOf({ pages }: SearchIndex): readonly Entry[] {
   );
 }
 
-export const wordsOf = (query: string): readonly string[] => query.toLowerCase().split(/\s+/).filter(Boolean);
+const wordsOf = (query: string): readonly string[] => query.toLowerCase().split(/\s+/).filter(Boolean);
 
 /** The sections that contain all words of the query, in their heading, in their text or in the title of their page. */
 export function findSections(entries: readonly Entry[], query: string, max: number): Found {

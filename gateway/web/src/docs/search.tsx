@@ -18,15 +18,14 @@ export function Search({ contents }: { readonly contents: HTMLElement }) {
   const isSearching = query.trim() !== '';
   useEffect(() => void (contents.hidden = isSearching), [isSearching]);
 
-  const load = (): void => {
+  const load = async (): Promise<void> => {
     if (entries !== null) return;
-    readDocument<SearchIndex>('/docs/search.json').then(
-      (index) => {
-        setEntries(entriesOf(index));
-        setFault(null);
-      },
-      (error: unknown) => setFault(faultText(error)),
-    );
+    try {
+      setEntries(entriesOf(await readDocument<SearchIndex>('/docs/search.json')));
+      setFault(null);
+    } catch (error) {
+      setFault(faultText(error));
+    }
   };
   const clear = (): void => {
     setQuery('');
@@ -54,7 +53,7 @@ export function Search({ contents }: { readonly contents: HTMLElement }) {
         autoComplete="off"
         maxLength={100}
         value={query}
-        onFocus={load}
+        onFocus={() => void load()}
         onInput={({ currentTarget }) => setQuery(currentTarget.value)}
       />
       <p id="found" class="faint" role="status">

@@ -54,10 +54,10 @@ function passesSize(sol: number | null, { minSol }: LiveFilters): boolean {
 }
 
 const passesVenue = (pool: string, { venue }: LiveFilters): boolean => venue === '' || pool === venue;
-function passesToken(mint: string, { token }: LiveFilters, { nameOf }: Known): boolean {
+function passesToken(mint: string, { token }: LiveFilters, known: Known): boolean {
   const part = token.trim().toLowerCase();
   if (part === '' || mint.toLowerCase().includes(part)) return true;
-  const name = nameOf(mint);
+  const name = known.nameOf(mint);
   return `${name?.symbol ?? ''} ${name?.name ?? ''}`.toLowerCase().includes(part);
 }
 /** An unknown creator passes no filter. */

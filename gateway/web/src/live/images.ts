@@ -1,7 +1,7 @@
 import { sessionImage } from '../app/server.ts';
 import { Store } from '../parts/store.ts';
 import { thumbnailOf } from './thumbnail.ts';
-import { Wanted } from './wanted.ts';
+import { RequestQueue } from './request-queue.ts';
 
 /** Maximum numbers of tokens. Above them, the oldest is dropped: that have an image, whose thumbnail is in memory (about 8 KB), whose image failed. */
 const maxKnown = 5_000;
@@ -18,7 +18,7 @@ const thumbnails = new Map<string, string>();
 const failed = new Map<string, number>();
 /** How many icons of a token can be seen. */
 const visible = new Map<string, number>();
-const wanted = new Wanted(requestImage);
+const queue = new RequestQueue(requestImage);
 /** Counts changes of the thumbnails. */
 export const imagesVersion = new Store(0);
 
@@ -64,12 +64,12 @@ function count(mint: string, change: 1 | -1): void {
   if (now > 0) visible.set(mint, now);
   else visible.delete(mint);
   if (now > 0) wantIfShown(mint);
-  else wanted.drop(mint);
+  else queue.drop(mint);
 }
 
 function wantIfShown(mint: string): void {
   if (!visible.has(mint) || !known.has(mint) || thumbnails.has(mint)) return;
-  if ((failed.get(mint) ?? 0) <= Date.now()) wanted.want(mint);
+  if ((failed.get(mint) ?? 0) <= Date.now()) queue.add(mint);
 }
 
 async function requestImage(mint: string): Promise<void> {

@@ -2,7 +2,7 @@ import { SluiceError, type TokenInfo } from '@sluice/client';
 import { sluice } from '../app/server.ts';
 import { Store } from '../parts/store.ts';
 import { learnImage } from './images.ts';
-import { Wanted } from './wanted.ts';
+import { RequestQueue } from './request-queue.ts';
 
 export interface TokenName {
   readonly symbol: string | null;
@@ -23,7 +23,7 @@ const names = new Map<string, TokenName>([
   ['So11111111111111111111111111111111111111112', { symbol: 'SOL', name: 'Wrapped SOL' }],
   ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', { symbol: 'USDC', name: 'USD Coin' }],
 ]);
-const wanted = new Wanted(requestName);
+const queue = new RequestQueue(requestName);
 let timer: ReturnType<typeof setTimeout> | null = null;
 /** Counts changes, so that lists are drawn again. */
 export const namesVersion = new Store(0);
@@ -36,7 +36,7 @@ export function learnName(mint: string, name: TokenName): void {
   const creator = name.creator ?? names.get(mint)?.creator;
   names.delete(mint);
   names.set(mint, creator === undefined ? name : { ...name, creator });
-  wanted.drop(mint);
+  queue.drop(mint);
   for (const oldest of names.keys()) {
     if (names.size <= maxNames) break;
     names.delete(oldest);
@@ -49,7 +49,7 @@ export function learnName(mint: string, name: TokenName): void {
 
 /** Requests the name of a token whose creation this page did not see. */
 export function wantName(mint: string): void {
-  if (!names.has(mint)) wanted.want(mint);
+  if (!names.has(mint)) queue.add(mint);
 }
 
 async function requestName(mint: string): Promise<void> {
@@ -58,7 +58,7 @@ async function requestName(mint: string): Promise<void> {
     if (names.has(mint)) return learnDocument(info);
     learnName(mint, { symbol: info.symbol, name: info.name, creator: info.creator });
     learnDocument(info);
-    if (info.offChain === null && info.uri !== null && info.uri !== '') setTimeout(() => wanted.want(mint), documentAfterMs);
+    if (info.offChain === null && info.uri !== null && info.uri !== '') setTimeout(() => queue.add(mint), documentAfterMs);
   } catch (error) {
     // Remembered as unknown, so that it is not requested again and again. After a temporary failure the lists request it again.
     if (error instanceof SluiceError && !error.retryable) learnName(mint, { symbol: null, name: null });

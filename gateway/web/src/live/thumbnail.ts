@@ -28,8 +28,8 @@ export async function thumbnailOf(blob: Blob): Promise<string | null> {
 function loaded(url: string): Promise<HTMLImageElement | null> {
   const image = new Image();
   return new Promise((resolve) => {
-    image.onload = () => resolve(image);
-    image.onerror = () => resolve(null);
+    image.addEventListener('load', () => resolve(image));
+    image.addEventListener('error', () => resolve(null));
     image.src = url;
   });
 }

@@ -4,7 +4,7 @@ import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot
 import { subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
 import { RpcSocket, type ReportedSlot, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
-import { nowUs } from '../../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { LogsSighting } from '../sighting.ts';
 import type { Source, SourceCapabilities, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { nowUs } from '../../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
 import type { Sighting } from '../sighting.ts';
 import type { Source, SourceCapabilities, SourceCounts, SourceHealth, SourceSink } from '../source.ts';

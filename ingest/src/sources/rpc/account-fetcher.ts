@@ -3,7 +3,7 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { nowUs } from '../../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { readAccount } from '../read-account.ts';
 import type { AccountState } from '../sighting.ts';
 

@@ -2,7 +2,7 @@ import { pause } from '@sluice/shared/abort/pause.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { nowUs } from '../../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { WholeSighting } from '../sighting.ts';
 import { readWholeSighting, type Unusable } from './whole-sighting.ts';
 

@@ -4,7 +4,7 @@ import { RpcSocket, type ReportedSlot } from '@sluice/shared/solana/pubsub/rpc-s
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { ChainAccount } from '../../../chain/account-reader.ts';
 import { readChainAccount } from '../../../chain/rpc-account-reader.ts';
-import { nowUs } from '../../../clock.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
 
 /** A link that reported no slot for this long may have missed changes. Slots last 200 to 400 ms; skipped slots make the pause longer. */
 export const maxSilenceMs = 1_000;

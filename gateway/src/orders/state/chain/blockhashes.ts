@@ -9,7 +9,7 @@ const everyMs = 1_000;
 /** A slower endpoint is treated as failed. */
 const withinMs = 2_000;
 /** Older blockhashes are not used for trading, because one lives for about 30 seconds. Older answers are ignored too. */
-const maxBlockhashAgeMs = 10_000;
+export const maxBlockhashAgeMs = 10_000;
 
 export interface Blockhash {
   readonly blockhash: string;

@@ -9,12 +9,12 @@ const minShareLeft = 0.5;
 const pauseMs = 500;
 
 /** In the order of their importance. */
-const lists: Wanted[] = [];
+const lists: RequestQueue[] = [];
 let atOnce = 0;
 let timer: ReturnType<typeof setTimeout> | null = null;
 
 /** Mints about which the page requests something, a few at once. The newest come first. */
-export class Wanted {
+export class RequestQueue {
   readonly #load: (mint: string) => Promise<void>;
   readonly #waiting = new Set<string>();
   readonly #underWay = new Set<string>();
@@ -29,7 +29,7 @@ export class Wanted {
     return this.#waiting.size > 0;
   }
 
-  want(mint: string): void {
+  add(mint: string): void {
     if (this.#waiting.has(mint) || this.#underWay.has(mint)) return;
     this.#waiting.add(mint);
     if (this.#waiting.size > maxWaiting) for (const oldest of this.#waiting) if (this.#waiting.delete(oldest)) break;
@@ -61,9 +61,12 @@ function next(): void {
       return;
     }
     atOnce++;
-    void list.loadNewest().then(() => {
-      atOnce--;
-      next();
-    });
+    void loadFrom(list);
   }
+}
+
+async function loadFrom(list: RequestQueue): Promise<void> {
+  await list.loadNewest();
+  atOnce--;
+  next();
 }
