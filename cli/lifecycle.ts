@@ -1,5 +1,6 @@
 import { endWithinMs } from '@sluice/gateway/life.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { showProgress } from './progress.ts';
 
 /** After this time, the process exits even if not everything is closed. */
 const closeTimeoutMs = endWithinMs;
@@ -33,6 +34,7 @@ export function stopOnSignals(log: Logger, closers: Closers): AbortSignal {
   const stop = (name: NodeJS.Signals): void => {
     if (controller.signal.aborted) process.exit(130);
     log.info({ signal: name }, 'stopping');
+    showProgress(() => 'stopping; Ctrl-C again stops at once');
     controller.abort();
     setTimeout(() => process.exit(1), closeTimeoutMs).unref();
     void closers.closeAll(log).then((clean) => process.exit(clean ? 0 : 1));

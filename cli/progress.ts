@@ -1,29 +1,41 @@
 /** Work that ends before this time shows no progress. */
 const afterMs = 2_000;
 const everyMs = 500;
+/** Used where the terminal does not report its width. */
+const defaultColumns = 80;
+
+type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'write' | 'columns'>;
+
+/** The lines that could be shown. Only the last one is: it belongs to a part of the work of the others. */
+const lines: (() => string)[] = [];
 
 /**
  * Shows one line on standard error, if that is a terminal, while work takes longer than two seconds. `text` returns what is being done. The
  * returned function removes the line.
  */
-export function showProgress(
-  text: () => string,
-  output: Pick<NodeJS.WriteStream, 'isTTY' | 'write' | 'columns'> = process.stderr,
-): () => void {
+export function showProgress(text: () => string, output: Terminal = process.stderr): () => void {
   if (!output.isTTY) return () => undefined;
   const beganMs = performance.now();
   let isShown = false;
+  lines.push(text);
   const timer = setInterval(() => {
     const elapsedMs = performance.now() - beganMs;
-    if (elapsedMs < afterMs) return;
+    if (elapsedMs < afterMs || lines.at(-1) !== text) return;
     isShown = true;
     const line = `${text()}, ${Math.floor(elapsedMs / 1000)} s`;
-    output.write(`\r${line.slice(0, Math.max(1, output.columns - 1))}\u001B[K`);
+    // The cursor ends before the line, so that a log line overwrites it.
+    output.write(`\r${line.slice(0, (output.columns || defaultColumns) - 1)}\u001B[K\r`);
   }, everyMs).unref();
-  return () => {
+  const stop = (): void => {
     clearInterval(timer);
+    process.off('exit', stop);
+    const at = lines.lastIndexOf(text);
+    if (at >= 0) lines.splice(at, 1);
     if (isShown) output.write('\r\u001B[K');
+    isShown = false;
   };
+  process.once('exit', stop);
+  return stop;
 }
 
 /** Does `work` and shows the progress of it. */

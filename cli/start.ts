@@ -16,7 +16,6 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { simnetMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { SettingError } from '@sluice/shared/config/setting-error.ts';
-import { holdLogs } from '@sluice/shared/log/held.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
@@ -30,6 +29,7 @@ import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { gatewayUrl } from './gateway-url.ts';
 import { Closers, stopOnSignals } from './lifecycle.ts';
 import { ownCommand } from './own-command.ts';
+import { startOutput, type StartOutput } from './start-output.ts';
 
 /** Label of the key and the wallet of the embedded start. The next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';
@@ -46,47 +46,48 @@ const chainBounds = { history: { transactions: 1_000, blocks: 2_000 }, coins: { 
  */
 const simnetHeap = ['--heap-growing-percent=15', '--optimize-for-size'] as const;
 
-/** If the start takes longer, the log is written before the printed summary, so that the user sees the reason. */
-const holdLogsMs = 10_000;
-
 /** Starts everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
 async function start(settings: Config): Promise<void> {
   yieldEngineThreads();
   const isQuiet = process.stderr.isTTY && !process.env['LOG_LEVEL'];
   const config: Config = isQuiet ? Object.freeze({ ...settings, logLevel: 'warn' }) : settings;
   const lock = lockDataDir(config);
-  const held = holdLogs(holdLogsMs);
+  const output = startOutput();
   const log = createLog({ level: config.logLevel, name: 'sluice' });
   const closers = new Closers();
   closers.add('lock', async () => lock.release());
   const signal = stopOnSignals(log, closers);
   try {
+    output.step('opening the store');
     const store = await openStore(config);
     closers.add('store', () => store.close());
-    const simnet = config.rpc === null ? await startChain(config, log, signal) : null;
+    output.step(config.rpc === null ? 'starting the simulated chain' : 'checking the API keys');
+    const simnet = config.rpc === null ? await startChain(config, log) : null;
     if (simnet !== null) closers.add('simnet', () => simnet.close());
     else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
     // Chosen by the original settings: `onSimnet` adds an RPC URL, and the wallets must still be those of simnet.
     const custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
     const metadata = openMetadata(simnet !== null, closers);
-    const url = await startProduct(simnet === null ? config : onSimnet(config, simnet), custody, store, metadata, log, closers, signal);
+    const productConfig = simnet === null ? config : onSimnet(config, simnet);
+    const url = await startProduct(productConfig, custody, store, metadata, log, closers, signal, output);
     if (signal.aborted) return;
+    output.step('preparing the API key and the wallet');
     const block = simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url);
-    console.log(isQuiet ? `${block}${quietNote}` : block);
-    held.release();
+    output.succeed(isQuiet ? `${block}${quietNote}` : block);
   } catch (error) {
-    held.release();
+    output.fail();
     await closers.closeAll(log);
     // A signal ended the process during its start.
     if (!signal.aborted) throw error;
   }
 }
 
-function startChain({ simnetSpeed }: Config, log: Logger, signal: AbortSignal): Promise<Simnet> {
+/** It has no signal: it ends last, because ingest and the gateway would report a node that ends before them. */
+function startChain({ simnetSpeed }: Config, log: Logger): Promise<Simnet> {
   for (const flag of simnetHeap) setFlagsFromString(flag);
   const { history, coins } = chainBounds;
   const market = { ...marketAtSpeed(simnetSpeed), coins };
-  return startSimnet({ host: '127.0.0.1', port: 0, seed: 1, market, history, oracleTransactions: 0, log, signal });
+  return startSimnet({ host: '127.0.0.1', port: 0, seed: 1, market, history, oracleTransactions: 0, log });
 }
 
 /** Only one start may use a data folder: a second one would show the same key and wallet for another chain. */
@@ -111,16 +112,20 @@ async function startProduct(
   log: Logger,
   closers: Closers,
   signal: AbortSignal,
+  output: StartOutput,
 ): Promise<string> {
+  if (config.redisUrls !== null) output.step('connecting to Redis');
   const bus = await createBus({ redisUrls: config.redisUrls, inProcess: config.memory.log, log });
   closers.add('bus', () => bus.close());
   const market = await createMarket({ redisUrls: config.redisUrls, inProcess: config.memory.market, log });
   closers.add('market', () => market.close());
   const pools = await createPoolDirectory({ redisUrls: config.redisUrls, log });
   closers.add('pools', () => pools.close());
+  output.step('starting ingest');
   const ingest = await startIngest({ config, bus, market, pools, metadata, log, signal });
   closers.add('ingest', () => ingest.close());
   const embeddedIngest = { metrics: () => ingest.metrics(), parts: () => ({}) };
+  output.step('starting the gateway');
   const gateway = await startGateway({ config, custody, bus, market, directory: pools, metadata, log, signal, store, embeddedIngest });
   closers.add('gateway', () => gateway.close());
   return gatewayUrl({ ...config, port: gateway.port });

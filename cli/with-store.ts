@@ -1,9 +1,15 @@
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { withProgress } from './progress.ts';
+
+/** Opens the store. A database on another machine can be slow or unreachable. */
+export function openStoreOf(config: Config): Promise<Store> {
+  return withProgress('opening the store', () => openStore(config));
+}
 
 /** Opens the store for `work`, and closes it afterwards. Gateways may use it at the same time. */
 export async function withStore<T>(config: Config, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(config);
+  const store = await openStoreOf(config);
   try {
     return await work(store);
   } finally {

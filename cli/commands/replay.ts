@@ -10,7 +10,7 @@ import { encodeTransaction } from '@sluice/simnet/rpc/encode-transaction.ts';
 import { replayFile, type ReplayNode } from '@sluice/simnet/simnet.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, printJson, type Command } from '../command.ts';
 import { readInteger } from '../integer.ts';
-import { showProgress } from '../progress.ts';
+import { showProgress, withProgress } from '../progress.ts';
 import { exampleRecording } from '../replay/example.ts';
 import { Closers, stopOnSignals } from '../lifecycle.ts';
 import { eventLine } from '../watch/event-line.ts';
@@ -56,7 +56,8 @@ Examples:
     const signal = stopOnSignals(log, closers);
     const begin = values.events ? 'at-start' : 'at-subscription';
     const files = positionals.length === 0 ? [exampleRecording] : positionals;
-    const node = await replayFile(files, { speed, host: '127.0.0.1', port, log, signal, begin }).catch((error: unknown) => {
+    const read = () => replayFile(files, { speed, host: '127.0.0.1', port, log, signal, begin });
+    const node = await withProgress('reading the recording', read).catch((error: unknown) => {
       throw new CommandError(`The recording cannot be replayed: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,
       });

@@ -8,6 +8,9 @@ import { noteOperator } from '../operator-log.ts';
 import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
 
+/** The progress of a command that opens wallets: the passphrase is slow to check on purpose. */
+export const unlocking = 'unlocking the keystore';
+
 export const exportHelp = `Write the secret key of a wallet to a new file, in the form of the Solana command line. Other wallets can import it.
 
 Usage: sluice wallets export PUBLIC_KEY FILE [--yes PUBLIC_KEY] [--json]
@@ -35,7 +38,7 @@ export async function exportWallet(argv: readonly string[]): Promise<number> {
     const [stored, wallet] = [await store.wallets.keystore(keystore), await store.wallets.byPublicKey(keystore, publicKey)];
     if (stored === null || wallet === null)
       throw new CommandError(`There is no wallet ${inQuotes(publicKey)}. List the wallets: sluice wallets list`);
-    const key = await withProgress('unlocking the keystore', () => unlockKeystore(keystore, stored, passphrase));
+    const key = await withProgress(unlocking, () => unlockKeystore(keystore, stored, passphrase));
     if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
     const keypair = openWallet(key, keystore, wallet);
     if (keypair === null) throw new CommandError(`The wallet ${publicKey} cannot be decrypted: its stored bytes were changed.`);

@@ -30,7 +30,7 @@ import { isoTime } from '../times.ts';
 import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
 import { policy, policyHelp } from './policy.ts';
-import { exportHelp, exportWallet } from './wallet-export.ts';
+import { exportHelp, exportWallet, unlocking } from './wallet-export.ts';
 
 export const walletsCommand: Command = {
   help: `Create and manage custodial wallets, and check what was signed with them.
@@ -205,7 +205,7 @@ async function audit(argv: readonly string[]): Promise<number> {
     await noteOperator(store, 'wallets audit', forget === undefined ? 'all wallets' : `forgets log ${forget}`);
     const stored = await store.wallets.keystore(name);
     if (stored === null) return [];
-    const key = await unlockKeystore(name, stored, passphrase);
+    const key = await withProgress(unlocking, () => unlockKeystore(name, stored, passphrase));
     if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
     if (forget !== undefined && (logIdsIn(signerFolder(config)).has(forget) || !(await store.auditHeads.forget(forget)))) {
       throw new CommandError(`There is no lost log ${inQuotes(forget)}. List the logs: sluice wallets audit`);
@@ -263,7 +263,7 @@ function withKeystore<T>(account: string | undefined, work: (keystore: Keystore,
   return withStore(config, async (store) => {
     const accountId = await accountOf(store, account);
     await noteOperator(store, 'wallets create or import', `account ${accountId ?? operatorAccountId}`);
-    const outcome = await openKeystore(store, keystoreName(config), passphrase, keystoreCost(config));
+    const outcome = await withProgress(unlocking, () => openKeystore(store, keystoreName(config), passphrase, keystoreCost(config)));
     if (!outcome.ok) throw new CommandError('The passphrase does not unlock the keystore.');
     return work(outcome.keystore, accountId);
   });

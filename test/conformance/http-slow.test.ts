@@ -60,7 +60,12 @@ describe('slow clients', () => {
     const answer: HttpAnswer = { status: 200, lines: '', headers: {}, body: 'here' };
     const transport = await startNodeTransport(
       {
-        host: '127.0.0.1', port: 0, tls: null, streamPaths: [], sharePort: false, slowClientMs,
+        host: '127.0.0.1',
+        port: 0,
+        tls: null,
+        streamPaths: [],
+        sharePort: false,
+        slowClientMs,
         log: createLog({ level: 'silent', name: 'test' }),
       },
       { http: () => answer, malformed: () => answer, fault: () => answer, upgrade: () => ({ refused: answer }) },
