@@ -1,6 +1,6 @@
 import { Sluice } from '@sluice/client';
 import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
@@ -121,7 +121,7 @@ interface WatchKey {
 
 async function openKey(given: string | undefined, config: Config): Promise<WatchKey> {
   if (given !== undefined && given !== '') return { get: async () => given, close: async () => {} };
-  const store = await openStore(config);
+  const store = await openStoreOf(config);
   let id: string | null = null;
   const deleteKey = async (): Promise<void> => {
     if (id !== null) await deleteApiKey(store, id);

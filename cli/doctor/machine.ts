@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
-import { openStore } from '@sluice/gateway/store/store.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
@@ -48,7 +47,7 @@ export async function checkDataDir(config: Config): Promise<readonly Finding[]> 
 
 async function checkStore(config: Config): Promise<Finding> {
   try {
-    const store = await openStore(config);
+    const store = await openStoreOf(config);
     try {
       // Fails if the pepper is missing or belongs to another store.
       if (await needsPepper(store)) await openKeyHash(store);

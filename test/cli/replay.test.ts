@@ -49,7 +49,7 @@ describe('sluice replay', () => {
       expect(write).not.toHaveBeenCalled();
       vi.advanceTimersByTime(1000);
       stop();
-      expect(write.mock.calls.flat()).toEqual(isTTY ? ['\rworking, 2 s\u001B[K', '\rworking, 2 s\u001B[K', '\r\u001B[K'] : []);
+      expect(write.mock.calls.flat()).toEqual(isTTY ? ['\rworking, 2 s\u001B[K\r', '\rworking, 2 s\u001B[K\r', '\r\u001B[K'] : []);
     }
   });
 

@@ -268,7 +268,8 @@ describe('candles of a simulated chain, over Redis with two ingest processes', (
       const trades = tradesOf(client.frames('trades'));
       const wrong: string[] = [];
       for (const mint of mints) {
-        const ofMint = trades.filter((trade) => trade.mint === mint);
+        // The earliest slot opens a candle and the latest closes it, also if the log has them in another order.
+        const ofMint = trades.filter((trade) => trade.mint === mint).sort((a, b) => a.slot - b.slot);
         for (const interval of intervals) {
           const seconds = candleIntervals[interval];
           const followed = new Set(

@@ -165,7 +165,7 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     await rowCount(rows, 1);
     expect(await rows.locator('.label').textContent()).toBe(hostileLabel);
     expect(await page.locator('#keys img').count()).toBe(0);
-    expect(await page.title()).toBe('sluice');
+    expect(await page.title()).toBe('API Keys – sluice');
     expect(await rows.textContent()).toContain(first.split('_').slice(0, 2).join('_'));
     expect(await rows.textContent()).not.toContain(first);
 

@@ -241,7 +241,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       const result = await until('its price', async () => {
         const token = await infoWithWindows(wrappedSolMint, gateway);
         return token.priceUsd !== null && token;
-      });
+      }, 30_000);
       const { owner, data } = simnet.chain.account(solPricePool.address)!;
       const now = solUsdOf({ address: solPricePool.address, owner, data, slot: 1, receivedUs: 1 });
       expect(result).toMatchObject({

@@ -16,7 +16,7 @@ import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { fromWeb3, key } from '../simnet/support/web3.ts';
 import { coin, configBytes, globalBytes, openCurve, openPool, orderOf, quoteProgramOf, type Coin } from './coins.ts';
 import { BN } from '../support/bn.ts';
-import { fuzzCases } from '../support/fuzz.ts';
+import { fuzzCases, isFullFuzz } from '../support/fuzz.ts';
 
 /**
  * Compares our instructions with those of the programs' own SDKs, account by account and byte by byte, for random coins of every kind:
@@ -97,7 +97,7 @@ test('curves: buy_v2, buy_exact_quote_in_v2 and sell_v2 equal @pump-fun/pump-sdk
     }),
     { seed, numRuns: runs },
   );
-  expect(seen.size).toBeGreaterThan(60);
+  expect(seen.size).toBeGreaterThan(isFullFuzz ? 60 : 40);
 });
 
 test('an amount beyond the end of the curve buys exactly the rest, by buy_v2', async () => {

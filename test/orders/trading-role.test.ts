@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
 import { until as untilMet } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
@@ -75,7 +76,7 @@ async function readyRole({ url }: Running): Promise<unknown> {
 }
 
 /** Each check is a request to a gateway, and costs processor time. */
-const until = (what: string, check: () => Promise<boolean>, timeoutMs?: number): Promise<boolean> =>
+const until = (what: string, check: () => Promise<boolean>, timeoutMs = 30_000): Promise<boolean> =>
   untilMet(what, async () => (await check()) || pause(20, false), timeoutMs);
 
 const follows = (metrics: string): boolean => metrics.includes('chain_link_up{');
@@ -93,6 +94,20 @@ async function both(): Promise<readonly [holder: Running, other: Running]> {
   const pair: readonly [Running, Running] = (await holds(first)) ? [first, second] : [second, first];
   for (const one of pair) await untilTrading(one);
   return pair;
+}
+
+/** Opens a transaction of the store. No other one is stored until the returned function is called. */
+async function lockOrders(database: Database): Promise<() => void> {
+  let unlock = (): void => undefined;
+  const unlocked = new Promise<void>((resolve) => (unlock = resolve));
+  await new Promise<void>((resolve, reject) => {
+    const work = async (): Promise<void> => {
+      resolve();
+      await unlocked;
+    };
+    database.transaction('orders', work).catch(reject);
+  });
+  return unlock;
 }
 
 /** SIGKILL. Returns how long it took until the other gateway held the role. */
@@ -121,6 +136,9 @@ beforeAll(async () => {
   publicKey = await world.wallet();
   ({ mint } = launchCoin(world.chain));
 }, 60_000);
+afterEach(() => {
+  world.node.tampering = null;
+});
 afterAll(async () => {
   for (const { program } of running) program.child.kill('SIGKILL');
   await world.close();
@@ -187,7 +205,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     world.node.tampering = async ({ method }, answer) => (method === 'simulateTransaction' && asked++ === 0 ? silent : await answer());
     const sent = world.sent().size;
     const waiting = buy(other, 0.03);
-    await untilMet('the order to be under way', () => asked > 0);
+    await untilMet('the order to be under way', () => asked > 0, 30_000);
     await passesOn(holder, other, waiting, sent);
   });
 
@@ -195,23 +213,19 @@ describe('the trading role', { timeout: 180_000 }, () => {
     const [holder, other] = await both();
     const sent = world.sent().size;
     const signed = await metric(holder, 'orders_signer_signed_total');
-    // Nothing is stored while this transaction is open.
     const database = await openSqlite(join(world.store.dataDir, 'sluice.db'));
-    let unlock = (): void => undefined;
-    const unlocked = new Promise<void>((resolve) => (unlock = resolve));
-    const locked = new Promise<void>((resolve) => {
-      void database.transaction('orders', async () => {
-        resolve();
-        await unlocked;
-      });
-    });
-    await locked;
-    const waiting = buy(other, 0.031);
-    await until('the order to be signed', async () => (await metric(holder, 'orders_signer_signed_total')) > signed);
-    const passed = passesOn(holder, other, waiting, sent);
-    unlock();
-    await passed;
-    await database.close();
+    const unlock = await lockOrders(database);
+    try {
+      const waiting = buy(other, 0.031);
+      const isSigned = async (): Promise<boolean> => (await metric(holder, 'orders_signer_signed_total')) > signed;
+      await until('the order to be signed', isSigned, 60_000);
+      const passed = passesOn(holder, other, waiting, sent);
+      unlock();
+      await passed;
+    } finally {
+      unlock();
+      await database.close();
+    }
   });
 
   it('passes on an order that was stored, and whose bytes reached nobody', async () => {
@@ -220,7 +234,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     world.node.tampering = async ({ method }, answer) => (method === 'sendTransaction' && asked++ === 0 ? silent : await answer());
     const sent = world.sent().size;
     const waiting = buy(other, 0.04);
-    await untilMet('the order to be sent', () => asked > 0);
+    await untilMet('the order to be sent', () => asked > 0, 30_000);
     const bought = await passesOn(holder, other, waiting, sent);
     expect(world.landed(publicKey)).toContain(bought.body['signature']);
   });
@@ -234,7 +248,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     };
     const sent = world.sent().size;
     const waiting = buy(other, 0.041);
-    await untilMet('the order to be sent', () => asked > 0);
+    await untilMet('the order to be sent', () => asked > 0, 30_000);
     await passesOn(holder, other, waiting, sent);
   });
 

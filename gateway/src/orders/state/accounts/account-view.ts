@@ -63,9 +63,13 @@ export class AccountView {
     if (completeFrom !== null && slot >= completeFrom) this.#completeFrom ??= slot;
   }
 
-  /** Sets the state from a read. The endpoint must report all later changes. */
+  /**
+   * Sets the state from a read. The endpoint must report all later changes. A read that returns the known state changes nothing: with its slot, the
+   * view would not count before the endpoint has passed that slot, and frequent reads would keep it from ever counting.
+   */
   startFrom(slot: number, state: AccountState): void {
-    if (this.#completeFrom === null || this.state !== state) this.#completeFrom = slot;
+    if (this.#completeFrom !== null && this.state === state) return;
+    this.#completeFrom = slot;
     this.#push({ slot, state, isNotified: false });
   }
 
