@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
-import { readSettings } from '@sluice/shared/config/settings.ts';
+import { readSettings } from '@sluice/shared/config/settings/settings.ts';
 import { faultsText } from '@sluice/shared/config/start-fault.ts';
 
 export interface Command {

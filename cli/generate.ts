@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings-table.ts';
+import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings/settings-table.ts';
 import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
 import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { houseChecks } from './house/checks.ts';
-import { installMissing } from './support/install.ts';
+import { installMissing } from './support/product/install.ts';
 
 /**
  * `pnpm test`: installs what is missing, runs the house checks and every suite. `pnpm test <filter>`: runs the suites with that name. `pnpm

@@ -1,5 +1,5 @@
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
-import { readSettings } from '@sluice/shared/config/settings.ts';
+import { readSettings } from '@sluice/shared/config/settings/settings.ts';
 import { parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
 import { withProgress } from '../progress.ts';
 import { checkChain } from '../doctor/chain.ts';

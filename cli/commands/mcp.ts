@@ -1,8 +1,8 @@
 import { Sluice } from '@sluice/client';
 import manifest from '../../package.json' with { type: 'json' };
 import { CommandError, loadConfig, parseCommand, UsageError, type Command } from '../command.ts';
-import { gatewayUrl, httpUrl } from '../gateway-url.ts';
-import { keyForSluice } from '../key-for-sluice.ts';
+import { gatewayUrl, httpUrl } from '../gateway/gateway-url.ts';
+import { keyForSluice } from '../keys/key-for-sluice.ts';
 import { serveLines } from '../mcp/json-rpc.ts';
 import { mcpServer } from '../mcp/server.ts';
 import { toolsOf } from '../mcp/tools.ts';

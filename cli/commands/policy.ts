@@ -6,12 +6,12 @@ import { auditKey } from '@sluice/gateway/signer/audit/chain.ts';
 import { readPin, readPolicy, writePin, writePolicy, type PolicyFiles } from '@sluice/gateway/signer/limits/policy-file.ts';
 import { isAddress, maxListed, openPolicy, signPolicy, type Policy } from '@sluice/gateway/signer/limits/policy.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
-import { makeFolder } from '@sluice/gateway/store/make-folder.ts';
-import { readSol } from '@sluice/shared/config/signer-settings.ts';
+import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
+import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, inQuotes } from '../command.ts';
-import { writeKeyFile } from '../key-file.ts';
+import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withStore } from '../with-store.ts';
 

@@ -3,7 +3,7 @@ import { openWallet, unlockKeystore } from '@sluice/gateway/custody/keystore.ts'
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, inQuotes } from '../command.ts';
-import { writeKeyFile } from '../key-file.ts';
+import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';

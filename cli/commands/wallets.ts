@@ -5,10 +5,10 @@ import { keystoreCost, keystoreName, readPassphrase } from '@sluice/gateway/cust
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
 import { logIdsIn } from '@sluice/gateway/signer/audit/segments.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
-import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/tables/account-table.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
-import type { StoredKey } from '@sluice/gateway/store/key-table.ts';
+import type { StoredKey } from '@sluice/gateway/store/tables/key-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import {
   CommandError,
@@ -24,7 +24,7 @@ import {
   type Command,
 } from '../command.ts';
 import { maxLabelChars } from '@sluice/shared/wire/values.ts';
-import { readLabel, wholeKeyMessage } from '../key-options.ts';
+import { readLabel, wholeKeyMessage } from '../keys/key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withProgress } from '../progress.ts';

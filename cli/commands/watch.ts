@@ -4,14 +4,15 @@ import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
-import { channelNames, channels } from '@sluice/shared/wire/topics.ts';
+import { channelNames, channels } from '@sluice/shared/wire/stream/topics.ts';
 import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, inQuotes, type Command } from '../command.ts';
-import { gatewayUrl, httpUrl } from '../gateway-url.ts';
-import { keyForSluice } from '../key-for-sluice.ts';
+import { gatewayUrl, httpUrl } from '../gateway/gateway-url.ts';
+import { keyForSluice } from '../keys/key-for-sluice.ts';
 import { follow, refusedKey, type WatchedKeys } from '../watch/follow.ts';
 import { Names } from '../watch/names.ts';
 import { paintFor } from '../watch/paint.ts';
 import { Printer } from '../watch/printer.ts';
+import { openStoreOf } from '../with-store.ts';
 
 const keyLabel = 'sluice watch';
 /** The temporary key expires after this time, in case watch is killed before it can delete it. A longer watch creates further keys. */

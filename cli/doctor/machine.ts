@@ -4,6 +4,7 @@ import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { openStoreOf } from '../with-store.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
 const leastNode = [20, 19] as const;

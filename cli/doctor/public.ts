@@ -1,6 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { isLoopback } from '@sluice/shared/config/public-settings.ts';
+import { isLoopback } from '@sluice/shared/config/settings/public-settings.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
 import { ok, warn, type Finding } from './finding.ts';
 

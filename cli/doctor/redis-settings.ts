@@ -1,4 +1,4 @@
-import type { InspectedRedis, InspectedServer } from '@sluice/shared/bus/redis-inspect.ts';
+import type { InspectedRedis, InspectedServer } from '@sluice/shared/bus/redis/redis-inspect.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 /** Settings that decide what is lost in an outage of Redis. OPERATING.md explains them. */

@@ -1,6 +1,6 @@
 import { gatewayStatusPrefix } from '@sluice/gateway/presence.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { inspectRedis } from '@sluice/shared/bus/redis-inspect.ts';
+import { inspectRedis } from '@sluice/shared/bus/redis/redis-inspect.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
-import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/tables/account-table.ts';
 import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testConfig, until } from '../support/gateway.ts';
-import { StreamClient } from '../support/stream-client.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
 import { DashboardClient, linkToken } from './dashboard-client.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });

@@ -10,7 +10,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { testConfig, until } from '../support/gateway.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
 import { DashboardClient, linkToken } from './dashboard-client.ts';
 
 const testTimeoutMs = 60_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { deleteApiKey, rotateApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { createAuthenticator, type StoreAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { newApiKey, newKeyId, parseApiKey } from '@sluice/gateway/auth/key-format.ts';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createLog } from '@sluice/shared/log/log.ts';

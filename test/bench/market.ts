@@ -10,8 +10,8 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { addressOf, entryOf, priceEvent } from '../support/stream-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { addressOf, entryOf, priceEvent } from '../support/events/stream-events.ts';
 import type { BenchRow } from './row.ts';
 
 /** Trades, and as many prices after them, over some mints, of which a few have most: 50 seconds of a busy market. */

@@ -1,4 +1,4 @@
-import { startChromium } from '../support/chromium.ts';
+import { startChromium } from '../support/browser/chromium.ts';
 
 const pageMs = 60_000;
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { Sluice } from '@sluice/client';
 import { exampleRecording } from '../../compile/programs.mjs';
-import { startRedis } from '../support/redis.ts';
+import { startRedis } from '../support/servers/redis.ts';
 import { faultsOf, typeFaults } from './check.ts';
 import { runHandshakes, runHttp, StreamDialogue, type Place } from './dialogues.ts';
 import { blocksIn, documentFiles, placeOf, type Block } from './find.ts';

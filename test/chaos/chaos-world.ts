@@ -6,10 +6,10 @@ import type { Chain } from '../simnet/chain.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { until } from '../support/gateway.ts';
-import { happenedIn } from '../support/chain-events.ts';
+import { happenedIn } from '../support/events/chain-events.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import type { Emitted } from './judge.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 

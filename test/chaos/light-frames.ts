@@ -1,4 +1,4 @@
-import type { Message } from '../support/stream-client.ts';
+import type { Message } from '../support/clients/stream-client.ts';
 
 /** Within a JSON text each quote has a backslash before it, so this text is always the head of a frame. */
 const head = /\{"topic":"([^"]+)","seq":(\d+)(?:,"prev":(\d+))?,"data":\{"type":"(\w+)","id":"([^"]+)"/g;

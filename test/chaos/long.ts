@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installMissing } from '../support/install.ts';
+import { installMissing } from '../support/product/install.ts';
 import { runChaos } from './chaos-run.ts';
 import { openChaosWorld } from './chaos-world.ts';
 

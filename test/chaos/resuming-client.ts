@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
-import type { Message } from '../support/stream-client.ts';
+import type { Message } from '../support/clients/stream-client.ts';
 import { readLight } from './light-frames.ts';
-import { unpack } from '../support/msgpack.ts';
+import { unpack } from '../support/clients/msgpack.ts';
 
 /** What a client requests, besides `since`. */
 export interface Subscription {

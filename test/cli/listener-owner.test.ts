@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { expect, it, onTestFinished } from 'vitest';
-import { listenersIn } from '../../cli/listener-owner.ts';
+import { listenersIn } from '../../cli/gateway/listener-owner.ts';
 import { sluice } from '../support/command-line.ts';
 
 const header = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Sluice } from '@sluice/client';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startProduct } from '../support/started-product.ts';
+import { startProduct } from '../support/product/started-product.ts';
 
 /** The examples of the client, as a user runs them: with the compiled package in `node_modules`, against a started product. */
 const startMs = 40_000;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';
 
 let server: TestGateway;
 let proxy: TcpProxy;

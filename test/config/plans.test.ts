@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { readSettings } from '@sluice/shared/config/settings.ts';
+import { readSettings } from '@sluice/shared/config/settings/settings.ts';
 import { planFields } from '@sluice/shared/wire/plan-fields.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { readSettings, type SettingsOptions } from '@sluice/shared/config/settings.ts';
-import { settingsTable } from '@sluice/shared/config/settings-table.ts';
+import { readSettings, type SettingsOptions } from '@sluice/shared/config/settings/settings.ts';
+import { settingsTable } from '@sluice/shared/config/settings/settings-table.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 let folder: string;

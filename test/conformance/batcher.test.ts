@@ -1,5 +1,5 @@
 import { Batcher, type Batch } from '@sluice/gateway/stream/fanout/batcher.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 let batcher: Batcher;

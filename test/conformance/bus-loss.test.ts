@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { run, seqs, StreamClient } from '../support/stream-client.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 describe('a gateway whose Redis restarts without a loss', () => {
   it('reports the new epoch, in which the numbers continue, and accepts a position of the last one', { timeout: 30_000 }, async () => {

@@ -11,8 +11,8 @@ import { candleIntervals, type CandleInterval } from '@sluice/shared/market/mark
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events.ts';
-import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/replies.ts';
-import { candlesTopic } from '@sluice/shared/wire/topics.ts';
+import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
+import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { candlesOf } from '../market/brute-force.ts';
@@ -21,9 +21,9 @@ import { startSimnet } from '../simnet/simnet.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { fastClock } from '../support/clocks.ts';
-import { startRedis } from '../support/redis.ts';
-import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
-import { addressOf, entryOf } from '../support/stream-events.ts';
+import { startRedis } from '../support/servers/redis.ts';
+import { run, seqs, StreamClient, type Message } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf } from '../support/events/stream-events.ts';
 
 const isCandle = validator(CandleEvent);
 const cleanups: (() => unknown)[] = [];

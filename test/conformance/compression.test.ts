@@ -2,11 +2,11 @@ import { get, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { transportLimits } from '@sluice/gateway/transport/transport.ts';
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { StreamClient } from '../support/stream-client.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 interface Received {
   readonly status: number | undefined;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { StreamClient, type Message } from '../support/stream-client.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { StreamClient, type Message } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 const slotOf = ({ data }: Message): unknown => data?.['slot'];
 const chainOf = (frames: readonly Message[]): unknown[] => frames.map(({ prev, seq }) => [prev, seq]);

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { run, seqs, StreamClient } from '../support/stream-client.ts';
-import { addressOf, tradeEvent } from '../support/stream-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf, tradeEvent } from '../support/events/stream-events.ts';
 
 /** Events that the queue of the publisher holds, and events that do not fit into it any more. */
 const [queued, more] = [50_000, 40];

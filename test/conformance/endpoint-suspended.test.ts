@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
 import { startTestGateway, testConfig, until, type TestGateway } from '../support/gateway.ts';
-import { addressOf } from '../support/stream-events.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 
 let liar: Server;
 let honest: ScriptedNode;

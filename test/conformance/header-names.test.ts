@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { goodKey, startTestGateway } from '../support/gateway.ts';
-import { RawConnection, requestBytes } from '../support/raw-http.ts';
+import { RawConnection, requestBytes } from '../support/clients/raw-http.ts';
 import { waitsForNativeLimits } from '../support/transports.ts';
 
 /** Every character that a header name may have (RFC 9110, section 5.6.2), with the first and last letters and digits. */

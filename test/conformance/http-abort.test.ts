@@ -4,7 +4,7 @@ import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
-import { askOnce, requestBytes } from '../support/raw-http.ts';
+import { askOnce, requestBytes } from '../support/clients/raw-http.ts';
 
 /** Clients that disconnect at one time. */
 const together = 32;

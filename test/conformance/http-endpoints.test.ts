@@ -5,7 +5,7 @@ import type { CountingLimiter, LimitDecision } from '@sluice/gateway/ratelimit/l
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { defineEndpoint, type EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { askOnce, RawConnection, requestBytes, type RawAnswer, type RawRequest } from '../support/raw-http.ts';
+import { askOnce, RawConnection, requestBytes, type RawAnswer, type RawRequest } from '../support/clients/raw-http.ts';
 
 const closed = { additionalProperties: false } as const;
 const common = { method: 'GET', withApiPrefix: false, tag: 'test', summary: 'Of this test.', answer: Type.Unknown(), errors: [] } as const;

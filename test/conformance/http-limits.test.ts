@@ -3,7 +3,7 @@ import { clientAddressOf } from '@sluice/gateway/http/client-address.ts';
 import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { askOnce, RawConnection, type RawAnswer } from '../support/raw-http.ts';
+import { askOnce, RawConnection, type RawAnswer } from '../support/clients/raw-http.ts';
 import { transports } from '../support/transports.ts';
 
 const key = 'sluice_hurried';

@@ -2,8 +2,8 @@ import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { RawConnection } from '../support/raw-http.ts';
-import { StreamClient } from '../support/stream-client.ts';
+import { RawConnection } from '../support/clients/raw-http.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
 
 interface Raw {
   /** Everything that arrived until the server closed, or until `quietMs` passed without a byte. */

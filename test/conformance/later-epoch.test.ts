@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
+import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { run, seqs, StreamClient } from '../support/stream-client.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

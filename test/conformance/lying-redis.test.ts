@@ -7,13 +7,20 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { allTradesTopic, migrationsTopic, newTokensTopic, ordersTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
+import {
+  allTradesTopic,
+  migrationsTopic,
+  newTokensTopic,
+  ordersTopic,
+  pricesTopic,
+  tradesTopic,
+} from '@sluice/shared/wire/stream/topics.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, testSealKey, until, type TestGateway } from '../support/gateway.ts';
 import { newOrder } from '../support/orders.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
-import { StreamClient } from '../support/stream-client.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 const [victim, thief] = ['sluice_lied_to_victim', 'sluice_lied_to_thief'];

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { run, seqs, StreamClient } from '../support/stream-client.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 /** One test for each service of a transport that the protocol uses. The other suites in this folder test the protocol itself. */
 describe('the transport on node:http and ws', () => {

@@ -2,8 +2,8 @@ import type { Store } from '@sluice/gateway/store/store.ts';
 import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import { createOrderLedger, type OrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
 import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/orders/ledger/order-publisher.ts';
-import type { OpenOrder, StoredOrder } from '@sluice/gateway/orders/model/order.ts';
-import type { NewOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { OpenOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import type { NewOrder } from '@sluice/gateway/order-model/order.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -14,8 +14,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newOrder, orderFill, orderTerms } from '../support/orders.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { run, seqs, StreamClient } from '../support/stream-client.ts';
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 const nowMs = 1_800_000_000_000;

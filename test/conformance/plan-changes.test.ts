@@ -1,8 +1,8 @@
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
-import { closeCode } from '@sluice/shared/wire/close-codes.ts';
+import { closeCode } from '@sluice/shared/wire/stream/close-codes.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { StreamClient } from '../support/stream-client.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
 
 const { standard, premium } = defaultPlans;
 const mints = ['So11111111111111111111111111111111111111112', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'] as const;

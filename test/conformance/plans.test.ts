@@ -8,8 +8,8 @@ import { validator } from '@sluice/shared/wire/validate.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { StreamClient } from '../support/stream-client.ts';
-import { addressOf } from '../support/stream-events.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 import { transports } from '../support/transports.ts';
 
 const checkUsage = validator(Usage);

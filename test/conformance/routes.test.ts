@@ -11,9 +11,9 @@ import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
-import { signTransaction, wallet } from '../simnet/market/wallets.ts';
+import { signTransaction, wallet } from '../simnet/runtime/wallets.ts';
 import { newOrder } from '../support/orders.ts';
-import { RawConnection, type RawAnswer, type RawRequest } from '../support/raw-http.ts';
+import { RawConnection, type RawAnswer, type RawRequest } from '../support/clients/raw-http.ts';
 
 /**
  * Every endpoint at each of its paths, with every method, without a key and with keys of every plan and set of scopes: the answer must be

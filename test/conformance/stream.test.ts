@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pack } from 'msgpackr';
 import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tradesTopic, pricesTopic, accountTradesTopic } from '@sluice/shared/wire/topics.ts';
+import { tradesTopic, pricesTopic, accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { eventSchemas } from '@sluice/shared/wire/events.ts';
-import { EventFrame, noticeSchemas, replySchemas } from '@sluice/shared/wire/replies.ts';
+import { EventFrame, noticeSchemas, replySchemas } from '@sluice/shared/wire/stream/replies.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { fastClock } from '../support/clocks.ts';
 import { goodKey, goodKeyId, scopelessKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
-import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+import { run, seqs, StreamClient, type Message } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { transports } from '../support/transports.ts';
 
 const replyValidators = Object.fromEntries(

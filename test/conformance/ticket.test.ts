@@ -6,8 +6,8 @@ import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { StreamClient } from '../support/stream-client.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
 import { transports } from '../support/transports.ts';
 
 const key = 'sluice_tickets_key';

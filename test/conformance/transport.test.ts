@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { uwsBinaries } from '@sluice/gateway/transport/uws-binaries.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, startTestGateway } from '../support/gateway.ts';
-import { StreamClient } from '../support/stream-client.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 const here = `${process.platform}_${process.arch}_${process.versions.modules}`;
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verdictEntry, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
-import { ordersTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { ordersTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, goodKeyId, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { run, seqs, StreamClient, type Message } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 const lost = (loss: SlotLoss) => verdictEntry({ alive: [], dead: [], lost: loss });
 const gapsOf = (client: StreamClient): Message[] => client.messages.filter(({ op }) => op === 'gap');

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
-import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import { until } from '../support/gateway.ts';
-import { formCluster, moveSlot, ownerOf } from '../support/redis-cluster.ts';
-import { isLevel, startRedis, type TestRedis } from '../support/redis.ts';
+import { formCluster, moveSlot, ownerOf } from '../support/servers/redis-cluster.ts';
+import { isLevel, startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { publishOn, silentLog } from './bus-harness.ts';
 import { entries, record, type Recorder } from './bus-recorder.ts';
 

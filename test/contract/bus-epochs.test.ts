@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
-import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import { until } from '../support/gateway.ts';
-import { startRedis, type TestRedis, type TestRedisOptions } from '../support/redis.ts';
+import { startRedis, type TestRedis, type TestRedisOptions } from '../support/servers/redis.ts';
 import { silentLog } from './bus-harness.ts';
 import { fileOf, heldWay, type HeldWay } from './lost-end.ts';
 import { entries, entry, record, type Recorder } from './bus-recorder.ts';

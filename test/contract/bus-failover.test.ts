@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { BusPublisher } from '@sluice/shared/bus/bus.ts';
-import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import { until } from '../support/gateway.ts';
-import { isLevel, startRedis, type TestRedis } from '../support/redis.ts';
+import { isLevel, startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { publishOn, silentLog } from './bus-harness.ts';
 import { entries, record, type Recorder } from './bus-recorder.ts';
 

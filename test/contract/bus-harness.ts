@@ -1,8 +1,8 @@
-import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
-import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { entries, type Recorder } from './bus-recorder.ts';
 
 export interface Limits {

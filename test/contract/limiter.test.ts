@@ -9,8 +9,8 @@ import { SharedLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { formCluster } from '../support/redis-cluster.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { formCluster } from '../support/servers/redis-cluster.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
 let redis: TestRedis;

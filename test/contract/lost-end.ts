@@ -1,6 +1,6 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestRedis } from '../support/redis.ts';
+import type { TestRedis } from '../support/servers/redis.ts';
 import { startProxy } from './bus-proxy.ts';
 
 /** A connection to Redis that can be held: no byte passes until it is released. */

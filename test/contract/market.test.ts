@@ -8,14 +8,14 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-director
 import { baseOf, composeBuckets } from '@sluice/shared/market/compose.ts';
 import { candleIntervals, marketLimits, type CandleInterval, type Market } from '@sluice/shared/market/market.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
-import { accountTradesTopic, allTradesTopic, candlesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { accountTradesTopic, allTradesTopic, candlesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { candlesOf } from '../market/brute-force.ts';
 import { chainSteps, RandomChain } from '../market/random-chain.ts';
 import { someS, tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
-import { formCluster } from '../support/redis-cluster.ts';
-import { startRedis } from '../support/redis.ts';
-import { addressOf, entryOf, migrationEvent, priceEvent } from '../support/stream-events.ts';
+import { formCluster } from '../support/servers/redis-cluster.ts';
+import { startRedis } from '../support/servers/redis.ts';
+import { addressOf, entryOf, migrationEvent, priceEvent } from '../support/events/stream-events.ts';
 import { silentLog } from './bus-harness.ts';
 import { startProxy } from './bus-proxy.ts';
 import { record } from './bus-recorder.ts';

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { endStates, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import { endStates, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { loaderOptions } from '../loader/options.ts';
 import { isFullFuzz } from '../support/fuzz.ts';
 import { orderGenesisHash } from '../support/orders.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
 import { newPlace, storeKinds, type StoreKind, type StorePlace } from './store-harness.ts';
 
 const child = fileURLToPath(new URL('order-child.ts', import.meta.url));

@@ -6,14 +6,14 @@ import {
   type InsertOutcome,
   type OrderInsert,
   type SpendReservation,
-} from '@sluice/gateway/store/order-table.ts';
-import type { IdempotencyUse } from '@sluice/gateway/orders/model/idempotency.ts';
-import type { NewOrder, OrderChange } from '@sluice/gateway/orders/model/order.ts';
+} from '@sluice/gateway/store/tables/order-table.ts';
+import type { IdempotencyUse } from '@sluice/gateway/order-model/idempotency.ts';
+import type { NewOrder, OrderChange } from '@sluice/gateway/order-model/order.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { OpenOrder, StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { OpenOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newOrder, orderFill, orderGenesisHash, signedMessage } from '../support/orders.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
 import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
 
 let postgres: TestPostgres;

@@ -5,8 +5,8 @@ import { poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type P
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { addressOf } from '../support/stream-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 import { silentLog } from './bus-harness.ts';
 
 const cleanups: (() => unknown)[] = [];

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGroups, type Turns } from '@sluice/gateway/store/sql/sqlite-groups.ts';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { createGroups, type Turns } from '@sluice/gateway/store/sql/sqlite/sqlite-groups.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { loaderOptions } from '../loader/options.ts';
-import type { TestPostgres } from '../support/postgres.ts';
+import type { TestPostgres } from '../support/servers/postgres.ts';
 
 export const storeKinds = ['SQLite', 'PostgreSQL'] as const;
 export type StoreKind = (typeof storeKinds)[number];

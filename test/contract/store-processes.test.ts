@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@sluice/gateway/store/store.ts';
-import { SettingError } from '@sluice/shared/config/setting-error.ts';
+import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fuzzCases } from '../support/fuzz.ts';
 import { authenticatorOf, makeKey } from '../support/keys.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
 import { newPlace, startProcesses, storeKinds, type StorePlace, type StoreProcesses } from './store-harness.ts';
 
 const processCount = 5;

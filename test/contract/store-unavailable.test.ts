@@ -1,13 +1,13 @@
 import { newOrder } from '../support/orders.ts';
-import type { InsertOutcome } from '@sluice/gateway/store/order-table.ts';
+import type { InsertOutcome } from '@sluice/gateway/store/tables/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startPostgres } from '../support/postgres.ts';
+import { startPostgres } from '../support/servers/postgres.ts';
 import { newPlace } from './store-harness.ts';
 
 const insert = (store: Store): Promise<InsertOutcome> =>

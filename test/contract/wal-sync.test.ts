@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createWalSync, type WalSync } from '@sluice/gateway/store/sql/wal-sync.ts';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { createWalSync, type WalSync } from '@sluice/gateway/store/sql/sqlite/wal-sync.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 

@@ -1,4 +1,4 @@
-import { tokensOf } from '../support/quoted-trades.ts';
+import { tokensOf } from '../support/chain/quoted-trades.ts';
 import { order, type FinalAnswer } from './client.ts';
 import { laneCount, type CrashWorld } from './crash-world.ts';
 import type { GatewayProcess, Victim } from './gateway-process.ts';

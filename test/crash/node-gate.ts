@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 
 /** A message that was sent to the node with `sendTransaction`. */
 export interface SentMessage {

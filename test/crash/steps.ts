@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { until } from '../support/gateway.ts';
-import { tokensOf, tradeOnChain } from '../support/quoted-trades.ts';
+import { tokensOf, tradeOnChain } from '../support/chain/quoted-trades.ts';
 import type { FinalAnswer } from './client.ts';
 import type { CrashWorld } from './crash-world.ts';
 import type { GatewayProcess } from './gateway-process.ts';

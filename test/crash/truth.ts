@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { requestFingerprint } from '@sluice/gateway/orders/api/idempotency.ts';
-import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
-import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
-import { tokensOf } from '../support/quoted-trades.ts';
+import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { tokensOf } from '../support/chain/quoted-trades.ts';
 import { until } from '../support/gateway.ts';
 import type { FinalAnswer } from './client.ts';
 import { laneCount, type CrashWorld } from './crash-world.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
-import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { tradeBuyEndpoint, tradeSellEndpoint, transactionSendEndpoint } from '@sluice/shared/wire/rest/trade.ts';
-import { signatureIn } from '../support/trading-world.ts';
+import { signatureIn } from '../support/chain/trading-world.ts';
 import { until } from '../support/gateway.ts';
 
 /** The way of an order: `/trade/*`, PumpPortal's body, or a transaction that its caller signed. */

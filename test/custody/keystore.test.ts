@@ -5,7 +5,7 @@ import { listWallets, openKeystore, unlockKeystore, type Keystore } from '@sluic
 import { keystoreCost } from '@sluice/gateway/custody/passphrase.ts';
 import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair, verifySignature } from '@sluice/shared/solana/keypair.ts';

@@ -7,7 +7,7 @@ import { curlOf, samplesOf } from '@sluice/gateway/docs/samples/samples.ts';
 import { endpointsOf } from '@sluice/gateway/docs/shown-endpoint.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
-import { closeCodes } from '@sluice/shared/wire/close-codes.ts';
+import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
 import { eventSchemas } from '@sluice/shared/wire/events.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { endpointPaths } from '@sluice/shared/wire/openapi/endpoint-errors.ts';

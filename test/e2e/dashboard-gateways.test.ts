@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { operatorAccountId } from '@sluice/gateway/store/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/tables/account-table.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { linkToken } from '../accounts/dashboard-client.ts';
-import { startChromium, type Chromium } from '../support/chromium.ts';
+import { startChromium, type Chromium } from '../support/browser/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { startTradingWorld, type TradingWorld } from '../support/trading-world.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { startTradingWorld, type TradingWorld } from '../support/chain/trading-world.ts';
 
 const testTimeoutMs = 180_000;
 const logWithinMs = 60_000;

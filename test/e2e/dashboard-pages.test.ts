@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startChromium, type Chromium } from '../support/chromium.ts';
+import { startChromium, type Chromium } from '../support/browser/chromium.ts';
 import { until } from '../support/gateway.ts';
-import { look, watchPage, type Watched } from '../support/page-views.ts';
-import { startProduct } from '../support/started-product.ts';
+import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
+import { startProduct } from '../support/product/started-product.ts';
 
 const testTimeoutMs = 120_000;
 const maxFirstPageBytes = 300_000;

@@ -7,11 +7,11 @@ import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { currentBuild } from '../../compile/build-folder.mjs';
-import { startChromium, type Chromium } from '../support/chromium.ts';
+import { startChromium, type Chromium } from '../support/browser/chromium.ts';
 import { isFullFuzz } from '../support/fuzz.ts';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { look, watchPage, type Watched } from '../support/page-views.ts';
-import { startProduct, type StartedProduct } from '../support/started-product.ts';
+import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
+import { startProduct, type StartedProduct } from '../support/product/started-product.ts';
 
 const testTimeoutMs = 480_000;
 /** The first one places an order: then there is an order to look up, and a coin to sell. */

@@ -10,11 +10,11 @@ import { record, type Recorder } from '../contract/bus-recorder.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { goodKey, startTestGateway, until } from '../support/gateway.ts';
-import { eventsOnChain, eventKinds } from '../support/chain-events.ts';
+import { eventsOnChain, eventKinds } from '../support/events/chain-events.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { run, seqs, StreamClient, type Message } from '../support/stream-client.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { run, seqs, StreamClient, type Message } from '../support/clients/stream-client.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 
 /** From SIGKILL of the leader to its successor. */
 const takeoverMs = 2_000;

@@ -3,9 +3,9 @@ import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { launchCoin, tradedChain } from '../support/quoted-trades.ts';
+import { launchCoin, tradedChain } from '../support/chain/quoted-trades.ts';
 import { startVirtualTime } from '../support/virtual-time.ts';
-import { cut, silent, startTamperedNode, type TamperedNode, type Tampering } from '../orders/send/tampered-node.ts';
+import { cut, silent, startTamperedNode, type TamperedNode, type Tampering } from '../support/chain/tampered-node.ts';
 
 /** `POST /quote` of a gateway with two endpoints. One answers at once, the other one late or never. */
 const key = 'sluice_late_read';

@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { fileOf } from '../contract/lost-end.ts';
 import { sluice, startProgram } from '../support/command-line.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
-import { run, seqs, StreamClient } from '../support/stream-client.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
+import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
 
 const topic = 'trades';
 

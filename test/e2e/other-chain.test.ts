@@ -1,13 +1,13 @@
-import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
-import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { genesisHashOf } from '../simnet/ledger/genesis-hash.ts';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import { until } from '../support/gateway.ts';
 import { newOrder } from '../support/orders.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { signatureIn, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { signatureIn, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 
 /** A store with orders of a chain other than that of the nodes. */
 const outsider = wallet('trading', 'self-custody');

@@ -3,13 +3,13 @@ import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bindEndpoint } from '@sluice/gateway/http/endpoint.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { defineEndpoint, keylessQuota } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { fastClock } from '../support/clocks.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { StreamClient } from '../support/stream-client.ts';
-import { addressOf, entryOf, migrationEvent, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, migrationEvent, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';
 
 const acked = 'Successfully subscribed to keys.';
 /** How many times faster the bounds of the stream pass. */

@@ -4,14 +4,14 @@ import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { PumpPortalAnswer } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { wallet } from '../simnet/market/wallets.ts';
-import { tokenAmount } from '../simnet/programs/token-state.ts';
-import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
+import { tokenAmount } from '../simnet/layout/token-state.ts';
+import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey } from '../support/keys.ts';
-import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
-import { keystoreName, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
-import { connectWeb3, type Web3 } from '../support/web3.ts';
+import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { keystoreName, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
+import { connectWeb3, type Web3 } from '../support/chain/web3.ts';
 
 /** PumpPortal's clients as in its documentation, with another host, against a running chain. */
 const signer = wallet('pumpportal', 'self-custody');

@@ -2,11 +2,11 @@ import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
-import { dialectSchemas } from '@sluice/shared/wire/pumpportal.ts';
+import { dialectSchemas } from '@sluice/shared/wire/stream/pumpportal.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { fastClock } from '../support/clocks.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
-import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 
 /** How many times faster the bounds of the stream pass. */
 const speedup = 10;

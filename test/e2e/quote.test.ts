@@ -3,7 +3,7 @@ import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { marketTtlMs } from '@sluice/gateway/quote/markets.ts';
-import { feeKinds } from '@sluice/shared/wire/event-parts.ts';
+import { feeKinds } from '@sluice/shared/venues/names.ts';
 import { QuoteAnswer } from '@sluice/shared/wire/rest/quote.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
@@ -21,7 +21,7 @@ import {
   tradeOnChain,
   trader,
   type QuotedCoin,
-} from '../support/quoted-trades.ts';
+} from '../support/chain/quoted-trades.ts';
 
 /** `POST /quote` through a real gateway and a simulated node; then the trade, which does exactly what was quoted. */
 const timeoutMs = 60_000;

@@ -7,8 +7,8 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { decodeMint } from '@sluice/shared/solana/mint.ts';
-import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { decodeMint } from '@sluice/shared/solana/tokens/mint.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { decodeWhirlpool } from '@sluice/shared/venues/orca-whirlpool/decode.ts';
@@ -24,11 +24,11 @@ import { createChain } from '../simnet/sim-chain.ts';
 import { whirlpoolQuote } from '../simnet/programs/whirlpool.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { address } from '../simnet/support/test-chain.ts';
-import { freezeChain } from '../support/frozen-chain.ts';
+import { freezeChain } from '../support/events/frozen-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway } from '../support/gateway.ts';
-import { eventsOnChain } from '../support/chain-events.ts';
-import { startRedis } from '../support/redis.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { eventsOnChain } from '../support/events/chain-events.ts';
+import { startRedis } from '../support/servers/redis.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 
 const key = 'sluice_test_reads';
 const slots = 300;
@@ -238,10 +238,14 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
 
     it('finds a pool whose address cannot be computed from the mint, and reads its price from the square root', async () => {
       // The first answer may come before the accounts of the pool were read.
-      const result = await until('its price', async () => {
-        const token = await infoWithWindows(wrappedSolMint, gateway);
-        return token.priceUsd !== null && token;
-      }, 30_000);
+      const result = await until(
+        'its price',
+        async () => {
+          const token = await infoWithWindows(wrappedSolMint, gateway);
+          return token.priceUsd !== null && token;
+        },
+        30_000,
+      );
       const { owner, data } = simnet.chain.account(solPricePool.address)!;
       const now = solUsdOf({ address: solPricePool.address, owner, data, slot: 1, receivedUs: 1 });
       expect(result).toMatchObject({

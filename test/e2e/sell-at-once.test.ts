@@ -1,7 +1,7 @@
-import { launchCoin } from '../support/quoted-trades.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
-import { StreamClient } from '../support/stream-client.ts';
-import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
+import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 import { until } from '../support/gateway.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 

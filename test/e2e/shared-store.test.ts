@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { runProgram as runToEnd, sluice } from '../support/command-line.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
 import { runProgram } from '../support/processes.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 
 const testTimeoutMs = 120_000;
 let folder: string;

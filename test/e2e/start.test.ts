@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runProgram, type CommandResult } from '../support/command-line.ts';
-import { startPostgres } from '../support/postgres.ts';
-import { startRedis } from '../support/redis.ts';
+import { startPostgres } from '../support/servers/postgres.ts';
+import { startRedis } from '../support/servers/redis.ts';
 
 const testTimeoutMs = 60_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));

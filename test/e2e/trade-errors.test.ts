@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
-import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId } from '@sluice/shared/venues/pump/program.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { signTransaction, wallet } from '../simnet/market/wallets.ts';
+import { signTransaction, wallet } from '../simnet/runtime/wallets.ts';
 import { address } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
-import { launchCoin, maker, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
-import { signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { launchCoin, maker, moveToPool, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 
 /** Refusals of orders over HTTP; no refused order is ever sent. */
 const outsider: Keypair = wallet('trading', 'nobody’s');

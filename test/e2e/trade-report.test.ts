@@ -1,8 +1,8 @@
 import { orderSteps } from '@sluice/gateway/orders/ledger/order-stats.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 
 /** What a gateway reports about its own orders. */
 let world: TradingWorld;

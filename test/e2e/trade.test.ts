@@ -8,16 +8,16 @@ import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import { unitPriceInstruction } from '../simnet/programs/compute-budget.ts';
 import { otherQuoteCoin } from '../simnet/programs/quote-coins.ts';
 import { transferInstruction } from '../simnet/programs/system.ts';
-import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
+import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { land } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
-import { launchOlderCoin } from '../support/older-coin.ts';
-import { launchCoin, moveToPool, tokensOf, tradeOnChain, trader, type QuotedCoin } from '../support/quoted-trades.ts';
-import { StreamClient } from '../support/stream-client.ts';
+import { launchOlderCoin } from '../support/chain/older-coin.ts';
+import { launchCoin, moveToPool, tokensOf, tradeOnChain, trader, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
 import {
   againAfterMs,
   effectOf,
@@ -27,7 +27,7 @@ import {
   type Asked,
   type TradingGateway,
   type TradingWorld,
-} from '../support/trading-world.ts';
+} from '../support/chain/trading-world.ts';
 
 /** Orders of every kind through gateway, signing process, simulated chain and ingest, followed to their ends. */
 /** Has its own wallet. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { electPrimary, OwnerBook, PrimaryBook, type Server, type SlotView } from '@sluice/shared/bus/redis-addresses.ts';
+import { electPrimary, OwnerBook, PrimaryBook, type Server, type SlotView } from '@sluice/shared/bus/redis/redis-addresses.ts';
 
 const urls = ['redis://a:1', 'redis://b:2', 'redis://c:3'];
 const [a, b, c] = [

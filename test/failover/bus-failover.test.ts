@@ -1,13 +1,13 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as realPause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { connectRedisBus } from '@sluice/shared/bus/redis-bus.ts';
-import { ask } from '@sluice/shared/bus/redis-connect.ts';
-import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
+import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
+import { ask } from '@sluice/shared/bus/redis/redis-connect.ts';
+import { RedisConnection } from '@sluice/shared/bus/redis/redis-connection.ts';
 import { publishOn, silentLog } from '../contract/bus-harness.ts';
 import { record, type Recorder } from '../contract/bus-recorder.ts';
 import { until } from '../support/gateway.ts';
-import { isLevel, startRedis } from '../support/redis.ts';
+import { isLevel, startRedis } from '../support/servers/redis.ts';
 import { isFollowing, startCluster, startReplicas, type FleetNode, type RedisFleet } from './redis-fleet.ts';
 
 const cleanups: (() => unknown)[] = [];

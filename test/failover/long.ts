@@ -1,6 +1,6 @@
 import { runChaos } from '../chaos/chaos-run.ts';
 import { openChaosWorld, partNames } from '../chaos/chaos-world.ts';
-import { installMissing } from '../support/install.ts';
+import { installMissing } from '../support/product/install.ts';
 import { failoverPlagues, userOf } from './failover-faults.ts';
 import { startCluster, startReplicas } from './redis-fleet.ts';
 

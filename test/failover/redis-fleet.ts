@@ -1,6 +1,6 @@
 import { until } from '../support/gateway.ts';
-import { formCluster } from '../support/redis-cluster.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { formCluster } from '../support/servers/redis-cluster.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { createPartitions, sourceAddressOf, type Partitions, type Way } from './partitions.ts';
 import { freePort } from '../support/free-port.ts';
 

@@ -9,8 +9,8 @@ import { silentLog } from '../contract/bus-harness.ts';
 import { candlesOf } from '../market/brute-force.ts';
 import { someS, tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
-import { isLevel } from '../support/redis.ts';
-import { addressOf, entryOf } from '../support/stream-events.ts';
+import { isLevel } from '../support/servers/redis.ts';
+import { addressOf, entryOf } from '../support/events/stream-events.ts';
 import { startReplicas, type FleetNode, type RedisFleet } from './redis-fleet.ts';
 
 const cleanups: (() => unknown)[] = [];

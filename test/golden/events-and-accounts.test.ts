@@ -9,7 +9,7 @@ import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { describe, expect, it } from 'vitest';
 import { type AnchorRecord, pumpAccounts, pumpAmmAccounts } from './anchor.ts';
 import { fixtureAccount, fixtureJson, fixtureNames, fixturesNote, fixturesPresent } from './fixtures.ts';
-import { decodeEvent, decodeAccount } from '../support/decoded.ts';
+import { decodeEvent, decodeAccount } from '../support/events/decoded.ts';
 
 const sol = wrappedSolMint;
 

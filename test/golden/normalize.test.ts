@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { createHarness, until } from '../ingest/harness.ts';
-import { dataLine, invoked, mintAccountBytes } from '../ingest/pump-frames.ts';
+import { mintAccountBytes } from '../ingest/pump-frames.ts';
+import { dataLine, invoked } from '../ingest/log-frames.ts';
 import { accountJson } from '../ingest/scripted-node.ts';
 import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
 import { logsSighting } from '../ingest/sightings.ts';
-import { eventFaults } from '../support/event-faults.ts';
+import { eventFaults } from '../support/events/event-faults.ts';
 
 const receivedUs = 1_791_485_925_000_000;
 /** 200 USD for one SOL, half a second before. */
@@ -324,7 +325,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
   });
 
   it('encodes every one of them as JSON and MessagePack', async () => {
-    const { unpack } = await import('../support/msgpack.ts');
+    const { unpack } = await import('../support/clients/msgpack.ts');
     for (const name of ['pump_buy_legacy_2026-10-08', 'pump_buy_mayhem_2026-07-29', 'pump_create_v2_and_buy_2026-07-29']) {
       for (const event of fromLogs(name)) {
         const { json, msgpack } = encodeEvent(event);

@@ -1,5 +1,5 @@
-import { readLogs } from '@sluice/shared/solana/logs.ts';
-import { readTransaction } from '@sluice/shared/solana/inner-events.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
+import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { decodeFeeConfig, type FeeConfig } from '@sluice/shared/venues/pump-fees/fee-config.ts';
 import { decodeGlobalConfig, type PumpAmmSettings } from '@sluice/shared/venues/pump-amm/settings.ts';
@@ -17,12 +17,12 @@ import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
 import { priceImpactBps, type QuotedTrade, type QuoteOutcome } from '@sluice/shared/venues/quoting.ts';
 import type { QuotedCurve } from '@sluice/shared/venues/pump/decode.ts';
 import { describe, expect, it } from 'vitest';
-import { ammFees } from '../simnet/programs/genesis-fees.ts';
+import { ammFees } from '../simnet/programs/genesis/genesis-fees.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { accountInfo } from '../simnet/support/web3.ts';
 import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
-import { decodeEvent, decodeWith, plainQuote, type PlainQuote, type PlainTrade } from '../support/decoded.ts';
-import { BN } from '../support/bn.ts';
+import { decodeEvent, decodeWith, plainQuote, type PlainQuote, type PlainTrade } from '../support/events/decoded.ts';
+import { BN } from '../support/chain/bn.ts';
 
 /** Recorded trades of the network: the quote on the reserves before them is the trade, to the unit. */
 const anybody = 'Hh9UQQzb9SKguRpUMZbDLo2MnRzKktGkCjDcjWq8PNf7';

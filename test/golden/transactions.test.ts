@@ -1,12 +1,12 @@
-import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
-import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import { describe, expect, it } from 'vitest';
 import { fixtureNames, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
-import { decodeEvent, type PlainDecoded, type PlainTrade } from '../support/decoded.ts';
+import { decodeEvent, type PlainDecoded, type PlainTrade } from '../support/events/decoded.ts';
 
 const pumpId = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P';
 const sol = 'So11111111111111111111111111111111111111112';

@@ -32,7 +32,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['gateway/src/transport/'],
   ioredis: ['shared/src/bus/'],
   marked: ['gateway/src/docs/guides.ts'],
-  libsql: ['gateway/src/store/libsql.ts', 'gateway/src/store/sql/sqlite.ts'],
+  libsql: ['gateway/src/store/libsql.ts', 'gateway/src/store/sql/sqlite/sqlite.ts'],
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
   ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/doctor/'],

@@ -1,5 +1,6 @@
 import { boundaries } from './boundaries.ts';
 import { documentedErrors, generatedFiles } from './documented.ts';
+import { folders } from './folders.ts';
 import type { HouseCheck } from './house-check.ts';
 import { licences } from './licences.ts';
 import { noLoader } from './loader.ts';
@@ -18,6 +19,7 @@ export const houseChecks: readonly HouseCheck[] = [
   reach,
   productDependencies,
   boundaries,
+  folders,
   words,
   documentedErrors,
   producedErrors,

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { fillBlocks } from '../../cli/generate/fill-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import { boundaryFaults } from './boundaries.ts';
+import { folderCircles, sizeFaults } from './folders.ts';
 import { importsOf } from './imports.ts';
 import { isPermissive } from './licences.ts';
 import { upwardLayers } from './layers.ts';
@@ -23,7 +24,7 @@ const known = new Set([
   'gateway/src/stream/fanout/fanout.ts',
   'gateway/src/stream/session/connection.ts',
   'test/simnet/simnet.ts',
-  'test/support/redis.ts',
+  'test/support/servers/redis.ts',
   'cli/start.ts',
 ]);
 
@@ -37,7 +38,7 @@ describe('the boundaries', () => {
     ['gateway/src/a.ts', '@sluice/ingest/ingest.ts'],
     ['shared/src/bus/a.ts', '@sluice/ingest/ingest.ts'],
     ['ingest/src/a.ts', '@sluice/simnet/simnet.ts'],
-    ['cli/a.ts', '@sluice/test/support/redis.ts'],
+    ['cli/a.ts', '@sluice/test/support/servers/redis.ts'],
     ['gateway/src/a.ts', '../../cli/start.ts'],
     ['shared/src/venues/pump/a.ts', '../pump-amm/index.ts'],
     ['shared/src/venues/pump/a.ts', '../../log/log.ts'],
@@ -77,6 +78,24 @@ describe('the boundaries', () => {
     expect(upwardLayers({ house: { above: ['below'], below: [] } })).toEqual([]);
     expect(upwardLayers({ house: { above: ['below'], below: ['above'] } })).toHaveLength(1);
     expect(upwardLayers({ house: { above: ['missing'] } })).toHaveLength(1);
+  });
+
+  it('refuse folders that depend on each other, also through a third one', () => {
+    const file = (path: string, to: string): { path: string; text: string } => ({ path, text: `import { a } from '${to}';` });
+    const line = [file('shared/src/bus/a.ts', '../wire/b.ts'), file('shared/src/wire/b.ts', '../venues/pump/c.ts')];
+    expect(folderCircles(line)).toEqual([]);
+    const circle = [...line, file('shared/src/venues/pump/c.ts', '../../bus/a.ts')];
+    expect(folderCircles(circle).map((fault) => fault.split(' ')[0])).toEqual(['shared/src/bus', 'shared/src/wire', 'shared/src/venues']);
+    expect(folderCircles([...line, file('shared/src/venues/c.test.ts', '../bus/a.ts')])).toEqual([]);
+  });
+
+  it('refuse crowded folders and long modules, but not many suites', () => {
+    const files = (count: number, ending: string, text = ''): { path: string; text: string }[] =>
+      Array.from({ length: count }, (_, i) => ({ path: `cli/${i}${ending}`, text }));
+    expect(sizeFaults([...files(16, '.ts'), ...files(40, '.test.ts')])).toEqual([]);
+    expect(sizeFaults(files(17, '.ts'))).toHaveLength(1);
+    expect(sizeFaults(files(1, '.ts', 'a\n'.repeat(420)))).toEqual([]);
+    expect(sizeFaults(files(1, '.ts', 'a\n'.repeat(421)))).toHaveLength(1);
   });
 
   it('detect every form of import, and ignore comments', () => {

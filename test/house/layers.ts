@@ -5,17 +5,16 @@
 export const dividedFolders: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'gateway/src/orders': {
     role: ['api'],
-    api: ['place', 'prepare', 'ledger', 'model'],
-    place: ['follow', 'send', 'prepare', 'simulate', 'state', 'ledger', 'nodes', 'model'],
-    follow: ['evidence', 'send', 'nodes', 'model'],
-    evidence: ['simulate', 'nodes', 'model'],
+    api: ['place', 'prepare', 'ledger'],
+    place: ['follow', 'send', 'prepare', 'simulate', 'state', 'ledger', 'nodes'],
+    follow: ['evidence', 'send', 'nodes'],
+    evidence: ['simulate', 'nodes'],
     send: ['prepare', 'nodes'],
     prepare: ['simulate', 'state'],
     simulate: ['nodes'],
     state: [],
-    ledger: ['model'],
+    ledger: [],
     nodes: [],
-    model: [],
   },
   'gateway/src/stream': {
     delivery: ['connections', 'dialects', 'replay', 'fanout', 'history'],

@@ -18,7 +18,7 @@ describe('the dependencies of the product', () => {
     ['test/simnet/a.ts', '@sluice/gateway/gateway.ts'],
     ['cli/start.ts', 'vitest'],
     ['compile/compile.mjs', 'esbuild'],
-    ['test/support/redis.ts', './processes.ts'],
+    ['test/support/servers/redis.ts', './processes.ts'],
   ])('refuse %s importing %s', (path, specifier) => {
     expect(faults(path, specifier)).toHaveLength(1);
   });

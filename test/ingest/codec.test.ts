@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { packValue } from '@sluice/shared/codec/msgpack.ts';
 import { eventSchemas, PriceEvent, TradeEvent, type StreamEvent } from '@sluice/shared/wire/events.ts';
-import { unpack } from '../support/msgpack.ts';
+import { unpack } from '../support/clients/msgpack.ts';
 import { ofSchema } from '../support/of-schema.ts';
-import { candleEvent, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+import { candleEvent, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { addressOf } from './pump-frames.ts';
 
 const trade = ofSchema(TradeEvent) as fc.Arbitrary<TradeEvent>;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
@@ -9,7 +9,8 @@ import { startIngest } from '@sluice/ingest/ingest.ts';
 import { readRecord, type LogRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { recordingLog, until } from './harness.ts';
-import { buyFrames, whirlpoolBytes } from './pump-frames.ts';
+import { whirlpoolBytes } from './pump-frames.ts';
+import { buyFrames } from './log-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { testConfig } from '../support/gateway.ts';
 

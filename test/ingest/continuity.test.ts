@@ -10,12 +10,12 @@ import type { Chain } from '../simnet/chain.ts';
 import type { MarketOptions } from '../simnet/market/market.ts';
 import type { HistoryBounds } from '../simnet/ledger/history.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
-import { eventsOnChain, eventKinds } from '../support/chain-events.ts';
+import { eventsOnChain, eventKinds } from '../support/events/chain-events.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 import { fastClock } from '../support/clocks.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 import { testConfig, until as untilMet } from '../support/gateway.ts';
-import { eventFaults } from '../support/event-faults.ts';
+import { eventFaults } from '../support/events/event-faults.ts';
 import { isFullFuzz } from '../support/fuzz.ts';
 
 /** As on the network. */
@@ -258,9 +258,10 @@ describe('what no process saw live', () => {
     await until('clients are notified', () => next.stats().publisher.buffered === 0);
     await next.close();
     const published = (await world.bus.tail(32_768)).flatMap((entry) => readVerdict(entry)?.lost ?? []);
-    expect(published).toHaveLength(1);
     expect(published[0]!.from).toBeLessThanOrEqual(before);
     expect(published[0]!.to).toBeGreaterThan(before + 300);
+    // The node may drop further blocks before they are read. No slot is reported twice.
+    for (const [i, { from }] of published.entries()) if (i > 0) expect(from).toBeGreaterThan(published[i - 1]!.to);
   });
 
   it('while no process ran is filled by the next one, from the watermark on the bus', { timeout: 60_000 }, async () => {

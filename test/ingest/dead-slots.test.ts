@@ -5,19 +5,10 @@ import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { Outgoing, PublishableEvent, LogItem } from '@sluice/ingest/publisher/outgoing.ts';
 import { PublishedSlots } from '@sluice/ingest/publisher/published-slots.ts';
-import { addressOf as someAddress, candleEvent, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { addressOf as someAddress, candleEvent, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 import { createHarness, until, type Harness } from './harness.ts';
-import {
-  addressOf,
-  ammProgram,
-  dataLine,
-  invoked,
-  keyOf,
-  mintAccountBytes,
-  poolAccountBytes,
-  pumpProgram,
-  signatureOf,
-} from './pump-frames.ts';
+import { addressOf, ammProgram, keyOf, mintAccountBytes, poolAccountBytes, pumpProgram, signatureOf } from './pump-frames.ts';
+import { dataLine, invoked } from './log-frames.ts';
 import { curveBuy, poolBuy } from './some-trades.ts';
 import { accountAnswers, accountJson } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';

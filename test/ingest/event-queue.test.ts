@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { EventQueue } from '@sluice/ingest/publisher/event-queue.ts';
 import type { Outgoing, SlotNews } from '@sluice/ingest/publisher/outgoing.ts';
 import { fuzzCases } from '../support/fuzz.ts';
-import { addressOf, tradeEvent } from '../support/stream-events.ts';
+import { addressOf, tradeEvent } from '../support/events/stream-events.ts';
 
 const most = 50_000;
 const trade = tradeEvent(addressOf(1));

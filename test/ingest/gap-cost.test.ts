@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Listed } from '@sluice/ingest/continuity/listing.ts';
 import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
 import { createHarness } from './harness.ts';
-import { ammProgram, dataLine, invoked, keyOf, signatureOf } from './pump-frames.ts';
+import { ammProgram, keyOf, signatureOf } from './pump-frames.ts';
+import { dataLine, invoked } from './log-frames.ts';
 import { poolBuy } from './some-trades.ts';
 import { logsSighting } from './sightings.ts';
 

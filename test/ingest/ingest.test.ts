@@ -2,7 +2,7 @@ import { maxFaults } from '@sluice/shared/solana/pubsub/frame-faults.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
@@ -10,21 +10,11 @@ import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
-import {
-  addressOf,
-  curveAccountBytes,
-  dataLine,
-  invoked,
-  keyOf,
-  logsFrame,
-  pumpProgram,
-  routedTradeLogs,
-  signatureOf,
-  whirlpoolBytes,
-} from './pump-frames.ts';
+import { addressOf, curveAccountBytes, keyOf, pumpProgram, signatureOf, whirlpoolBytes } from './pump-frames.ts';
+import { dataLine, invoked, logsFrame, routedTradeLogs } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { testConfig } from '../support/gateway.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
-import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';

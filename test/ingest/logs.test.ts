@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { readLogsHead, readLogsLines, readLogsNotification } from '@sluice/ingest/sources/pubsub/logs.ts';
-import { buyFrames, logsFrame, routedTradeLogs, signatureOf } from './pump-frames.ts';
+import { signatureOf } from './pump-frames.ts';
+import { buyFrames, logsFrame, routedTradeLogs } from './log-frames.ts';
 
 const signature = signatureOf('a transaction');
 

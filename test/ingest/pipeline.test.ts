@@ -14,8 +14,6 @@ import {
   completeEventBytes,
   createEventBytes,
   curveAccountBytes,
-  dataLine,
-  invoked,
   keyOf,
   migrationEventBytes,
   mintAccountBytes,
@@ -25,11 +23,12 @@ import {
   virtualReservesEventBytes,
   whirlpoolBytes,
 } from './pump-frames.ts';
+import { dataLine, invoked } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountJson } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 import { logsSighting } from './sightings.ts';
-import { decodeEvent } from '../support/decoded.ts';
+import { decodeEvent } from '../support/events/decoded.ts';
 
 const nowMs = 1_791_485_924_000;
 const solUsd = { price: 150, slot: 9, atMs: nowMs };

@@ -6,11 +6,12 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { nodeArguments } from '../support/command-line.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
-import { startRedis } from '../support/redis.ts';
+import { startRedis } from '../support/servers/redis.ts';
 import { recordingLog, until } from './harness.ts';
-import { keyOf, routedTradeLogs, signatureOf, tradeEventBytes } from './pump-frames.ts';
+import { keyOf, signatureOf, tradeEventBytes } from './pump-frames.ts';
+import { routedTradeLogs } from './log-frames.ts';
 import { startScriptedNode } from './scripted-node.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -2,22 +2,13 @@ import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from '@sluice/shared/venues/orca-whirlpool/layout.ts';
-import {
-  associatedTokenProgram,
-  computeBudgetProgram,
-  systemProgram,
-  token2022Program,
-  usdcMint,
-  wrappedSolMint,
-} from '@sluice/shared/solana/well-known.ts';
+import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import {
   accountDiscriminators as ammAccounts,
   eventDiscriminators as ammEvents,
   programId as ammProgramId,
 } from '@sluice/shared/venues/pump-amm/program.ts';
-import { accountDiscriminators, eventDiscriminators, feeProgram, programId } from '@sluice/shared/venues/pump/program.ts';
-
-const router = 'GMgnVFR8Jb39LoXsEVzb3DvBy3ywCmdmJquHUy1Lrkqb';
+import { accountDiscriminators, eventDiscriminators, programId } from '@sluice/shared/venues/pump/program.ts';
 
 /** 32 bytes derived from a name, so that coins and traders are the same in every run. */
 export function keyOf(name: string): Uint8Array {
@@ -80,8 +71,8 @@ class Writer {
 
 const zeroKey = new Uint8Array(32);
 const initialRealToken = 793_100_000_000_000n;
-const initialVirtualToken = 1_073_000_000_000_000n;
-const initialVirtualSol = 30_000_000_000n;
+export const initialVirtualToken = 1_073_000_000_000_000n;
+export const initialVirtualSol = 30_000_000_000n;
 
 /** TradeEvent in the layout of 2026-10 (382 bytes for a `buy`). */
 export function tradeEventBytes(trade: PumpTrade): Buffer {
@@ -367,86 +358,6 @@ export function whirlpoolBytes(usdPerSol: number, liquidity = 1_000_000n): Buffe
   data.set(addressBytes(wrappedSolMint), whirlpool.mintA);
   data.set(addressBytes(usdcMint), whirlpool.mintB);
   return data;
-}
-
-/** Log lines of one program around its inner lines, as the runtime writes them. */
-export function invoked(program: string, depth: number, lines: readonly string[], units = 2170): string[] {
-  return [
-    `Program ${program} invoke [${depth}]`,
-    ...lines,
-    `Program ${program} consumed ${units} of 1${units}0 compute units`,
-    `Program ${program} success`,
-  ];
-}
-
-function silent(program: string, depth: number): string[] {
-  return [`Program ${program} invoke [${depth}]`, `Program ${program} success`];
-}
-
-export const dataLine = (event: Uint8Array): string => `Program data: ${Buffer.from(event).toString('base64')}`;
-
-/** The 41 log lines of a buy through a router, as on mainnet in 2026-10; the event's path is `3.0`. */
-export function routedTradeLogs(event: Uint8Array): string[] {
-  const fees = invoked(feeProgram, 3, ['Program log: Instruction: GetFeesWithQuoteMint'], 3360);
-  fees.splice(3, 0, `Program return: ${feeProgram} AAAAAAAAAABfAAAAAAAAAB4AAAAAAAAA`);
-  const pump = invoked(
-    programId,
-    2,
-    [
-      'Program log: Instruction: Buy',
-      ...fees,
-      ...invoked(token2022Program, 3, ['Program log: Instruction: TransferChecked'], 2562),
-      ...silent(systemProgram, 3),
-      ...silent(systemProgram, 3),
-      ...silent(systemProgram, 3),
-      ...silent(systemProgram, 3),
-      dataLine(event),
-      ...invoked(programId, 3, []),
-    ],
-    71431,
-  );
-  return [
-    ...silent(computeBudgetProgram, 1),
-    ...silent(computeBudgetProgram, 1),
-    ...invoked(associatedTokenProgram, 1, ['Program log: CreateIdempotent'], 5857),
-    ...invoked(router, 1, ['Program log: Instruction: Buy', ...pump], 90272),
-    ...silent(systemProgram, 1),
-    ...silent(systemProgram, 1),
-  ];
-}
-
-/** A `logsNotification` in the form of an RPC node. */
-export function logsFrame(signature: string, slot: number, logs: readonly string[], subscription = 1, err: unknown = null): string {
-  return JSON.stringify({
-    jsonrpc: '2.0',
-    method: 'logsNotification',
-    params: { result: { context: { slot }, value: { signature, err, logs } }, subscription },
-  });
-}
-
-/** Slot of the first of `buyFrames`; each slot has 32 buys. */
-export const firstBuySlot = 454_631_564;
-
-/** `count` buys, each of another coin by another trader, with reserves by the curve's formula. */
-export function buyFrames(count: number, label = 'buy'): Buffer[] {
-  const frames: Buffer[] = [];
-  for (let index = 0; index < count; index++) {
-    const solAmount = 10_000_000n + BigInt(index) * 1_003n;
-    const virtualSol = initialVirtualSol + solAmount;
-    const virtualToken = (initialVirtualSol * initialVirtualToken) / virtualSol + 1n;
-    const event = tradeEventBytes({
-      mint: keyOf(`mint ${index}`),
-      trader: keyOf(`trader ${index}`),
-      side: 'buy',
-      solAmount,
-      tokenAmount: initialVirtualToken - virtualToken,
-      virtualSol,
-      virtualToken,
-      timestamp: 1_791_485_924 + index,
-    });
-    frames.push(Buffer.from(logsFrame(signatureOf(`${label} ${index}`), firstBuySlot + (index >> 5), routedTradeLogs(event))));
-  }
-  return frames;
 }
 
 export const pumpProgram = programId;

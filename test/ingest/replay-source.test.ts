@@ -3,7 +3,8 @@ import { ReplaySource, type PlaybackListener, type RecordedTransaction } from '@
 import type { Sighting } from '@sluice/ingest/sources/sighting.ts';
 import type { SourceSink } from '@sluice/ingest/sources/source.ts';
 import { recordingLog, type LogLine } from './harness.ts';
-import { dataLine, invoked, pumpProgram, signatureOf } from './pump-frames.ts';
+import { pumpProgram, signatureOf } from './pump-frames.ts';
+import { dataLine, invoked } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 

@@ -16,9 +16,7 @@ import {
   completeEventBytes,
   createPoolEventBytes,
   curveAccountBytes,
-  dataLine,
   initBoostEventBytes,
-  invoked,
   keyOf,
   migrationEventBytes,
   mintAccountBytes,
@@ -29,9 +27,10 @@ import {
   tokenAccountBytes,
   virtualReservesEventBytes,
 } from './pump-frames.ts';
+import { dataLine, invoked } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson } from './scripted-node.ts';
-import { unpack } from '../support/msgpack.ts';
+import { unpack } from '../support/clients/msgpack.ts';
 import { logsSighting } from './sightings.ts';
 
 const mint = keyOf('coin');

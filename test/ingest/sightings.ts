@@ -1,4 +1,4 @@
-import { readTransaction } from '@sluice/shared/solana/inner-events.ts';
+import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { LogsSighting, WholeSighting } from '@sluice/ingest/sources/sighting.ts';
 
 /** A sighting of logs as PubSub reports it. */

@@ -5,12 +5,12 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
-import { eventsOnChain, eventKinds, unknowable } from '../support/chain-events.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { eventsOnChain, eventKinds, unknowable } from '../support/events/chain-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { recordingLog, until, type LogLine } from './harness.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 import { testConfig } from '../support/gateway.ts';
-import { eventFaults } from '../support/event-faults.ts';
+import { eventFaults } from '../support/events/event-faults.ts';
 
 /** A minute at 200 ms a slot: several coins complete and migrate. */
 const slots = 300;

@@ -1,23 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ChainSlot } from '@sluice/shared/solana/pubsub/chain-slot.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
-import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
 import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { createHarness, recordingLog, until, type Harness } from './harness.ts';
-import {
-  addressOf,
-  curveAccountBytes,
-  dataLine,
-  invoked,
-  pumpProgram,
-  routedTradeLogs,
-  signatureOf,
-  whirlpoolBytes,
-} from './pump-frames.ts';
+import { addressOf, curveAccountBytes, pumpProgram, signatureOf, whirlpoolBytes } from './pump-frames.ts';
+import { dataLine, invoked, routedTradeLogs } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { logsSighting } from './sightings.ts';

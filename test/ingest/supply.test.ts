@@ -10,8 +10,6 @@ import {
   ammTradeEventBytes,
   createEventBytes,
   curveAccountBytes,
-  dataLine,
-  invoked,
   keyOf,
   migrationEventBytes,
   mintAccountBytes,
@@ -19,6 +17,7 @@ import {
   pumpProgram,
   signatureOf,
 } from './pump-frames.ts';
+import { dataLine, invoked } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountJson } from './scripted-node.ts';
 import { logsSighting } from './sightings.ts';

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
-import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
@@ -13,7 +13,7 @@ import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.
 import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import { createHarness, recordingLog, until } from './harness.ts';
-import { buyFrames } from './pump-frames.ts';
+import { buyFrames } from './log-frames.ts';
 import { logsSighting } from './sightings.ts';
 
 /** Transactions of different coins, each with a trade and its price. */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
@@ -11,18 +11,17 @@ import {
   ammProgram,
   completeEventBytes,
   createEventBytes,
-  dataLine,
-  invoked,
   keyOf,
   mintAccountBytes,
   poolAccountBytes,
   pumpProgram,
   signatureOf,
 } from './pump-frames.ts';
+import { dataLine, invoked } from './log-frames.ts';
 import { curveBuy, poolBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { wholeTransaction } from './whole-transaction.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 import { logsSighting } from './sightings.ts';
 import { testConfig } from '../support/gateway.ts';
 

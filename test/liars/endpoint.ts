@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Random } from '../simnet/market/random.ts';
-import { signatureIn } from '../support/trading-world.ts';
+import { signatureIn } from '../support/chain/trading-world.ts';
 import type { Call, HttpLie, Reply } from './lies.ts';
 import type { Frame, PubsubLie } from './pubsub-lies.ts';
 

@@ -1,6 +1,6 @@
 import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
 import type { Random } from '../simnet/market/random.ts';
-import { signatureIn } from '../support/trading-world.ts';
+import { signatureIn } from '../support/chain/trading-world.ts';
 
 /** A JSON-RPC call as the endpoint receives it. */
 export interface Call {

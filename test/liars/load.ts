@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import { StreamClient } from '../support/stream-client.ts';
-import { tokensOf, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
+import { tokensOf, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import type { Judge, PublishedOrder } from './truth.ts';
 import type { LiarsWorld } from './world.ts';
 

@@ -1,4 +1,4 @@
-import { installMissing } from '../support/install.ts';
+import { installMissing } from '../support/product/install.ts';
 import { runLiars } from './liars-run.ts';
 
 /** `pnpm test:liars [minutes] [seed]`: one of three endpoints lies for two thirds of the time, then one of two. */

@@ -6,7 +6,7 @@ import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import type { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { ChainAccount } from '../simnet/chain.ts';
 import { curveOf } from '../simnet/programs/addresses.ts';
-import { effectOf } from '../support/trading-world.ts';
+import { effectOf } from '../support/chain/trading-world.ts';
 import type { LiarsWorld } from './world.ts';
 
 /** An order as its client received it, in an answer or on the stream. */

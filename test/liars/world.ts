@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { createRandom } from '../simnet/market/random.ts';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
-import { launchCoin, maker, trader, type QuotedCoin } from '../support/quoted-trades.ts';
+import { launchCoin, maker, trader, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { startEndpoint, type Endpoint } from './endpoint.ts';
 
 /** One chain, endpoints in front of it, and the product in one process that knows only these endpoints. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { CandleDesk, type CandleDue } from '@sluice/ingest/market/candle-desk.ts';
 import { MarketLedger } from '@sluice/ingest/market/ledger.ts';
 import { readEvent } from '@sluice/ingest/market/read-event.ts';
-import { candlesTopic } from '@sluice/shared/wire/topics.ts';
-import { addressOf } from '../support/stream-events.ts';
+import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 import { logEntry, tradeOf } from './trades.ts';
 
 const mint = addressOf(1);

@@ -11,12 +11,12 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-director
 import type { Market } from '@sluice/shared/market/market.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { fileOf, heldWay } from '../contract/lost-end.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 import { until } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { addressOf, entryOf } from '../support/stream-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { addressOf, entryOf } from '../support/events/stream-events.ts';
 import { createHarness } from '../ingest/harness.ts';
-import { buyFrames } from '../ingest/pump-frames.ts';
+import { buyFrames } from '../ingest/log-frames.ts';
 import { logsSighting } from '../ingest/sightings.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { someS, tradeOf } from './trades.ts';

@@ -4,7 +4,7 @@ import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import type { MintHead } from '@sluice/shared/market/head.ts';
 import { baseIntervals, marketLimits, type BaseInterval } from '@sluice/shared/market/market.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
-import { addressOf, entryOf, migrationEvent } from '../support/stream-events.ts';
+import { addressOf, entryOf, migrationEvent } from '../support/events/stream-events.ts';
 import { candlesOf } from './brute-force.ts';
 import { StoredMarket } from './stored-market.ts';
 import { chainSteps, RandomChain } from './random-chain.ts';

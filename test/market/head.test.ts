@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isMainPool, type MainPoolFacts, type PoolSighting } from '@sluice/shared/market/head.ts';
-import { addressOf } from '../support/stream-events.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 
 const hour = 3_600;
 const [curve, pool, other] = [addressOf(1), addressOf(2), addressOf(3)];

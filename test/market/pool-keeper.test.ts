@@ -9,8 +9,8 @@ import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../contract/bus-harness.ts';
 import { until } from '../support/gateway.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { addressOf, entryOf, migrationEvent, newTokenEvent, tradeEvent } from '../support/stream-events.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { addressOf, entryOf, migrationEvent, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';
 
 const closeWithinMs = 2_000;
 const cleanups: (() => unknown)[] = [];

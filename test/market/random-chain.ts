@@ -2,8 +2,8 @@ import { array, boolean, constant, integer, oneof, record, type Arbitrary } from
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
-import { accountTradesTopic, allTradesTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
-import { entryOf, priceEvent } from '../support/stream-events.ts';
+import { accountTradesTopic, allTradesTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import { entryOf, priceEvent } from '../support/events/stream-events.ts';
 import { someS, tradeOf } from './trades.ts';
 
 /** One step of the chain, or of the reports about it. */

@@ -12,8 +12,8 @@ import {
   newTokensTopic,
   pricesTopic,
   tradesTopic,
-} from '@sluice/shared/wire/topics.ts';
-import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+} from '@sluice/shared/wire/stream/topics.ts';
+import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { logEntry } from './trades.ts';
 
 /** An event with this JSON is read from its MessagePack. */

@@ -5,8 +5,8 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { until } from '../support/gateway.ts';
-import { startRedis } from '../support/redis.ts';
-import { addressOf, entryOf } from '../support/stream-events.ts';
+import { startRedis } from '../support/servers/redis.ts';
+import { addressOf, entryOf } from '../support/events/stream-events.ts';
 import { someS, tradeOf } from './trades.ts';
 
 const cleanups: (() => unknown)[] = [];

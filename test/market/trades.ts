@@ -1,7 +1,7 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 /** A moment long ago that is not on the boundary of an interval. */
 export const someS = 1_795_248_017;

@@ -10,10 +10,10 @@ import { validator } from '@sluice/shared/wire/validate.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startSimnet } from '../simnet/simnet.ts';
 import { goodKey, startTestGateway, testConfig } from '../support/gateway.ts';
-import { StreamClient } from '../support/stream-client.ts';
-import { addressOf, entryOf, newTokenEvent } from '../support/stream-events.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
+import { addressOf, entryOf, newTokenEvent } from '../support/events/stream-events.ts';
 import { json, localRules, startWeb, until, type Page } from './local-web.ts';
-import { eventsOfEntry } from '../support/entry-events.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
 
 const closers: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {

@@ -7,7 +7,7 @@ import type { SimChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { alice, launch } from '../simnet/support/test-chain.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { addressOf } from '../support/stream-events.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 import { json, localRules, startWeb, until, type LocalWeb, type Page } from './local-web.ts';
 
 const key = 'sluice_test_reader';

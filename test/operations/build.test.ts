@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sourceFolders } from '../../compile/programs.mjs';
-import { copyProject } from '../support/project-copy.ts';
+import { copyProject } from '../support/product/project-copy.ts';
 
 const project = join(import.meta.dirname, '../..');
 let root: string;

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { runProgram } from '../support/processes.ts';
-import { startRedis } from '../support/redis.ts';
+import { startRedis } from '../support/servers/redis.ts';
 
 it('no signal opens the debugger of start, gateway or ingest', { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-debugger-'));

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { settingsTable } from '@sluice/shared/config/settings-table.ts';
+import { settingsTable } from '@sluice/shared/config/settings/settings-table.ts';
 import { parse } from 'yaml';
 
 /**

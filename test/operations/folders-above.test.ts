@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { copyProject } from '../support/project-copy.ts';
+import { copyProject } from '../support/product/project-copy.ts';
 
 /**
  * The project is in a folder that others may write to. Node.js looks there for packages, and esbuild for packages and settings, if they are

@@ -6,11 +6,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { manualClock } from '../support/clocks.ts';
 import { goodKey, startTestGateway, testConfig, until } from '../support/gateway.ts';
 import { runProgram } from '../support/processes.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { RawConnection } from '../support/raw-http.ts';
-import { startRedis } from '../support/redis.ts';
-import { StreamClient } from '../support/stream-client.ts';
-import { startTradingWorld } from '../support/trading-world.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { RawConnection } from '../support/clients/raw-http.ts';
+import { startRedis } from '../support/servers/redis.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
+import { startTradingWorld } from '../support/chain/trading-world.ts';
 
 /** How a gateway ends. */
 describe.each(['uws', 'node'] as const)('a gateway over %s that gets SIGTERM', (transport) => {

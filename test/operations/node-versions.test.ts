@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Sluice } from '@sluice/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installStaged } from '../support/staged-release.ts';
+import { installStaged } from '../support/product/staged-release.ts';
 
 /**
  * The release under newer versions of Node.js, from the registry. The native server serves where the system can load it (glibc 2.38),

@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ownCommand } from '../../cli/own-command.ts';
 import { releasedText } from '../../compile/release/pack.mjs';
-import { installStaged } from '../support/staged-release.ts';
+import { installStaged } from '../support/product/staged-release.ts';
 
 /** The content of the release, installed without npm. `pnpm test:release` installs the real package. */
 let folder: string;

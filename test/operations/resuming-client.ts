@@ -1,4 +1,4 @@
-import { tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { WebSocket } from 'ws';
 import { until } from '../support/gateway.ts';
 

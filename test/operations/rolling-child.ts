@@ -6,8 +6,8 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
-import { startRedis } from '../support/redis.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { startRedis } from '../support/servers/redis.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 import { ResumingClient } from './resuming-client.ts';
 
 /**

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { hasPromtool, promtool } from '../support/promtool.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 
 /** What each process reports to operators, at its own port. */
 const operating = join(import.meta.dirname, '../../operating');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../support/gateway.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { startTradingWorld, type TradingWorld } from '../support/trading-world.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { startTradingWorld, type TradingWorld } from '../support/chain/trading-world.ts';
 
 let world: TradingWorld;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import type * as PumpSwapSdk from '@pump-fun/pump-swap-sdk';
 import type { TransactionInstruction } from '@solana/web3.js';
 import { surround } from '@sluice/gateway/orders/prepare/surround.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { computeBudgetProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
@@ -15,7 +15,7 @@ import { pumpAmmIdl, pumpIdl } from '../golden/anchor.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { fromWeb3, key } from '../simnet/support/web3.ts';
 import { coin, configBytes, globalBytes, openCurve, openPool, orderOf, quoteProgramOf, type Coin } from './coins.ts';
-import { BN } from '../support/bn.ts';
+import { BN } from '../support/chain/bn.ts';
 import { fuzzCases, isFullFuzz } from '../support/fuzz.ts';
 
 /**

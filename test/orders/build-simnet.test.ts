@@ -2,8 +2,8 @@ import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { expect, test } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
-import { launchOlderCoin } from '../support/older-coin.ts';
-import { launchCoin, maker, moveToPool, type QuotedCoin } from '../support/quoted-trades.ts';
+import { launchOlderCoin } from '../support/chain/older-coin.ts';
+import { launchCoin, maker, moveToPool, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import {
   buyTheRest,
   changed,

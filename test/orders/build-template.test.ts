@@ -1,8 +1,8 @@
 import { createMessageBuilder, maxMessageBytes, maxTemplates, type BuildRequest } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { priceIndex, surround } from '@sluice/gateway/orders/prepare/surround.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { computeUnitPrice } from '@sluice/shared/solana/instructions.ts';
-import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions.ts';
+import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import { VersionedMessage } from '@solana/web3.js';

@@ -2,18 +2,18 @@ import { quoteCoins } from '@sluice/shared/money.ts';
 import { assembleMarket, planMarket } from '@sluice/gateway/pools/token-market.ts';
 import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import { expect } from 'vitest';
 import { minimumBalance } from '../simnet/ledger/rent.ts';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
-import { maker, trader, type QuotedCoin } from '../support/quoted-trades.ts';
-import { decodeWith, plainQuote, type FeesByKind, type PlainEvent } from '../support/decoded.ts';
+import { maker, trader, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { decodeWith, plainQuote, type FeesByKind, type PlainEvent } from '../support/events/decoded.ts';
 
 /** Trades that one wallet builds and signs. They are executed and compared with their quotes to the lamport. */
 const buyer = wallet('built', 'buyer');

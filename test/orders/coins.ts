@@ -11,11 +11,11 @@ import { PublicKey } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { encodeWith } from '../property/encode.ts';
 import { feeConfigData } from '../simnet/programs/fee-schedule.ts';
-import { ammFees, curveFees } from '../simnet/programs/genesis-fees.ts';
+import { ammFees, curveFees } from '../simnet/programs/genesis/genesis-fees.ts';
 import { ammConfigData } from '../simnet/programs/pump-amm/state.ts';
 import { globalData } from '../simnet/programs/pump/state.ts';
 import { buybackFeeRecipients, feeRecipients, reservedFeeRecipients } from '../simnet/programs/recipients.ts';
-import { tokenAccountData } from '../simnet/programs/token-state.ts';
+import { tokenAccountData } from '../simnet/layout/token-state.ts';
 
 /** Coins of every kind, at random, with the accounts of their curve or pool as anchor writes them by the programs' IDL. */
 const zeroKey = new Uint8Array(32);

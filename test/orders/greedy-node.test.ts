@@ -1,13 +1,13 @@
-import { endStates } from '@sluice/gateway/orders/model/order.ts';
+import { endStates } from '@sluice/gateway/order-model/order.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
-import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import { until } from '../support/gateway.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { signatureIn, startTradingWorld, type Answered, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
-import { silent } from './send/tampered-node.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { signatureIn, startTradingWorld, type Answered, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
+import { silent } from '../support/chain/tampered-node.ts';
 
 /** A node that puts every transaction that it receives into the chain, and gives false answers about it. */
 let world: TradingWorld;

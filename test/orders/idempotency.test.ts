@@ -1,5 +1,5 @@
 import { fingerprintOf, readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
-import { newOrderId } from '@sluice/gateway/orders/model/order-id.ts';
+import { newOrderId } from '@sluice/gateway/order-model/order-id.ts';
 import { orderIdPattern } from '@sluice/shared/wire/values.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -12,10 +12,10 @@ import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { recordingLog, type LogLine } from '../ingest/harness.ts';
 import { curveOf } from '../simnet/programs/addresses.ts';
 import { until } from '../support/gateway.ts';
-import { tokensOf, trader, tradeOnChain } from '../support/quoted-trades.ts';
+import { tokensOf, trader, tradeOnChain } from '../support/chain/quoted-trades.ts';
 import { startVirtualTime } from '../support/virtual-time.ts';
 import { startLyingPubsub, type AccountFrame, type LyingPubsub, type Say } from './lying-pubsub.ts';
-import { startTamperedNode, type TamperedNode } from './send/tampered-node.ts';
+import { startTamperedNode, type TamperedNode } from '../support/chain/tampered-node.ts';
 import { startTradedWorld, type TradedWorld } from './state/traded-world.ts';
 import { isFullFuzz } from '../support/fuzz.ts';
 

@@ -1,12 +1,12 @@
 import { createOrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
-import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/orders/model/order.ts';
-import type { OrderTable } from '@sluice/gateway/store/order-table.ts';
+import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/order-model/order.ts';
+import type { OrderTable } from '@sluice/gateway/store/tables/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { Evidence } from '@sluice/gateway/orders/model/life.ts';
+import type { Evidence } from '@sluice/gateway/order-model/life.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
 
 const nowMs = 1_800_000_000_000;
 

@@ -5,8 +5,8 @@ import type { PlaceOrder } from '@sluice/gateway/orders/place/place-order.ts';
 import type { TradeRequest } from '@sluice/gateway/orders/prepare/request.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { until } from '../support/gateway.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { startTradingWorld, type TradingWorld } from '../support/trading-world.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { startTradingWorld, type TradingWorld } from '../support/chain/trading-world.ts';
 
 const operator = { keyId: 'key_operator', accountId: null };
 let world: TradingWorld;

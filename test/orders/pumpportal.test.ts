@@ -4,7 +4,7 @@ import { pumpPortalLimits, pumpPortalLocalEndpoint, type PumpPortalBody } from '
 import { validator } from '@sluice/shared/wire/validate.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 
 const [publicKey, mint] = [wallet('pumpportal', 'reads').publicKey, wallet('pumpportal', 'a mint').publicKey];
 const isBody = validator(pumpPortalLocalEndpoint.body);

@@ -6,13 +6,13 @@ import { bondingCurveAddress, creatorVaultAddress } from '@sluice/shared/venues/
 import { describe, expect, it } from 'vitest';
 import { associatedTokenAddress, addressBytes } from '@sluice/shared/solana/pda.ts';
 import { buybackFeeRecipients, feeRecipients } from '../simnet/programs/recipients.ts';
-import { mintData, tokenAccountData } from '../simnet/programs/token-state.ts';
+import { mintData, tokenAccountData } from '../simnet/layout/token-state.ts';
 import { minimumBalance } from '../simnet/ledger/rent.ts';
 import type { NewCoin } from '../simnet/market/instructions.ts';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
-import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/quoted-trades.ts';
-import { programsNote, programsPresent, RealPrograms } from '../support/real-programs.ts';
+import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { programsNote, programsPresent, RealPrograms } from '../support/chain/real-programs.ts';
 import {
   buyTheRest,
   changed,

@@ -12,7 +12,7 @@ import {
 } from '@sluice/shared/wire/rest/trade.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { describe, expect, it } from 'vitest';
-import { addressOf } from '../support/stream-events.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 
 const base = { publicKey: addressOf(1), mint: addressOf(2) };
 const buy = validator(BuyBody);

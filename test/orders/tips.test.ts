@@ -1,19 +1,19 @@
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { createMessageBuilder, maxMessageBytes } from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { endStates, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import { endStates, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { createTippedLanes, laneTips } from '@sluice/gateway/orders/prepare/tips.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram, token2022Program, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { AddressLookupTableAccount, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import { until } from '../support/gateway.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 import { coin, openCurve, openPool, orderOf } from './coins.ts';
 import { startPaidLane, type PaidLaneServer } from './paid-lane.ts';
 

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
-import { openSqlite } from '@sluice/gateway/store/sql/sqlite.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { until as untilMet } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
-import { startTradingWorld, type TradingWorld } from '../support/trading-world.ts';
-import { silent } from './send/tampered-node.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { startRedis, type TestRedis } from '../support/servers/redis.ts';
+import { startTradingWorld, type TradingWorld } from '../support/chain/trading-world.ts';
+import { silent } from '../support/chain/tampered-node.ts';
 
 /** From the end of the holder until another gateway trades. */
 const takeoverMs = 2_000;

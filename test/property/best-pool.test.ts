@@ -6,7 +6,7 @@ import * as pump from '@sluice/shared/venues/pump/program.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { expect, test } from 'vitest';
 import { curveData } from '../simnet/programs/pump/state.ts';
-import { mintData } from '../simnet/programs/token-state.ts';
+import { mintData } from '../simnet/layout/token-state.ts';
 import { address, quietChain } from '../simnet/support/test-chain.ts';
 
 const chain = quietChain();

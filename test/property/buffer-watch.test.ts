@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BufferWatch, maxBufferedBytes } from '@sluice/gateway/stream/connections/buffer-watch.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 
 interface Fake {
   readonly bytes: number;

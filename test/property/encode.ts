@@ -1,7 +1,7 @@
 import { BorshCoder } from '@coral-xyz/anchor';
 import { PublicKey } from '@solana/web3.js';
 import { pumpAmmIdl, pumpIdl } from '../golden/anchor.ts';
-import { BN } from '../support/bn.ts';
+import { BN } from '../support/chain/bn.ts';
 
 /** Turns a record of plain values into what anchor encodes: bigint and number → BN, bytes → PublicKey. */
 function toAnchor(value: unknown): unknown {

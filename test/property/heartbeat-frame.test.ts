@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formats, frameHead } from '@sluice/shared/wire/frames.ts';
-import { HeartbeatWriter } from '@sluice/shared/wire/heartbeat-frame.ts';
-import { unpack } from '../support/msgpack.ts';
+import { formats, frameHead } from '@sluice/shared/wire/stream/frames.ts';
+import { HeartbeatWriter } from '@sluice/shared/wire/stream/heartbeat-frame.ts';
+import { unpack } from '../support/clients/msgpack.ts';
 
 const seq = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 /** Any name except the one that the test's decoder renames, so that no object's prototype is replaced. */

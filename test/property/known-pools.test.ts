@@ -9,9 +9,9 @@ import { orcaWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { programId, tickArrayAddress } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import { sqrtPriceOfTick } from '@sluice/shared/venues/orca-whirlpool/tick-math.ts';
 import { expect, test } from 'vitest';
-import { mintData } from '../simnet/programs/token-state.ts';
+import { mintData } from '../simnet/layout/token-state.ts';
 import { address } from '../simnet/support/test-chain.ts';
-import { whirlpoolAccountData } from '../support/whirlpool-accounts.ts';
+import { whirlpoolAccountData } from '../support/chain/whirlpool-accounts.ts';
 
 const mint = address('coin');
 const owned = (owner: string, data: Uint8Array): ChainAccount => ({ owner, data, lamports: 1n, executable: false });

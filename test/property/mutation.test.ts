@@ -1,4 +1,4 @@
-import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { orcaWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';
 import { usdPerSol } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { whirlpoolDiscriminator, whirlpoolLength } from '@sluice/shared/venues/orca-whirlpool/layout.ts';
@@ -7,7 +7,7 @@ import { pump } from '@sluice/shared/venues/pump/index.ts';
 import type { DecodedAccount, Venue } from '@sluice/shared/venues/venue.ts';
 import { describe, expect, it } from 'vitest';
 import { encodeWith } from './encode.ts';
-import { decodeEvent, decodeWith, type PlainDecoded } from '../support/decoded.ts';
+import { decodeEvent, decodeWith, type PlainDecoded } from '../support/events/decoded.ts';
 import { fuzzCases } from '../support/fuzz.ts';
 
 /** A million in all: half a million logs, and as many events and accounts. */

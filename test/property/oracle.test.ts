@@ -16,7 +16,7 @@ import {
   pumpIdl,
 } from '../golden/anchor.ts';
 import { encodeWith } from './encode.ts';
-import { decodeAccount, decodeEvent, type PlainDecoded } from '../support/decoded.ts';
+import { decodeAccount, decodeEvent, type PlainDecoded } from '../support/events/decoded.ts';
 
 /** Anchor 0.32.1 with the IDLs of pump-sdk 2.0.0 writes and reads the records; ours must read the same. */
 const runs = { seed: 20261121, numRuns: 1500 };

@@ -9,7 +9,7 @@ import type { AccountBytes, QuotedPool, QuotedTrade } from '@sluice/shared/venue
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { address } from '../simnet/support/test-chain.ts';
-import { tickArrayData, whirlpoolAccountData, type ArrayForm, type ArrayTick } from '../support/whirlpool-accounts.ts';
+import { tickArrayData, whirlpoolAccountData, type ArrayForm, type ArrayTick } from '../support/chain/whirlpool-accounts.ts';
 import { fuzzCases } from '../support/fuzz.ts';
 
 /**

@@ -11,7 +11,7 @@ import { partOf, partsPerMillion, rawAmount, rawOfText } from '@sluice/gateway/q
 import { sellFor } from '@sluice/gateway/quote/inverse.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plainQuote, type PlainQuote } from '../support/decoded.ts';
+import { plainQuote, type PlainQuote } from '../support/events/decoded.ts';
 
 /** Laws that apply to every quote in every state. */
 const runs = { seed: 20261121, numRuns: 5_000 };

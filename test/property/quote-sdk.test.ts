@@ -19,9 +19,9 @@ import { ammConfigData } from '../simnet/programs/pump-amm/state.ts';
 import { globalData } from '../simnet/programs/pump/state.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { encodeWith } from './encode.ts';
-import { plainQuote, type FeesByKind } from '../support/decoded.ts';
+import { plainQuote, type FeesByKind } from '../support/events/decoded.ts';
 import { fuzzCases, isFullFuzz } from '../support/fuzz.ts';
-import { BN } from '../support/bn.ts';
+import { BN } from '../support/chain/bn.ts';
 
 /**
  * Quotes compared with the programs' own SDKs, over accounts that anchor wrote by their IDLs and both sides read: curves, pools, settings

@@ -6,7 +6,7 @@ import { assembleMarket, planMarket } from '@sluice/gateway/pools/token-market.t
 import { expect, test } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { createRandom } from '../simnet/market/random.ts';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';
 import { land } from '../simnet/support/test-chain.ts';
@@ -22,8 +22,8 @@ import {
   tradeOnChain,
   eventsOf,
   type QuotedCoin,
-} from '../support/quoted-trades.ts';
-import { plainQuote } from '../support/decoded.ts';
+} from '../support/chain/quoted-trades.ts';
+import { plainQuote } from '../support/events/decoded.ts';
 
 /**
  * Quotes compared with the simulated chain, whose programs were written independently: a trade does exactly what was quoted, and with a

@@ -1,11 +1,11 @@
 import { History } from '@sluice/gateway/stream/history/history.ts';
-import { InProcessLog } from '@sluice/shared/bus/in-process-log.ts';
+import { InProcessLog } from '@sluice/shared/bus/in-process/in-process-log.ts';
 import { ownBytes } from '@sluice/shared/collections/own-bytes.ts';
 import { segmentBytes, Segments } from '@sluice/shared/collections/segments.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressOf } from '../support/stream-events.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 
 /** Bytes that differ from all others. */
 function bytesOf(number: number, length: number): Uint8Array {

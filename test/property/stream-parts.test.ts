@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { pack } from 'msgpackr';
 import { fuzzCases } from '../support/fuzz.ts';
-import { unpack } from '../support/msgpack.ts';
+import { unpack } from '../support/clients/msgpack.ts';
 import { describe, expect, it } from 'vitest';
 import { History } from '@sluice/gateway/stream/history/history.ts';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
@@ -9,13 +9,13 @@ import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts
 import { Session } from '@sluice/gateway/stream/session/protocol.ts';
 import { TopicMap } from '@sluice/gateway/stream/session/topic-map.ts';
 import { WorkBudget } from '@sluice/gateway/stream/session/work-budget.ts';
-import { decodeMsgpackCommand } from '@sluice/shared/wire/msgpack-command.ts';
+import { decodeMsgpackCommand } from '@sluice/shared/wire/stream/msgpack-command.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame } from '@sluice/shared/wire/frames.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import { ErrorReply } from '@sluice/shared/wire/replies.ts';
+import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame } from '@sluice/shared/wire/stream/frames.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import { ErrorReply } from '@sluice/shared/wire/stream/replies.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
-import { addressOf, tradeEvent } from '../support/stream-events.ts';
+import { addressOf, tradeEvent } from '../support/events/stream-events.ts';
 
 const isErrorReply = validator(ErrorReply);
 const grant = { commandsPerSecond: 200, keyWork: null };

@@ -10,7 +10,7 @@ import {
   type Instruction,
   signatureFromText,
   withoutSignatures,
-} from '@sluice/shared/solana/transaction.ts';
+} from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { MessageV0, MessageV1, PublicKey, TransactionInstruction, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import * as fc from 'fast-check';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lastLine, run } from '../pumpportal/install.ts';
 import { sampleFaults } from './samples.ts';
-import { startProduct, type StartedProduct } from '../support/started-product.ts';
+import { startProduct, type StartedProduct } from '../support/product/started-product.ts';
 
 /**
  * `pnpm test:python`: installs the Python client into a temporary environment from PyPI, checks its types, runs its tests against

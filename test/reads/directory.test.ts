@@ -6,9 +6,9 @@ import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlp
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { poolData } from '../simnet/programs/pump-amm/state.ts';
-import { mintData, tokenAccountData } from '../simnet/programs/token-state.ts';
+import { mintData, tokenAccountData } from '../simnet/layout/token-state.ts';
 import { address, quietChain } from '../simnet/support/test-chain.ts';
-import { whirlpoolAccountData } from '../support/whirlpool-accounts.ts';
+import { whirlpoolAccountData } from '../support/chain/whirlpool-accounts.ts';
 import { BookHarness } from './harness.ts';
 
 const chain = quietChain();

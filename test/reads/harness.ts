@@ -14,7 +14,7 @@ import { venues } from '@sluice/shared/venues/registry.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { Chain } from '../simnet/chain.ts';
-import { entryOf } from '../support/stream-events.ts';
+import { entryOf } from '../support/events/stream-events.ts';
 
 /** An account as a node reports it. */
 export interface NodeAccount {

@@ -1,7 +1,7 @@
 import { holdersBinding } from '@sluice/gateway/reads/holders/endpoint.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { portfolioBinding } from '@sluice/gateway/reads/portfolio-endpoint.ts';
+import { portfolioBinding } from '@sluice/gateway/reads/wallets/portfolio-endpoint.ts';
 import { Blockhashes } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
 import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -10,7 +10,7 @@ import { whenAborted, type Abortable } from '@sluice/shared/abort/when-aborted.t
 import { quietChain } from '../simnet/support/test-chain.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { until } from '../support/gateway.ts';
-import { addressOf } from '../support/stream-events.ts';
+import { addressOf } from '../support/events/stream-events.ts';
 import { BookHarness } from './harness.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });

@@ -8,7 +8,7 @@ import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.t
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
 import { alice, launch, quietChain } from '../simnet/support/test-chain.ts';
-import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/stream-events.ts';
+import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { until } from '../support/gateway.ts';
 import { BookHarness, type NodeAccount } from './harness.ts';
 

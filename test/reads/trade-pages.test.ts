@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readTrades } from '@sluice/gateway/reads/trade-pages.ts';
+import { readTrades } from '@sluice/gateway/reads/pages/trade-pages.ts';
 import { History } from '@sluice/gateway/stream/history/history.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/stream-events.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 const mint = addressOf(1);
 const topic = `trades:${mint}`;

@@ -3,7 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startChromium } from '../support/chromium.ts';
+import { startChromium } from '../support/browser/chromium.ts';
 
 /**
  * `pnpm test:first-order`: clones the last commit, and runs `npx -y pnpm@12 start` there with empty caches and TRADING=paper, as a new user does.

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lastLine, run } from '../pumpportal/install.ts';
-import { startProduct, type StartedProduct } from '../support/started-product.ts';
+import { startProduct, type StartedProduct } from '../support/product/started-product.ts';
 import { until } from '../support/gateway.ts';
-import { StreamClient } from '../support/stream-client.ts';
+import { StreamClient } from '../support/clients/stream-client.ts';
 
 /**
  * `pnpm test:schemathesis [examples] [seed]`: installs schemathesis from PyPI, starts the product on simnet, and looks for requests and

@@ -1,13 +1,13 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import type { SignOutcome } from '@sluice/gateway/orders/model/order-signer.ts';
+import type { SignOutcome } from '@sluice/gateway/order-model/order-signer.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { until } from '../support/gateway.ts';
-import { launchCoin } from '../support/quoted-trades.ts';
-import { startTradingWorld, type Answered, type TradingGateway, type TradingWorld } from '../support/trading-world.ts';
+import { launchCoin } from '../support/chain/quoted-trades.ts';
+import { startTradingWorld, type Answered, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 import { badDisk, type BadDisk } from './bad-disk.ts';
 import { auditReports, newSignerPlace, passphrase, silentLog, type SignerPlace } from './harness.ts';
 import { buyMessage, stranger } from './messages.ts';

@@ -1,4 +1,4 @@
-import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction.ts';
+import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import {

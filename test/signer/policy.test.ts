@@ -4,7 +4,7 @@ import { judge } from '@sluice/gateway/signer/policy.ts';
 import type { Rule, Verdict } from '@sluice/gateway/signer/verdict.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { MessageV0 } from '@solana/web3.js';
 import * as fc from 'fast-check';

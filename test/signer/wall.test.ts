@@ -8,7 +8,7 @@ import { signPolicy, type Policy } from '@sluice/gateway/signer/limits/policy.ts
 import type { SignerStart } from '@sluice/gateway/signer/supervisor.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
-import type { SignOutcome } from '@sluice/gateway/orders/model/order-signer.ts';
+import type { SignOutcome } from '@sluice/gateway/order-model/order-signer.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fastClock } from '../support/clocks.ts';
 import { auditReports, newSignerPlace, passphrase, type SignerPlace } from './harness.ts';

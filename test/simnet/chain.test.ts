@@ -6,15 +6,15 @@ import {
   decodeTransaction,
   signatureFromText,
   type Instruction,
-} from '@sluice/shared/solana/transaction.ts';
+} from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram, token2022Program, tokenProgram, usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
 import type { Block } from './chain.ts';
 import { minimumBalance } from './ledger/rent.ts';
 import { legacyBuy, legacySell, tradeV2, type CurveTrade } from './market/instructions.ts';
-import { signTransaction, wallet } from './market/wallets.ts';
+import { signTransaction, wallet } from './runtime/wallets.ts';
 import { curveOf, volumeAccumulatorOf } from './programs/addresses.ts';
-import { associatedTokenInstruction } from './programs/associated-token.ts';
+import { associatedTokenInstruction } from './programs/token/associated-token.ts';
 import { unitLimitInstruction, unitPriceInstruction } from './programs/compute-budget.ts';
 import { memoInstruction } from './programs/memo.ts';
 import { buyWithQuote, sellTokens } from './programs/pump/math.ts';
@@ -22,8 +22,8 @@ import { readCurve } from './programs/pump/state.ts';
 import { buybackFeeRecipients, feeRecipients, reservedFeeRecipients } from './programs/recipients.ts';
 import { routed } from './programs/router.ts';
 import { transferInstruction } from './programs/system.ts';
-import { tokenAmount } from './programs/token-state.ts';
-import { deriveTokenAccount } from './runtime/derive.ts';
+import { tokenAmount } from './layout/token-state.ts';
+import { deriveTokenAccount } from './layout/derive.ts';
 import type { SimChain } from './sim-chain.ts';
 import { accountBytes } from './support/account-bytes.ts';
 import { address, alice, bob, land, launch, marketChain, quietChain } from './support/test-chain.ts';

@@ -1,4 +1,4 @@
-import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 
 /** The simulated chain as its RPC server sees it. Amounts are lamports or raw token units. */
 export interface ChainAccount {

@@ -4,14 +4,14 @@ import { programId as ammProgram } from '@sluice/shared/venues/pump-amm/program.
 import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
 import { isOnCurve } from '@sluice/shared/solana/curve.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import type { TransactionRecord } from './chain.ts';
 import { picturedUri, withSimulatedImages } from './market/images.ts';
 import { createV2, legacyBuy } from './market/instructions.ts';
 import { pumpMint } from './market/pump-mint.ts';
-import { signTransaction } from './market/wallets.ts';
+import { signTransaction } from './runtime/wallets.ts';
 import { curveOf } from './programs/addresses.ts';
-import { associatedTokenInstruction } from './programs/associated-token.ts';
+import { associatedTokenInstruction } from './programs/token/associated-token.ts';
 import { buybackFeeRecipients, feeRecipients } from './programs/recipients.ts';
 import { routerProgram } from './programs/router.ts';
 import { readCurve } from './programs/pump/state.ts';

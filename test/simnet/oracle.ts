@@ -1,6 +1,6 @@
-import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
-import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import type { Block, Chain, TransactionErrorJson, TransactionRecord } from './chain.ts';
 

@@ -6,7 +6,7 @@ import { VersionedTransaction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
-import { decodeTransaction, signatureFromText } from '@sluice/shared/solana/transaction.ts';
+import { decodeTransaction, signatureFromText } from '@sluice/shared/solana/transaction/transaction.ts';
 import { connectPubSub } from './pubsub-client.ts';
 import { readRecording } from './replay/read-recording.ts';
 import { rebuildTransaction } from './replay/rebuild-transaction.ts';

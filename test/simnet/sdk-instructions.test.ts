@@ -3,21 +3,21 @@ import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { globalAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { TransactionRecord } from './chain.ts';
-import { wallet } from './market/wallets.ts';
+import { wallet } from './runtime/wallets.ts';
 import { canonicalPoolOf, curveOf } from './programs/addresses.ts';
-import { associatedTokenInstruction } from './programs/associated-token.ts';
+import { associatedTokenInstruction } from './programs/token/associated-token.ts';
 import { unitLimitInstruction } from './programs/compute-budget.ts';
 import { readPool } from './programs/pump-amm/state.ts';
 import { readCurve } from './programs/pump/state.ts';
 import { operators } from './programs/recipients.ts';
-import { tokenAmount } from './programs/token-state.ts';
-import { deriveTokenAccount } from './runtime/derive.ts';
+import { tokenAmount } from './layout/token-state.ts';
+import { deriveTokenAccount } from './layout/derive.ts';
 import type { SimChain } from './sim-chain.ts';
 import { accountBytes } from './support/account-bytes.ts';
 import { pumpSdk } from './support/pump-sdk.ts';
 import { alice, bob, land, launch, quietChain } from './support/test-chain.ts';
 import { accountInfo, fromWeb3, key } from './support/web3.ts';
-import { BN } from '../support/bn.ts';
+import { BN } from '../support/chain/bn.ts';
 
 /** Instructions built by the programs' own SDK and executed on the simulated chain. This proves the order of the accounts. */
 const sdk = pumpSdk.PUMP_SDK;

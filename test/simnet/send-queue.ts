@@ -1,5 +1,5 @@
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
-import { decodeTransaction, signatureFromText, type DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import { decodeTransaction, signatureFromText, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Execution, SendOptions, SendOutcome } from './chain.ts';
 import { transactionErrorText } from './runtime/error-texts.ts';
 import { messageKeys } from './runtime/message.ts';

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
-import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { clockSysvar, usdcMint } from '@sluice/shared/solana/well-known.ts';
-import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type {
   Block,
-  Chain,
   ChainAccount,
   ChainListener,
   Execution,
@@ -18,13 +17,14 @@ import type {
 import { AccountStore } from './ledger/account-store.ts';
 import { Blockhashes, blockhashLifetime } from './ledger/blockhashes.ts';
 import { clockData } from './ledger/clock.ts';
-import { defaultHistoryBounds, finalizedDepth, History, type HistoryBounds } from './ledger/history.ts';
+import { defaultHistoryBounds, finalizedDepth, History } from './ledger/history.ts';
 import { createInterner } from './ledger/interner.ts';
 import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
 import { genesisHashOf } from './ledger/genesis-hash.ts';
 import { lamportsPerByte } from './ledger/rent.ts';
-import { createMarket, type MarketOptions } from './market/market.ts';
-import { coinAccount, faucetKeypair, genesisAccounts, validatorIdentity, walletAccount } from './programs/genesis.ts';
+import { createMarket } from './market/market.ts';
+import type { ChainOptions, MarketChain } from './chain-options.ts';
+import { coinAccount, faucetKeypair, genesisAccounts, validatorIdentity, walletAccount } from './programs/genesis/genesis.ts';
 import { otherQuoteCoin } from './programs/quote-coins.ts';
 import { memoInstruction } from './programs/memo.ts';
 import { programTable } from './programs/table.ts';
@@ -41,30 +41,6 @@ const skippedSlots = 21_000_000;
 /** Transactions of one block. The rest waits for the next one. */
 const maxPerBlock = 2_000;
 
-export interface FundedWallet {
-  readonly address: string;
-  readonly lamports: bigint;
-  /** Raw units. */
-  readonly usdc?: bigint;
-  /** Raw units of `otherQuoteCoin`. */
-  readonly other?: bigint;
-}
-
-export interface ChainOptions {
-  readonly seed: number | string;
-  /** False for a chain on which nothing happens by itself. */
-  readonly market?: MarketOptions | false;
-  readonly slotMs?: number;
-  /** How long a slot of the timer may run transactions, in milliseconds, before requests get a turn; unlimited by default. */
-  readonly turnMs?: number;
-  /** The chain's clock, in milliseconds since the epoch; the machine's by default. */
-  readonly nowMs?: () => number;
-  readonly firstSlot?: number;
-  readonly history?: HistoryBounds;
-  /** Wallets that genesis funds, beyond the market's. */
-  readonly funded?: readonly FundedWallet[];
-}
-
 /** The bank under construction, from the beginning of the slot until it is frozen. */
 interface OpenBank {
   readonly slot: number;
@@ -74,12 +50,6 @@ interface OpenBank {
   readonly paid: PaidPrice[];
   left: Queued[];
   fees: bigint;
-}
-
-/** What the market may do in addition to sending transactions. */
-export interface MarketChain extends Chain {
-  /** Removes accounts that nobody uses any more at the next slot; their lamports go to the validator. */
-  retire(addresses: readonly string[]): void;
 }
 
 class SimChain implements MarketChain {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { eventDiscriminators } from '@sluice/shared/venues/pump-amm/program.ts';
 import { connectPubSub } from './pubsub-client.ts';
 import { startSimnet } from './simnet.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { minimumBalance } from './ledger/rent.ts';
-import { wallet } from './market/wallets.ts';
-import { associatedTokenInstruction } from './programs/associated-token.ts';
-import { BorshWriter } from './programs/borsh.ts';
+import { wallet } from './runtime/wallets.ts';
+import { associatedTokenInstruction } from './programs/token/associated-token.ts';
+import { BorshWriter } from './layout/borsh.ts';
 import { unitLimitInstruction } from './programs/compute-budget.ts';
 import { createAccountInstruction, transferInstruction } from './programs/system.ts';
 import {
@@ -21,10 +21,10 @@ import {
   syncNativeInstruction,
   tokenTag,
   transferCheckedInstruction,
-} from './programs/token-instructions.ts';
-import { metadataExtensionBytes } from './programs/token-metadata.ts';
-import { mintBytes, pointerMintBytes } from './programs/token-state.ts';
-import { deriveTokenAccount } from './runtime/derive.ts';
+} from './programs/token/token-instructions.ts';
+import { metadataExtensionBytes } from './programs/token/token-metadata.ts';
+import { mintBytes, pointerMintBytes } from './layout/token-state.ts';
+import { deriveTokenAccount } from './layout/derive.ts';
 import type { SimChain } from './sim-chain.ts';
 import { RealMachine } from './support/real-machine.ts';
 import { alice, bob, land, quietChain } from './support/test-chain.ts';

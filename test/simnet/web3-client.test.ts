@@ -14,7 +14,7 @@ import { systemProgram, tokenProgram, wrappedSolMint } from '@sluice/shared/sola
 import type { ChainAccount } from './chain.ts';
 import { emptyExecution, ScriptedChain, scriptedRecord, seededKeypair } from './scripted-chain.ts';
 import { startSimnet, type Simnet } from './simnet.ts';
-import { connectWeb3, type Web3 } from '../support/web3.ts';
+import { connectWeb3, type Web3 } from '../support/chain/web3.ts';
 
 /** Resolves with the first value that `listen` reports. */
 function first<T>(listen: (report: (value: T) => void) => void): Promise<T> {

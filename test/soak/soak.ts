@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { installMissing } from '../support/install.ts';
+import { installMissing } from '../support/product/install.ts';
 import { openEmbeddedWorld } from './embedded-world.ts';
 import { growthOf } from './growth.ts';
 import { Load } from './load.ts';

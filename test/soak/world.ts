@@ -7,11 +7,11 @@ import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet } from '../simnet/simnet.ts';
-import { wallet } from '../simnet/market/wallets.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
-import { startRedis } from '../support/redis.ts';
+import { startRedis } from '../support/servers/redis.ts';
 import { childrenOf, type Cache, type Watched } from './sampler.ts';
 
 export interface SoakWorld {

@@ -4,10 +4,10 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { tokenAmount } from '../simnet/programs/token-state.ts';
-import { deriveTokenAccount } from '../simnet/runtime/derive.ts';
+import { tokenAmount } from '../simnet/layout/token-state.ts';
+import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { startSimnet } from '../simnet/simnet.ts';
-import { freezeChain } from './frozen-chain.ts';
+import { freezeChain } from './events/frozen-chain.ts';
 import { startTestGateway, testConfig, until, type TestGateway, type TestGatewayOptions } from './gateway.ts';
 
 /** A gateway with a simulated market that has traded and is now frozen. */

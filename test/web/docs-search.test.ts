@@ -2,7 +2,7 @@ import { entriesOf, findSections } from '@sluice/web/docs/search-index.ts';
 import { docsSite } from '@sluice/gateway/docs/page.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
-import { closeCodes } from '@sluice/shared/wire/close-codes.ts';
+import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import { docsSearchEndpoint } from '@sluice/shared/wire/rest/documents.ts';

@@ -1,13 +1,13 @@
 import { eventSchemas } from '@sluice/shared/wire/events.ts';
-import { filterSchemas } from '@sluice/shared/wire/filters.ts';
-import { Position } from '@sluice/shared/wire/commands.ts';
-import { Gap, SubscribedReply } from '@sluice/shared/wire/replies.ts';
+import { filterSchemas } from '@sluice/shared/wire/stream/filters.ts';
+import { Position } from '@sluice/shared/wire/stream/commands.ts';
+import { Gap, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import { tokenCandlesEndpoint, tokenHoldersEndpoint, TokenInfo, tokenTradesEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import type { Channel } from '@sluice/shared/wire/topics.ts';
+import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 
 /** The keywords of JSON Schema that the generators of the clients' types translate. */
 export interface Shape {

@@ -3,7 +3,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { TObject } from 'typebox';
 import type { Authenticator } from '../auth/principal.ts';
 import { errorAnswer, jsonAnswer } from '../http/answers.ts';
-import { bodyCheck } from '../http/body.ts';
+import { bodyCheck } from '../http/body/body.ts';
 import { clientAddressOf } from '../http/client-address.ts';
 import { retryAfterSeconds } from '../http/rate-headers.ts';
 import type { Route } from '../http/router.ts';

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { createApiKey, deleteApiKey, endOfKeyMs, rotateApiKey } from '../auth/api-keys.ts';
 import { readIpRanges } from '../auth/ip-ranges.ts';
-import type { StoredAccount } from '../store/account-table.ts';
-import { maxKeysPerAccount, type StoredKey } from '../store/key-table.ts';
+import type { StoredAccount } from '../store/tables/account-table.ts';
+import { maxKeysPerAccount, type StoredKey } from '../store/tables/key-table.ts';
 import type { Store } from '../store/store.ts';
 import type { NewKeyBody } from './schemas.ts';
 

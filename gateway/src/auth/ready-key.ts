@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { SettingError } from '@sluice/shared/config/setting-error.ts';
+import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import { scopes } from '@sluice/shared/wire/plans.ts';
-import { aboutDataDir } from '../store/about-data-dir.ts';
-import { readIfThere, readOrMakeSecret } from '../store/secret-file.ts';
+import { aboutDataDir } from '../store/files/about-data-dir.ts';
+import { readIfThere, readOrMakeSecret } from '../store/files/secret-file.ts';
 import type { Store } from '../store/store.ts';
 import { createApiKey, storedKeyOf } from './api-keys.ts';
 import { parseApiKey } from './key-format.ts';

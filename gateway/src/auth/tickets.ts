@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
+import { RedisConnection } from '@sluice/shared/bus/redis/redis-connection.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { RecordSeal } from './record-seal.ts';
 

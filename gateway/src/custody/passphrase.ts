@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { SettingError } from '@sluice/shared/config/setting-error.ts';
-import { aboutDataDir } from '../store/about-data-dir.ts';
-import { readOrMakeSecret } from '../store/secret-file.ts';
+import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
+import { aboutDataDir } from '../store/files/about-data-dir.ts';
+import { readOrMakeSecret } from '../store/files/secret-file.ts';
 import { readPassphraseFile } from './passphrase-file.ts';
 import { passphraseCost, randomPassphraseCost } from './seal.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pageAnswer } from '../http/answers.ts';
-import { acceptedCoding } from '../http/content-coding.ts';
+import { acceptedCoding } from '../http/body/content-coding.ts';
 import type { Route } from '../http/router.ts';
 
 /** A file in each form in which it can be sent. */

@@ -2,7 +2,7 @@ import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { SignerCounts } from '../signer/client.ts';
-import { endStates, orderStates } from './model/order.ts';
+import { endStates, orderStates } from '../order-model/order.ts';
 import { orderSteps, type OrderStats } from './ledger/order-stats.ts';
 import type { FollowReport } from './follow/order-follower.ts';
 import { noFollowerCounts } from './follow/follower-counters.ts';

@@ -1,4 +1,4 @@
-import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
 import type { ChainAccount } from '../chain/account-reader.ts';
 

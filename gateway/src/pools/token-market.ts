@@ -1,7 +1,7 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
 import type { KnownPool } from '@sluice/shared/pools/directory.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { decodeMint, type Mint } from '@sluice/shared/solana/mint.ts';
+import { decodeMint, type Mint } from '@sluice/shared/solana/tokens/mint.ts';
 import type { AccountLookup, QuoteAccounts, QuotedMint, QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';

@@ -1,6 +1,6 @@
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';

@@ -1,5 +1,5 @@
-import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
-import { script } from '@sluice/shared/bus/redis-scripts.ts';
+import { RedisConnection } from '@sluice/shared/bus/redis/redis-connection.ts';
+import { script } from '@sluice/shared/bus/redis/redis-scripts.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Gcra, Taken } from './gcra.ts';
 

@@ -8,7 +8,7 @@ import type { PoolReader } from '../pools/pool-reader.ts';
 import type { Hub } from '../stream/hub.ts';
 import { holdersBinding } from './holders/endpoint.ts';
 import type { MarketHealth } from './market-health.ts';
-import { portfolioBinding } from './portfolio-endpoint.ts';
+import { portfolioBinding } from './wallets/portfolio-endpoint.ts';
 import { TokenBook } from './token-book.ts';
 import { tokenEndpoints } from './token-endpoints.ts';
 import { tokenImageBinding } from './token-image.ts';

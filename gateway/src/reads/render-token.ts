@@ -1,7 +1,7 @@
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
 import { inSolAndUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { MintExtensions } from '@sluice/shared/solana/token-extensions.ts';
+import type { MintExtensions } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';

@@ -4,7 +4,7 @@ import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.t
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
 import type { NewTokenEvent, PriceEvent } from '@sluice/shared/wire/events.ts';
-import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import type { PoolReader } from '../pools/pool-reader.ts';
 import type { LazyEvent } from '../stream/history/lazy-event.ts';

@@ -4,9 +4,9 @@ import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { candleLimits, tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint, tradeLimits } from '@sluice/shared/wire/rest/token.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import type { History } from '../stream/history/history.ts';
-import { readCandles } from './candle-pages.ts';
+import { readCandles } from './pages/candle-pages.ts';
 import type { TokenBook, TokenOutcome } from './token-book.ts';
-import { readTrades } from './trade-pages.ts';
+import { readTrades } from './pages/trade-pages.ts';
 
 export interface TokenEndpointParts {
   readonly book: TokenBook;

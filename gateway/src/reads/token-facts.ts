@@ -1,5 +1,5 @@
-import { decodeMetaplex } from '@sluice/shared/solana/metaplex.ts';
-import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/mint.ts';
+import { decodeMetaplex } from '@sluice/shared/solana/tokens/metaplex.ts';
+import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/tokens/mint.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { maxTokenNameChars, maxTokenUriChars } from '@sluice/shared/wire/values.ts';
 import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';

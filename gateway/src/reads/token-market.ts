@@ -1,7 +1,7 @@
 import { isMainPool, type MainPoolFacts } from '@sluice/shared/market/head.ts';
 import { depthInSol, quoteCoins } from '@sluice/shared/money.ts';
 import type { MigrationEvent, PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
-import type { WindowSums } from './minutes.ts';
+import type { WindowSums } from './pages/minutes.ts';
 import { isOutdated, stateAtRead, stateOfPrice, type PoolState } from './pool-state.ts';
 import type { TokenFacts } from './token-facts.ts';
 

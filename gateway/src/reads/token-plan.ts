@@ -1,4 +1,4 @@
-import { metaplexAddress } from '@sluice/shared/solana/metaplex.ts';
+import { metaplexAddress } from '@sluice/shared/solana/tokens/metaplex.ts';
 import type { PoolPlace } from '../pools/pool-accounts.ts';
 
 /** The accounts of a mint that are read in one call. */

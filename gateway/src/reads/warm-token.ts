@@ -3,7 +3,7 @@ import type { PriceEvent, StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { MarketSummary } from '@sluice/shared/market/market.ts';
 import type { History } from '../stream/history/history.ts';
 import type { TokenFacts } from './token-facts.ts';
-import { Minutes } from './minutes.ts';
+import { Minutes } from './pages/minutes.ts';
 import { tallyOf, TokenMarket } from './token-market.ts';
 import { surviving } from './surviving.ts';
 import type { TokenPlan } from './token-plan.ts';

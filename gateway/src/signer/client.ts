@@ -5,7 +5,7 @@ import { signerFolder } from '../store/halt-mark.ts';
 import { reasonOf, StoreUnavailableError } from '../store/store-unavailable.ts';
 import type { Store } from '../store/store.ts';
 import type { Halt, HaltReading } from '../store/halt.ts';
-import type { OrderSigner, SignOutcome, SignRefusal, SignRequest, SignVerdict } from '../orders/model/order-signer.ts';
+import type { OrderSigner, SignOutcome, SignRefusal, SignRequest, SignVerdict } from '../order-model/order-signer.ts';
 import { auditPlaceName, headsHere } from './audit/heads.ts';
 import { takeAuditPlace, type AuditPlace } from './audit/place.ts';
 import { logsIn, segmentFile, slotName } from './audit/segments.ts';

@@ -8,7 +8,7 @@ import type { AuditLog } from './audit/log.ts';
 import { Fault } from './fault.ts';
 import { FrameReader, encodeFrame } from './frames.ts';
 import { openLedger, type Ledger } from './ledger.ts';
-import { filesFault } from './own-files.ts';
+import { filesFault } from './files/own-files.ts';
 import {
   maxHeads,
   maxQueued,

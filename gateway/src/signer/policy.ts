@@ -1,4 +1,4 @@
-import { assembleTransaction, decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction, decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import {
   associatedTokenProgram,
   computeBudgetProgram,
@@ -7,7 +7,7 @@ import {
   tokenProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { mostTip } from '@sluice/shared/config/tip-settings.ts';
+import { mostTip } from '@sluice/shared/config/settings/tip-settings.ts';
 import { tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { growthRentOf, isGrowth, isVenue, readTrade, rentOf, type NamedInstruction, type Trade } from './trade-instruction.ts';
 import { refused, type Refusal, type Verdict } from './verdict.ts';

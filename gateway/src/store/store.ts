@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { SettingError } from '@sluice/shared/config/setting-error.ts';
-import type { AccountTable } from './account-table.ts';
-import type { AuditHeadTable } from './audit-head-table.ts';
-import type { CheckTable } from './check-table.ts';
+import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
+import type { AccountTable } from './tables/account-table.ts';
+import type { AuditHeadTable } from './tables/audit-head-table.ts';
+import type { CheckTable } from './tables/check-table.ts';
 import { markedHalt, signerFolder } from './halt-mark.ts';
-import type { HaltTable } from './halt-table.ts';
-import type { KeyTable } from './key-table.ts';
-import type { OneTimeTable } from './one-time-table.ts';
-import type { OperatorLogTable } from './operator-log-table.ts';
-import type { OrderTable } from './order-table.ts';
-import type { SessionTable } from './session-table.ts';
+import type { HaltTable } from './tables/halt-table.ts';
+import type { KeyTable } from './tables/key-table.ts';
+import type { OneTimeTable } from './tables/one-time-table.ts';
+import type { OperatorLogTable } from './tables/operator-log-table.ts';
+import type { OrderTable } from './tables/order-table.ts';
+import type { SessionTable } from './tables/session-table.ts';
 import { accountTable } from './sql/accounts.ts';
 import { auditHeadTable } from './sql/audit-heads.ts';
 import { checkTable } from './sql/checks.ts';
@@ -21,12 +21,12 @@ import { metered, type StoreHealth } from './sql/metered.ts';
 import { migrate } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
 import { operatorLogTable } from './sql/operator-log.ts';
-import { orderTable } from './sql/orders.ts';
+import { orderTable } from './sql/orders/orders.ts';
 import { sessionTable } from './sql/sessions.ts';
-import { earlyCheckpointPages, openSqlite } from './sql/sqlite.ts';
+import { earlyCheckpointPages, openSqlite } from './sql/sqlite/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
 import { reasonOf } from './store-unavailable.ts';
-import type { WalletTable } from './wallet-table.ts';
+import type { WalletTable } from './tables/wallet-table.ts';
 
 /** The durable data. Several processes can open the same store. Methods reject with a `StoreUnavailableError` if the store does not answer. */
 export interface Store {

@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 
 /** A request whose head was read completely. Header names are lower-case; the values of a repeated header are joined with `, `. */
 export interface HttpRequest {

@@ -6,9 +6,9 @@ import { render, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { watchBrowserWallets } from './app/browser-wallets.ts';
 import { PageTitle } from './app/page-title.tsx';
-import { place, type PageName, type Place } from './app/router.ts';
+import { place, type PageName, type Place } from './state/router.ts';
 import { Search } from './app/search.tsx';
-import { faultText, me, pageKey, readChain, readMe, simulated } from './app/server.ts';
+import { faultText, me, pageKey, readChain, readMe, simulated } from './state/server.ts';
 import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
 import { switchTheme, theme } from './app/theme.ts';
 import { pageNames } from './app/titles.ts';
@@ -16,7 +16,7 @@ import { shortAddress } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
 import { Empty } from './parts/parts.tsx';
-import { useStore } from './parts/store.ts';
+import { useStore } from './state/store.ts';
 
 const sections: readonly PageName[] = ['live', 'orders', 'wallets', 'api-keys', 'status'];
 

@@ -1,6 +1,6 @@
 import { candleStart } from '@sluice/shared/market/compose.ts';
 import { candleIntervals, type CandleInterval, type MintChange } from '@sluice/shared/market/market.ts';
-import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
+import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
 /** Minimum time between two updates of a topic. */
 const updateEveryMs = 500;

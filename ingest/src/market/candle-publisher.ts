@@ -6,7 +6,7 @@ import { candleIntervals, type Bucket, type LeaseTerm, type Market, type MintCha
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
-import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
+import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { CandleDesk, type CandleDue } from './candle-desk.ts';
 import { PublishedCandles, type Publication } from './published-candles.ts';

@@ -4,7 +4,7 @@ import type { LeaseTerm } from '@sluice/shared/market/market.ts';
 import { depthInSol } from '@sluice/shared/money.ts';
 import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/directory.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
-import { newTokensTopic } from '@sluice/shared/wire/topics.ts';
+import { newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { readEvent, type MarketEvent } from './read-event.ts';
 
 /** Sightings that wait to be written. Above this limit, the oldest is dropped; the next trade in its pool reports it again. */

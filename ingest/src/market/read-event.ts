@@ -4,7 +4,7 @@ import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { depthInSol } from '@sluice/shared/money.ts';
 import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
-import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/topics.ts';
+import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
 /** A price tick. Most of it stays unread, because only the newest tick of a mint is used. */
 interface PriceTick {

@@ -1,5 +1,10 @@
-import { readInnerEvents, readInstructions, type TokenBalance, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/solana/logs.ts';
+import {
+  readInnerEvents,
+  readInstructions,
+  type TokenBalance,
+  type TransactionView,
+} from '@sluice/shared/solana/transaction/inner-events.ts';
+import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/solana/transaction/logs.ts';
 import type { DecodeContext, DecodedAccount, EmittingInstruction, Venue, VenueAccount, VenueEvent } from '@sluice/shared/venues/venue.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import { emittingInstruction } from './emitting-instruction.ts';

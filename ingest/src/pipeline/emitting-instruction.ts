@@ -1,4 +1,4 @@
-import type { TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import type { TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { precompilePrograms } from '@sluice/shared/solana/well-known.ts';
 import type { EmittingInstruction } from '@sluice/shared/venues/venue.ts';
 

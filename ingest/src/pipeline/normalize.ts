@@ -1,5 +1,5 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { TokenBalance } from '@sluice/shared/solana/inner-events.ts';
+import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { chargedFees, feesInBase } from '@sluice/shared/venues/fee.ts';
 import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';

@@ -7,7 +7,7 @@ import {
   newTokensTopic,
   pricesTopic,
   tradesTopic,
-} from '@sluice/shared/wire/topics.ts';
+} from '@sluice/shared/wire/stream/topics.ts';
 
 /** An event from the pipeline. */
 export type PublishableEvent = Exclude<MarketStreamEvent, { type: 'candle' }>;

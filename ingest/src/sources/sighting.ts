@@ -1,4 +1,4 @@
-import type { TransactionView } from '@sluice/shared/solana/inner-events.ts';
+import type { TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 
 interface SightingOrigin {

@@ -1,8 +1,8 @@
 import type { Logger } from '../log/log.ts';
 import type { Bus } from './bus.ts';
-import { createInProcessBus } from './in-process-bus.ts';
-import type { InProcessLimits } from './in-process-log.ts';
-import { connectRedisBus } from './redis-bus.ts';
+import { createInProcessBus } from './in-process/in-process-bus.ts';
+import type { InProcessLimits } from './in-process/in-process-log.ts';
+import { connectRedisBus } from './redis/redis-bus.ts';
 
 export interface BusOptions {
   /** Null: the bus is inside this process. Several addresses are the nodes of a cluster. */

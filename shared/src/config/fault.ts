@@ -1,4 +1,4 @@
-import type { SettingName } from './settings-table.ts';
+import type { SettingName } from './settings/settings-table.ts';
 
 /** Entries of one comma-separated list. */
 const maxEntries = 64;

@@ -4,7 +4,7 @@ import { endpoints } from '../wire/rest/endpoints.ts';
 import { validator } from '../wire/validate.ts';
 import { inQuotes, type Fault, type Get } from './fault.ts';
 import { defaultPlans, type Plans } from './plans.ts';
-import { readFileName } from './setting-files.ts';
+import { readFileName } from './settings/setting-files.ts';
 
 /** Largest file. */
 const maxFileBytes = 64 * 1024;

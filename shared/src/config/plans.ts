@@ -1,5 +1,5 @@
 import type { PlanName } from '../wire/plans.ts';
-import type { Channel } from '../wire/topics.ts';
+import type { Channel } from '../wire/stream/topics.ts';
 
 /** The limits of a plan, for one key. Requests are counted on all gateways together, connections and topics on each gateway. */
 export interface Plan {

@@ -1,6 +1,6 @@
 import type { Config } from './config.ts';
 import { loadEnvFile } from './env-file.ts';
-import { readSettings, type SettingsOptions } from './settings.ts';
+import { readSettings, type SettingsOptions } from './settings/settings.ts';
 import { faultsText, startFault } from './start-fault.ts';
 
 const endsWithinMs = 5_000;

@@ -1,5 +1,5 @@
 import { BusError } from '../bus/bus-error.ts';
-import { SettingError } from './setting-error.ts';
+import { SettingError } from './settings/setting-error.ts';
 
 /** The text that lists all faults of the settings. */
 export function faultsText(faults: readonly string[]): string {

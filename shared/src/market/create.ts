@@ -2,7 +2,7 @@ import type { MemoryBounds } from '../config/memory-bounds.ts';
 import type { Logger } from '../log/log.ts';
 import { InProcessMarket } from './in-process-market.ts';
 import type { Market } from './market.ts';
-import { RedisMarket } from './redis-market.ts';
+import { RedisMarket } from './redis/redis-market.ts';
 
 /**
  * Opens the state of the market: in the Redis of the bus if addresses are given, else in this process. In the second case, ingest and

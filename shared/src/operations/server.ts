@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { SettingError } from '../config/setting-error.ts';
+import { SettingError } from '../config/settings/setting-error.ts';
 import type { Logger } from '../log/log.ts';
 import { metricsContentType, metricsText, type Metric } from './metric.ts';
 import { unhealthyParts, partReports, type Parts } from './readiness.ts';

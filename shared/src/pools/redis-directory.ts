@@ -1,5 +1,5 @@
-import { RedisConnection } from '../bus/redis-connection.ts';
-import { redisKeys, script } from '../bus/redis-scripts.ts';
+import { RedisConnection } from '../bus/redis/redis-connection.ts';
+import { redisKeys, script } from '../bus/redis/redis-scripts.ts';
 import type { Logger } from '../log/log.ts';
 import type { LeaseTerm } from '../market/market.ts';
 import { venueNames } from '../venues/names.ts';

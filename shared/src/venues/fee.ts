@@ -1,4 +1,4 @@
-import type { Fees } from '../wire/events.ts';
+import type { ChargedFeeKind } from './names.ts';
 import type { Fee, FeeKind, FeePart } from './venue.ts';
 
 const noFee: FeePart = Object.freeze({ amount: 0n, bps: 0 });
@@ -14,9 +14,17 @@ export function feesInBase(fees: readonly Fee[]): bigint {
   return fees.reduce((sum, { coin, amount }) => (coin === 'base' ? sum + amount : sum), 0n);
 }
 
+/** A fee as clients get it: `amount` in raw units of the coin `mint`. */
+export interface ChargedFee {
+  kind: ChargedFeeKind;
+  amount: string;
+  bps: number;
+  mint: string;
+}
+
 /** The fees as clients get them. A buyback is a share of the protocol fee, so it is left out. */
-export function chargedFees(fees: readonly Fee[], base: string, quote: string): Fees {
-  const list: Fees = [];
+export function chargedFees(fees: readonly Fee[], base: string, quote: string): ChargedFee[] {
+  const list: ChargedFee[] = [];
   for (const { kind, amount, bps, coin } of fees) {
     if (kind !== 'buyback') list.push({ kind, amount: amount.toString(), bps, mint: coin === 'base' ? base : quote });
   }

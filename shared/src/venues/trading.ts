@@ -1,4 +1,4 @@
-import type { Instruction } from '../solana/transaction.ts';
+import type { Instruction } from '../solana/transaction/transaction.ts';
 import { token2022Program } from '../solana/well-known.ts';
 import type { Quote, QuotedTrade } from './quoting.ts';
 

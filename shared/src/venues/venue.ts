@@ -1,6 +1,5 @@
-import type { TokenBalance, TransactionInnerInstruction, TransactionInstruction } from '../solana/inner-events.ts';
-import type { FeeKind as ChargedFeeKind } from '../wire/event-parts.ts';
-import type { VenueName } from './names.ts';
+import type { TokenBalance, TransactionInnerInstruction, TransactionInstruction } from '../solana/transaction/inner-events.ts';
+import type { ChargedFeeKind, VenueName } from './names.ts';
 import type { VenueQuoting } from './quoting.ts';
 import type { VenueSigning } from './signing.ts';
 import type { TradeFault } from './trading.ts';

@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox';
 import { boundsOf, readablePattern } from './bounds.ts';
-import { closeCodes } from './close-codes.ts';
-import { AuthCommand, ListCommand, PingCommand, Position, subscribeSchemas, unsubscribeSchemas } from './commands.ts';
+import { closeCodes } from './stream/close-codes.ts';
+import { AuthCommand, ListCommand, PingCommand, Position, subscribeSchemas, unsubscribeSchemas } from './stream/commands.ts';
 import { eventSchemas } from './events.ts';
-import { filterSchemas } from './filters.ts';
-import { streamLimits } from './limits.ts';
-import { dialectAcks, dialectSchemas } from './pumpportal.ts';
-import { EventFrame, noticeSchemas, replySchemas } from './replies.ts';
-import { channelNames, channels } from './topics.ts';
+import { filterSchemas } from './stream/filters.ts';
+import { streamLimits } from './stream/limits.ts';
+import { dialectAcks, dialectSchemas } from './stream/pumpportal.ts';
+import { EventFrame, noticeSchemas, replySchemas } from './stream/replies.ts';
+import { channelNames, channels } from './stream/topics.ts';
 import { errorTable, type ErrorCode } from '../errors/codes.ts';
 
 /** The parts of a JSON schema that the tables show. */

@@ -1,10 +1,6 @@
 import { Type } from 'typebox';
-import { venueNames } from '../venues/names.ts';
+import { feeKinds, venueNames } from '../venues/names.ts';
 import { Address, Bps, Raw } from './values.ts';
-
-/** Kinds of fees, each charged in addition to the amount through the pool. */
-export const feeKinds = ['protocol', 'creator', 'lp', 'cashback', 'holderRewards'] as const;
-export type FeeKind = (typeof feeKinds)[number];
 
 export const commitments = ['processed', 'confirmed', 'finalized'] as const;
 export type Commitment = (typeof commitments)[number];

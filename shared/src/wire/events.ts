@@ -264,4 +264,3 @@ export type RetractEvent = Static<typeof RetractEvent>;
 export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | CandleEvent;
 export type StreamEvent = MarketStreamEvent | OrderEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;
-export type Fees = Static<typeof Fees>;

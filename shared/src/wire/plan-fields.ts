@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { channelNames } from './topics.ts';
+import { channelNames } from './stream/topics.ts';
 
 const count = (maximum: number, description: string) => Type.Integer({ minimum: 1, maximum, description });
 

@@ -1,10 +1,10 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { endStates, type StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import { endStates, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { expect, test } from 'vitest';
 import { createRandom } from '../../simnet/market/random.ts';
 import { orderGenesisHash } from '../../support/orders.ts';
 import { startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
-import { cut, silent, type Tampering } from './tampered-node.ts';
+import { cut, silent, type Tampering } from '../../support/chain/tampered-node.ts';
 
 /**
  * Orders under failures: nodes that drop messages, are silent or cut off, forks, gateways that die. The final state must always equal the

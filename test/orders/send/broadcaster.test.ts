@@ -4,11 +4,11 @@ import { createLanes, type Lanes } from '@sluice/gateway/orders/send/lanes.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
-import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction.ts';
-import { transferLamports } from '@sluice/shared/solana/instructions.ts';
+import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction/transaction.ts';
+import { transferLamports } from '@sluice/shared/solana/transaction/instructions.ts';
 import { afterEach, expect, test } from 'vitest';
 import { buyer, signatureOf, startWorld, until, type World } from './sending-world.ts';
-import { cut, silent, type Tampering } from './tampered-node.ts';
+import { cut, silent, type Tampering } from '../../support/chain/tampered-node.ts';
 
 let world: World;
 let broadcaster: Broadcaster;

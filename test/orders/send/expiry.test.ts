@@ -1,9 +1,9 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { orderGenesisHash } from '../../support/orders.ts';
 import { startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
-import type { Tampering } from './tampered-node.ts';
+import type { Tampering } from '../../support/chain/tampered-node.ts';
 
 /** A client repeats an order that is reported as expired. So no order may be reported as expired while its message can still land. */
 let world: World;

@@ -1,13 +1,13 @@
 import { readFill } from '@sluice/gateway/orders/evidence/fill.ts';
-import type { OrderTerms } from '@sluice/gateway/orders/model/order.ts';
-import { readTransaction } from '@sluice/shared/solana/inner-events.ts';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
+import type { OrderTerms } from '@sluice/gateway/order-model/order.ts';
+import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixturesNote, fixturesPresent, fixtureTransaction } from '../../golden/fixtures.ts';
-import { moveToPool, tokensOf } from '../../support/quoted-trades.ts';
+import { moveToPool, tokensOf } from '../../support/chain/quoted-trades.ts';
 import { buyer, startWorld, type Prepared, type World } from './sending-world.ts';
-import { decodeWith, type PlainTrade } from '../../support/decoded.ts';
+import { decodeWith, type PlainTrade } from '../../support/events/decoded.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import type { StoredOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { newOrder, orderGenesisHash } from '../../support/orders.ts';
-import { tokensOf } from '../../support/quoted-trades.ts';
+import { tokensOf } from '../../support/chain/quoted-trades.ts';
 import { buyer, startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
-import { silent, type Tampering } from './tampered-node.ts';
+import { silent, type Tampering } from '../../support/chain/tampered-node.ts';
 
 let world: World;
 afterEach(() => world.close());

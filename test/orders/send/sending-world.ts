@@ -6,7 +6,7 @@ import { assembleMarket, planMarket } from '@sluice/gateway/pools/token-market.t
 import { quoteObject } from '@sluice/gateway/quote/answer.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { endStates, type OrderKind, type OrderTerms, type StoredOrder, type PublishedOrder } from '@sluice/gateway/orders/model/order.ts';
+import { endStates, type OrderKind, type OrderTerms, type StoredOrder, type PublishedOrder } from '@sluice/gateway/order-model/order.ts';
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/orders/send/broadcaster.ts';
 import { Follower } from '@sluice/gateway/orders/follow/follower.ts';
 import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
@@ -15,18 +15,18 @@ import { createSendNodes, type SendNode } from '@sluice/gateway/orders/nodes/nod
 import { createLog } from '@sluice/shared/log/log.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
-import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { minimumBalance } from '../../simnet/ledger/rent.ts';
-import { wallet } from '../../simnet/market/wallets.ts';
+import { wallet } from '../../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../../simnet/simnet.ts';
-import { launchCoin, maker, trader, type QuotedCoin } from '../../support/quoted-trades.ts';
+import { launchCoin, maker, trader, type QuotedCoin } from '../../support/chain/quoted-trades.ts';
 import { fastClock } from '../../support/clocks.ts';
 import { newOrder } from '../../support/orders.ts';
-import { startTamperedNode, type TamperedNode } from './tampered-node.ts';
+import { startTamperedNode, type TamperedNode } from '../../support/chain/tampered-node.ts';
 
 /** A chain behind several nodes, a store, and open orders: everything that sending uses. */
 export const buyer = wallet('sending', 'buyer');

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';
 import { startVirtualTime } from '../../support/virtual-time.ts';
 import { buyer, newestSlot, pauper, startWorld, type Prepared, type World } from './sending-world.ts';
-import { cut, silent, type Tampering } from './tampered-node.ts';
+import { cut, silent, type Tampering } from '../../support/chain/tampered-node.ts';
 
 /** Simulations compared with the quote, with three nodes of which the first one lies. */
 let world: World;

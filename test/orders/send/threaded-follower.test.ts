@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import type { PublishedOrder } from '@sluice/gateway/orders/model/order.ts';
+import type { PublishedOrder } from '@sluice/gateway/order-model/order.ts';
 import { beginFollower, ThreadedFollower } from '@sluice/gateway/orders/follow/threaded-follower.ts';
 import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
 import { createLanes } from '@sluice/gateway/orders/send/lanes.ts';
@@ -10,7 +10,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { orderGenesisHash } from '../../support/orders.ts';
 import { newestSlot, startWorld, until, type World } from './sending-world.ts';
-import { silent } from './tampered-node.ts';
+import { silent } from '../../support/chain/tampered-node.ts';
 
 let world: World;
 const followers: ThreadedFollower[] = [];

@@ -5,11 +5,11 @@ import { maxBehindSlots } from '@sluice/gateway/orders/state/accounts/watched-ac
 import type { HotState } from '@sluice/gateway/orders/state/hot-state.ts';
 import { unitPriceInstruction } from '../../simnet/programs/compute-budget.ts';
 import { minimumBalance } from '../../simnet/ledger/rent.ts';
-import { signTransaction } from '../../simnet/market/wallets.ts';
+import { signTransaction } from '../../simnet/runtime/wallets.ts';
 import { transferInstruction } from '../../simnet/programs/system.ts';
 import { address } from '../../simnet/support/test-chain.ts';
 import { until } from '../../support/gateway.ts';
-import { launchCoin, maker, moveToPool, tokensOf, tradeOnChain, trader } from '../../support/quoted-trades.ts';
+import { launchCoin, maker, moveToPool, tokensOf, tradeOnChain, trader } from '../../support/chain/quoted-trades.ts';
 import { reservesIn, slotsTooOld, startTradedWorld, type TradedWorld } from './traded-world.ts';
 
 const slotMs = 40;

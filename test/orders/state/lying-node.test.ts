@@ -12,7 +12,7 @@ import { startScriptedNode, type Answer, type ScriptedNode } from '../../ingest/
 import { startSimnet } from '../../simnet/simnet.ts';
 import { address } from '../../simnet/support/test-chain.ts';
 import { until } from '../../support/gateway.ts';
-import { launchCoin, tradedChain } from '../../support/quoted-trades.ts';
+import { launchCoin, tradedChain } from '../../support/chain/quoted-trades.ts';
 import { startVirtualTime } from '../../support/virtual-time.ts';
 
 /** Nodes whose reports are set by the test. */

@@ -8,7 +8,7 @@ import { recordingLog, type LogLine } from '../../ingest/harness.ts';
 import type { Chain } from '../../simnet/chain.ts';
 import { startSimnet, type Simnet } from '../../simnet/simnet.ts';
 import type { SimChain } from '../../simnet/sim-chain.ts';
-import { launchCoin, moveToPool, tradedChain, tradeOnChain, type QuotedCoin } from '../../support/quoted-trades.ts';
+import { launchCoin, moveToPool, tradedChain, tradeOnChain, type QuotedCoin } from '../../support/chain/quoted-trades.ts';
 
 const everything = 793_100_000_000_000n;
 const anyPrice = 10n ** 14n;

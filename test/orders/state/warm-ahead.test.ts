@@ -3,7 +3,7 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-director
 import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
 import { createHotState } from '@sluice/gateway/orders/state/hot-state.ts';
 import { warmNewTokens } from '@sluice/gateway/orders/state/warm-ahead.ts';
-import { createInProcessBus } from '@sluice/shared/bus/in-process-bus.ts';
+import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { testConfig } from '../../support/gateway.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import type { Random } from '../../simnet/market/random.ts';
-import type { RawRequest } from '../../support/raw-http.ts';
+import type { RawRequest } from '../../support/clients/raw-http.ts';
 import { formType, resolve, type Json, type JsonObject, type Operation } from './operations.ts';
 
 /** Sources of valid values, and keys of all kinds. */

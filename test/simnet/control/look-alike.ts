@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
-import { readLogs } from '@sluice/shared/solana/logs.ts';
-import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
+import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Block, InnerInstruction, TransactionRecord } from '../chain.ts';
 
 const fee = 5_000n;

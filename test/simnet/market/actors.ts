@@ -1,5 +1,5 @@
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
 import {
   lamportsPerSol,
@@ -11,24 +11,24 @@ import {
 } from '@sluice/shared/solana/well-known.ts';
 import { mayhemSolVault } from '@sluice/shared/venues/pump/program.ts';
 import { boostAuthorityOf, canonicalPoolOf, creatorVaultOf, holderRewardsOf, lpMintOf, poolAuthorityOf } from '../programs/addresses.ts';
-import { associatedTokenInstruction } from '../programs/associated-token.ts';
+import { associatedTokenInstruction } from '../programs/token/associated-token.ts';
 import { unitLimitInstruction, unitPriceInstruction } from '../programs/compute-budget.ts';
 import { feeRecipients, buybackFeeRecipients, reservedFeeRecipients } from '../programs/recipients.ts';
 import { routed } from '../programs/router.ts';
 import { readCurve, type Curve } from '../programs/pump/state.ts';
 import { transferInstruction } from '../programs/system.ts';
-import { closeAccountInstruction, syncNativeInstruction } from '../programs/token-instructions.ts';
-import { tokenAmount, tokenFields } from '../programs/token-state.ts';
+import { closeAccountInstruction, syncNativeInstruction } from '../programs/token/token-instructions.ts';
+import { tokenAmount, tokenFields } from '../layout/token-state.ts';
 import { usdcPerSol, whirlpoolSwapInstruction } from '../programs/whirlpool.ts';
-import { deriveTokenAccount } from '../runtime/derive.ts';
-import type { MarketChain } from '../sim-chain.ts';
+import { deriveTokenAccount } from '../layout/derive.ts';
+import type { MarketChain } from '../chain-options.ts';
 import { CoinBook, newCoin, type Coin, type CoinBounds } from './coin-book.ts';
 import { createV2, legacyBuy, migrate, migrateV2, type NewCoin } from './instructions.ts';
 import { coinText } from './names.ts';
 import { planBuy, planSell, type PlannedTrade, type TradeSetting } from './plans.ts';
 import { pumpMint } from './pump-mint.ts';
 import type { Random } from './random.ts';
-import { signTransaction, wallet } from './wallets.ts';
+import { signTransaction, wallet } from '../runtime/wallets.ts';
 
 /** A wallet with less than this gets an airdrop. */
 const poorLamports = 5n * lamportsPerSol;

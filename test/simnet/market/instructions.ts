@@ -6,7 +6,7 @@ import {
   tokenProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import type { AccountMeta, Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { AccountMeta, Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
 import {
@@ -24,11 +24,11 @@ import {
   sharingConfigOf,
   volumeAccumulatorOf,
 } from '../programs/addresses.ts';
-import { BorshWriter } from '../programs/borsh.ts';
+import { BorshWriter } from '../layout/borsh.ts';
 import type { Pool } from '../programs/pump-amm/state.ts';
 import type { Curve } from '../programs/pump/state.ts';
 import { operators } from '../programs/recipients.ts';
-import { deriveTokenAccount } from '../runtime/derive.ts';
+import { deriveTokenAccount } from '../layout/derive.ts';
 import type { CoinText } from './names.ts';
 
 const readonly = (address: string): AccountMeta => ({ address, signer: false, writable: false });

@@ -1,7 +1,7 @@
 import type { ChainAccount } from '../chain.ts';
-import type { MarketChain } from '../sim-chain.ts';
+import type { MarketChain } from '../chain-options.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
-import { coinAccount, walletAccount, wrappedSolAccount } from '../programs/genesis.ts';
+import { coinAccount, walletAccount, wrappedSolAccount } from '../programs/genesis/genesis.ts';
 import { createActors, type Actors } from './actors.ts';
 import { defaultCoinBounds, type CoinBounds } from './coin-book.ts';
 import { createRandom } from './random.ts';

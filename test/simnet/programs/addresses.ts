@@ -16,7 +16,7 @@ import {
   sharingConfigAddress,
   userVolumeAccumulatorAddress,
 } from '@sluice/shared/venues/pump/program.ts';
-import { remember } from '../runtime/derive.ts';
+import { remember } from '../layout/derive.ts';
 
 /** The programs' derived addresses, cached: a trade checks a dozen of them. */
 export const curveOf = remember((mint) => bondingCurveAddress(mint ?? ''));

@@ -3,8 +3,8 @@ import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import type { InstructionAccount } from '../runtime/instruction-account.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';
 import type { InvocationContext, Program } from '../runtime/program.ts';
-import { BorshEnd, BorshReader } from './borsh.ts';
-import { isMint, isTokenAccountData, isTokenProgram, tokenFields } from './token-state.ts';
+import { BorshEnd, BorshReader } from '../layout/borsh.ts';
+import { isMint, isTokenAccountData, isTokenProgram, tokenFields } from '../layout/token-state.ts';
 
 /** Errors of the Anchor framework that these programs raise: number → name and message. */
 const frameworkErrors = {

@@ -1,7 +1,7 @@
 import { computeBudgetProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Program } from '../runtime/program.ts';
-import { BorshWriter } from './borsh.ts';
+import { BorshWriter } from '../layout/borsh.ts';
 
 const computeBudgetUnits = 150;
 

@@ -1,5 +1,5 @@
 import { systemProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { BorshReader, BorshWriter } from './borsh.ts';
+import { BorshReader, BorshWriter } from '../layout/borsh.ts';
 
 /** Basis points. */
 export interface FeeRates {

@@ -1,4 +1,4 @@
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { fail } from '../runtime/instruction-error.ts';
 import type { Program } from '../runtime/program.ts';
 

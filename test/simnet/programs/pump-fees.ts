@@ -1,8 +1,8 @@
 import { eventCpiTag, feeEventAuthority, feeProgram } from '@sluice/shared/venues/pump/program.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
-import { addressBytes, derive } from '../runtime/derive.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { addressBytes, derive } from '../layout/derive.ts';
 import { anchorProgram, type AnchorContext } from './anchor.ts';
-import { BorshReader, BorshWriter } from './borsh.ts';
+import { BorshReader, BorshWriter } from '../layout/borsh.ts';
 import { feeConfigDiscriminator, ratesFor, readFeeConfig, type FeeRates } from './fee-schedule.ts';
 
 const discriminator = Uint8Array.from(Buffer.from('9aed8a5ca202a2bb', 'hex'));

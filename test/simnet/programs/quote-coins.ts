@@ -1,4 +1,4 @@
-import { wallet } from '../market/wallets.ts';
+import { wallet } from '../runtime/wallets.ts';
 
 /** A coin of SPL Token, neither SOL nor USDC, that curves may use as quote coin. */
 export const otherQuoteCoin = {

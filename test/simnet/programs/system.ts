@@ -1,9 +1,9 @@
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { InstructionAccount } from '../runtime/instruction-account.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';
 import type { InvocationContext, Program } from '../runtime/program.ts';
-import { BorshEnd, BorshReader, BorshWriter } from './borsh.ts';
+import { BorshEnd, BorshReader, BorshWriter } from '../layout/borsh.ts';
 
 const systemUnits = 150;
 const maxDataBytes = 10 * 1024 * 1024;

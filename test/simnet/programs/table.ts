@@ -10,16 +10,16 @@ import {
 } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import type { Program, ProgramTable } from '../runtime/program.ts';
-import { associatedToken } from './associated-token.ts';
+import { associatedToken } from './token/associated-token.ts';
 import { computeBudget } from './compute-budget.ts';
 import { memo, memoProgram } from './memo.ts';
-import { metaplex } from './metaplex.ts';
+import { metaplex } from './token/metaplex.ts';
 import { pumpAmm } from './pump-amm/program.ts';
 import { pumpFees } from './pump-fees.ts';
 import { pump } from './pump/program.ts';
 import { router, routerProgram } from './router.ts';
 import { system } from './system.ts';
-import { token } from './token.ts';
+import { token } from './token/token.ts';
 import { whirlpool } from './whirlpool.ts';
 
 /** Every program of the simulated chain. */

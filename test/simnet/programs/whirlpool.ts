@@ -3,12 +3,12 @@ import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
 import { tokenProgram, usdcDecimals, solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
-import { addressBytes, derive } from '../runtime/derive.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { addressBytes, derive } from '../layout/derive.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';
 import type { InvocationContext, Program } from '../runtime/program.ts';
-import { BorshReader, BorshWriter } from './borsh.ts';
-import { transferCheckedInstruction } from './token-instructions.ts';
+import { BorshReader, BorshWriter } from '../layout/borsh.ts';
+import { transferCheckedInstruction } from './token/token-instructions.ts';
 
 const discriminator = {
   swap: Uint8Array.from(Buffer.from('f8c69e91e17587c8', 'hex')),

@@ -5,7 +5,7 @@ import type {
   MessageHeader,
   TransactionConfig,
   TransactionVersion,
-} from '@sluice/shared/solana/transaction.ts';
+} from '@sluice/shared/solana/transaction/transaction.ts';
 
 /** A message whose keys are already in wire order, as in a recording. */
 export interface CompiledMessage {

@@ -1,6 +1,6 @@
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
-import { decodeTransaction, type DecodedTransaction, type TransactionConfig } from '@sluice/shared/solana/transaction.ts';
+import { decodeTransaction, type DecodedTransaction, type TransactionConfig } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { InnerInstruction, TokenBalance, TransactionErrorJson, TransactionRecord } from '../chain.ts';
 import { encodeMessage, joinSignatures, type CompiledMessage } from './encode-message.ts';
 import { reencodeParsed } from './reencode-parsed.ts';

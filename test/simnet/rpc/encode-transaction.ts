@@ -1,5 +1,5 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Execution, InnerInstruction, TokenBalance, TransactionRecord } from '../chain.ts';
 import { base64Of } from './encode-account.ts';
 import { u64 } from './json.ts';

@@ -1,5 +1,5 @@
 import { computeBudgetProgram } from '@sluice/shared/solana/well-known.ts';
-import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 
 const lamportsPerSignature = 5_000n;
 /** Compute units of an instruction if the transaction sets no limit. */

@@ -1,4 +1,4 @@
-import type { DecodedTransaction, Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { DecodedTransaction, Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import type { ChainAccount, Execution, InnerInstruction, TransactionErrorJson } from '../chain.ts';
 import { minimumBalance } from '../ledger/rent.ts';

@@ -1,6 +1,6 @@
-import type { AccountMeta, Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { AccountMeta, Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { InnerInstruction } from '../chain.ts';
-import { derive } from './derive.ts';
+import { derive } from '../layout/derive.ts';
 import { InstructionAccount, type MovedLamports } from './instruction-account.ts';
 import { fail, instructionErrorText, ProgramFailure } from './instruction-error.ts';
 import { LogCollector } from './log-collector.ts';

@@ -1,4 +1,4 @@
-import type { DecodedTransaction, Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { DecodedTransaction, Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { clockSysvar, computeBudgetProgram, rentSysvar, systemProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** Accounts that no transaction may write, even if its header says so. */

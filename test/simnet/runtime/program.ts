@@ -1,4 +1,4 @@
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { InstructionAccount } from './instruction-account.ts';
 
 export interface ClockReading {

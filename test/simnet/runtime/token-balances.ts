@@ -1,5 +1,5 @@
 import type { ChainAccount, TokenBalance } from '../chain.ts';
-import { isMint, isTokenAccountData, mintFields, tokenFields } from '../programs/token-state.ts';
+import { isMint, isTokenAccountData, mintFields, tokenFields } from '../layout/token-state.ts';
 
 /** A token account begins with its mint and owner. */
 const holderBytes = 64;

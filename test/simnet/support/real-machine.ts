@@ -1,9 +1,9 @@
 import { FailedTransactionMetadata, LiteSVM, Rent, type TransactionMetadata } from 'litesvm';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { lamportsPerByte } from '../ledger/rent.ts';
-import { signTransaction } from '../market/wallets.ts';
+import { signTransaction } from '../runtime/wallets.ts';
 
 interface InnerMachine {
   sendVersionedTransaction(wire: Uint8Array): TransactionMetadata | FailedTransactionMetadata;

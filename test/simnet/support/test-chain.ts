@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { TransactionRecord } from '../chain.ts';
-import { signTransaction, wallet } from '../market/wallets.ts';
+import { signTransaction, wallet } from '../runtime/wallets.ts';
 import { createV2, type NewCoin } from '../market/instructions.ts';
 import type { HistoryBounds } from '../ledger/history.ts';
 import { createChain, type SimChain } from '../sim-chain.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { maxIdempotencyKeyChars } from '@sluice/shared/wire/rest/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../../quote/quoted.ts';
-import type { IdempotencyUse } from '../model/idempotency.ts';
+import type { IdempotencyUse } from '../../order-model/idempotency.ts';
 import type { OrderCall } from './order-call.ts';
 
 /** The use of the header `Idempotency-Key`: null if the header is missing, or what is wrong with it. */

@@ -1,6 +1,6 @@
 import type { BodyOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { EndpointAnswer } from '../../http/endpoint.ts';
-import type { Owner } from '../model/owner.ts';
+import type { Owner } from '../../order-model/owner.ts';
 
 /**
  * A call of an endpoint for orders, after authentication, rate limits and the check of its body. It is plain JSON and has no secret, so

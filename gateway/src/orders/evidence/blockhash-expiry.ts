@@ -1,4 +1,4 @@
-import { decodeTransaction } from '@sluice/shared/solana/transaction.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { contextOf } from '../nodes/answer-forms.ts';
 import type { FinalizedPoint } from './signature-status.ts';
 import type { TrackedOrder } from './tracked-order.ts';

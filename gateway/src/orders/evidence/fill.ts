@@ -1,10 +1,10 @@
-import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/inner-events.ts';
-import { readLogs, type EventSink } from '@sluice/shared/solana/logs.ts';
+import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { decodeData } from '@sluice/shared/venues/decode-data.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
-import type { OrderFill, OrderTerms } from '../model/order.ts';
+import type { OrderFill, OrderTerms } from '../../order-model/order.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { countOf, lamportsOf, linesOf } from '../nodes/answer-forms.ts';
 

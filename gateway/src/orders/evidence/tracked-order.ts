@@ -1,6 +1,6 @@
 import { countVotes, type Vote } from '@sluice/shared/solana/quorum/votes.ts';
-import type { Evidence, OrderError } from '../model/life.ts';
-import type { OrderFill, OpenOrder } from '../model/order.ts';
+import type { Evidence, OrderError } from '../../order-model/life.ts';
+import type { OrderFill, OpenOrder } from '../../order-model/order.ts';
 import { commitments, type Commitment, type SignatureStatus } from './signature-status.ts';
 
 /** An order expires if at least this many nodes report it. A single node must report it this many times. */

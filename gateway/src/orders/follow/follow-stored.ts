@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { OrderTable } from '../../store/order-table.ts';
+import type { OrderTable } from '../../store/tables/order-table.ts';
 import type { ChainIdentity } from '../nodes/chain-identity.ts';
 import type { OrderFollower } from './order-follower.ts';
 

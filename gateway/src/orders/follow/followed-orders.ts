@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
-import type { Evidence } from '../model/life.ts';
-import type { OrderState, OpenOrder } from '../model/order.ts';
+import type { Evidence } from '../../order-model/life.ts';
+import type { OrderState, OpenOrder } from '../../order-model/order.ts';
 import type { Landing, TrackedOrder } from '../evidence/tracked-order.ts';
 
 /** Maximum number of open orders that are followed at a time. At this number, no order is accepted (`hasRoom`) or claimed. */

@@ -4,7 +4,7 @@ import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '../../store/store.ts';
 import { createHalt } from '../../store/halt.ts';
-import { publishedFields } from '../model/order.ts';
+import { publishedFields } from '../../order-model/order.ts';
 import { createBroadcaster } from '../send/broadcaster.ts';
 import { createLanes } from '../send/lanes.ts';
 import { createSendNodes } from '../nodes/nodes.ts';

@@ -1,5 +1,5 @@
 import type { LaneCounters } from '../send/lane.ts';
-import type { OpenOrder } from '../model/order.ts';
+import type { OpenOrder } from '../../order-model/order.ts';
 import type { OpenByState } from './followed-orders.ts';
 import type { FollowerCounters } from './follower-counters.ts';
 import type { LandedReader } from '../evidence/landed-reader.ts';

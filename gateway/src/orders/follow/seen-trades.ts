@@ -1,4 +1,4 @@
-import { allTradesTopic } from '@sluice/shared/wire/topics.ts';
+import { allTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { LogFollower } from '../../stream/delivery/delivery.ts';
 import type { OrderFollower } from './order-follower.ts';
 

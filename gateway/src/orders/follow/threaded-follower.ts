@@ -4,7 +4,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
 import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
 import { programUrl } from '@sluice/shared/thread/programs.ts';
-import { endStates, publishedFields, type OpenOrder, type PublishedOrder } from '../model/order.ts';
+import { endStates, publishedFields, type OpenOrder, type PublishedOrder } from '../../order-model/order.ts';
 import { maxFollowed } from './followed-orders.ts';
 import { noFollowerCounts } from './follower-counters.ts';
 import { noReads } from '../evidence/landed-reader.ts';

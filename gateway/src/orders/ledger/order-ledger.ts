@@ -1,9 +1,9 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { InsertOutcome, OrderInsert, OrderTable } from '../../store/order-table.ts';
-import type { NewOrder } from '../model/order.ts';
-import { judge, type Evidence } from '../model/life.ts';
+import type { InsertOutcome, OrderInsert, OrderTable } from '../../store/tables/order-table.ts';
+import type { NewOrder } from '../../order-model/order.ts';
+import { judge, type Evidence } from '../../order-model/life.ts';
 import type { OrderPublisher } from './order-publisher.ts';
-import type { OpenOrder } from '../model/order.ts';
+import type { OpenOrder } from '../../order-model/order.ts';
 
 /** Attempts for one change. An attempt fails if another writer changed the order meanwhile, and an order has only a few states. */
 const maxAttempts = 16;

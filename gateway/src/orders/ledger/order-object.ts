@@ -3,7 +3,7 @@ import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import type { OrderObject, OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
-import type { OrderFill, OrderState, OrderTerms, StoredOrder, PublishedOrder } from '../model/order.ts';
+import type { OrderFill, OrderState, OrderTerms, StoredOrder, PublishedOrder } from '../../order-model/order.ts';
 
 /** An order in the form that clients receive. */
 export function orderObject(order: StoredOrder): OrderObject {

@@ -5,11 +5,11 @@ import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { ordersTopic } from '@sluice/shared/wire/topics.ts';
+import { ordersTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { PrivateEvents } from '../../stream/delivery/private-events.ts';
 import { orderEvent } from './order-object.ts';
-import type { PublishedOrder } from '../model/order.ts';
+import type { PublishedOrder } from '../../order-model/order.ts';
 
 /**
  * Most changes that wait for the bus, in addition to the batch that is being published. Beyond that the oldest is dropped: the store still has

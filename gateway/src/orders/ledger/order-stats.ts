@@ -1,6 +1,6 @@
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
-import { endStates, type OrderState, type StoredOrder } from '../model/order.ts';
+import { endStates, type OrderState, type StoredOrder } from '../../order-model/order.ts';
 
 /** The steps of an order, in the order in which they happen, and the total. */
 export const orderSteps = ['quote', 'build', 'simulate', 'sign', 'store', 'send', 'total'] as const;

@@ -1,8 +1,8 @@
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { Halt } from '../../store/halt.ts';
 import { StoreUnavailableError } from '../../store/store-unavailable.ts';
-import type { IdempotencyUse } from '../model/idempotency.ts';
-import { ownerOf, type Owner } from '../model/owner.ts';
+import type { IdempotencyUse } from '../../order-model/idempotency.ts';
+import { ownerOf, type Owner } from '../../order-model/owner.ts';
 import type { KeyLocks } from './key-locks.ts';
 import type { Refusal } from './outcome.ts';
 

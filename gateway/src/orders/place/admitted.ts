@@ -1,6 +1,6 @@
-import type { IdempotencyUse } from '../model/idempotency.ts';
-import type { NewOrder, SignedMessage } from '../model/order.ts';
-import type { Owner } from '../model/owner.ts';
+import type { IdempotencyUse } from '../../order-model/idempotency.ts';
+import type { NewOrder, SignedMessage } from '../../order-model/order.ts';
+import type { Owner } from '../../order-model/owner.ts';
 import type { PreparedTrade } from '../prepare/prepare.ts';
 import type { TradeRequest } from '../prepare/request.ts';
 import { termsOf, tradedQuote } from './trade-answer.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { NewOrder } from '../model/order.ts';
+import type { NewOrder } from '../../order-model/order.ts';
 import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import type { OrderLedger } from '../ledger/order-ledger.ts';
-import type { OpenOrder } from '../model/order.ts';
+import type { OpenOrder } from '../../order-model/order.ts';
 import type { OrderFollower } from '../follow/order-follower.ts';
 import type { FirstRound } from '../send/first-round.ts';
 

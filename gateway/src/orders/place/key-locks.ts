@@ -1,4 +1,4 @@
-import type { IdempotencyUse } from '../model/idempotency.ts';
+import type { IdempotencyUse } from '../../order-model/idempotency.ts';
 
 /** Most requests at a time with an `Idempotency-Key`. Another one is refused as busy. */
 const maxLocks = 10_000;

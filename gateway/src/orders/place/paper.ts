@@ -1,6 +1,6 @@
 import type { OrderLedger } from '../ledger/order-ledger.ts';
-import { newOrderId } from '../model/order-id.ts';
-import type { OrderFill } from '../model/order.ts';
+import { newOrderId } from '../../order-model/order-id.ts';
+import type { OrderFill } from '../../order-model/order.ts';
 import { prepareTrade, type PreparedTrade, type PrepareParts } from '../prepare/prepare.ts';
 import { lamportsOfSignature } from '../prepare/request.ts';
 import { checkTrade } from '../prepare/simulate-trade.ts';

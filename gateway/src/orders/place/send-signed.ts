@@ -4,16 +4,16 @@ import {
   signatureFromText,
   withoutSignatures,
   type DecodedTransaction,
-} from '@sluice/shared/solana/transaction.ts';
+} from '@sluice/shared/solana/transaction/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../../quote/quoted.ts';
-import type { InsertOutcome, OrderTable } from '../../store/order-table.ts';
+import type { InsertOutcome, OrderTable } from '../../store/tables/order-table.ts';
 import { orderObject } from '../ledger/order-object.ts';
-import type { IdempotencyUse } from '../model/idempotency.ts';
-import { newOrderId } from '../model/order-id.ts';
-import type { NewOrder, StoredOrder } from '../model/order.ts';
-import { ownerOf, type Owner } from '../model/owner.ts';
+import type { IdempotencyUse } from '../../order-model/idempotency.ts';
+import { newOrderId } from '../../order-model/order-id.ts';
+import type { NewOrder, StoredOrder } from '../../order-model/order.ts';
+import { ownerOf, type Owner } from '../../order-model/owner.ts';
 import { chainForOrder } from '../nodes/chain-identity.ts';
 import { refusedByHalt, tooManyOpen, tradingOff, withKey } from './admission.ts';
 import { firstSend, unansweredInsert } from './first-send.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import type { DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { isVenue, readTrade, type Trade } from '../../signer/trade-instruction.ts';
-import type { OrderTerms } from '../model/order.ts';
+import type { OrderTerms } from '../../order-model/order.ts';
 import type { HotState } from '../state/hot-state.ts';
 
 /** Longest wait for the decimals of the coin. */

@@ -2,7 +2,7 @@ import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { quoteObject } from '../../quote/answer.ts';
 import { orderObject } from '../ledger/order-object.ts';
-import type { OrderTerms, StoredOrder } from '../model/order.ts';
+import type { OrderTerms, StoredOrder } from '../../order-model/order.ts';
 import type { PreparedTrade } from '../prepare/prepare.ts';
 import type { TradeRequest } from '../prepare/request.ts';
 

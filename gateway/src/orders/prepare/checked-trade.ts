@@ -1,4 +1,4 @@
-import { assembleTransaction } from '@sluice/shared/solana/transaction.ts';
+import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteRefusal } from '../../quote/quoted.ts';
 import { prepareTrade, prepareAgreed, type PreparedTrade, type PrepareParts } from './prepare.ts';

@@ -1,6 +1,6 @@
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import { computeUnitPrice } from '@sluice/shared/solana/instructions.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { priceIndex, surround, type LaneTip, type Surroundings, type Tip } from './surround.ts';

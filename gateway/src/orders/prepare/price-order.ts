@@ -1,5 +1,5 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
-import type { TokenAccount } from '@sluice/shared/solana/token-account.ts';
+import type { TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import { rawAmount } from '../../quote/amounts.ts';

@@ -5,8 +5,8 @@ import {
   createTokenAccount,
   syncNative,
   transferLamports,
-} from '@sluice/shared/solana/instructions.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+} from '@sluice/shared/solana/transaction/instructions.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { unitsOf, withMargin } from './compute-units.ts';

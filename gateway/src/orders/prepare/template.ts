@@ -1,5 +1,5 @@
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction.ts';
+import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 
 /**
  * A compiled v0 message that serves similar instructions: filling it copies the bytes and replaces the blockhash, some keys and the instruction

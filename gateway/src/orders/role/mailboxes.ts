@@ -1,5 +1,5 @@
-import { RedisConnection } from '@sluice/shared/bus/redis-connection.ts';
-import { redisKeys, script } from '@sluice/shared/bus/redis-scripts.ts';
+import { RedisConnection } from '@sluice/shared/bus/redis/redis-connection.ts';
+import { redisKeys, script } from '@sluice/shared/bus/redis/redis-scripts.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 
 /** Most records that wait in one mailbox. Another one is refused. */

@@ -1,4 +1,4 @@
-import { readLogs } from '@sluice/shared/solana/logs.ts';
+import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeData } from '@sluice/shared/venues/decode-data.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';

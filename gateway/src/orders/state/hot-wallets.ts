@@ -1,4 +1,4 @@
-import { decodeTokenAccount, type TokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { decodeTokenAccount, type TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { AccountReader, ChainAccount } from '../../chain/account-reader.ts';
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
 import type { WatchedAccounts } from './accounts/watched-accounts.ts';

@@ -1,4 +1,4 @@
-import { newTokensTopic } from '@sluice/shared/wire/topics.ts';
+import { newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { LogFollower } from '../../stream/delivery/delivery.ts';
 import type { HotState } from './hot-state.ts';

@@ -6,7 +6,7 @@ import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { decodeTokenAccount } from '@sluice/shared/solana/token-account.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { VenueName } from '@sluice/shared/wire/events.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import { maxHolders, type tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';

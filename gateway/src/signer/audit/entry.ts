@@ -1,5 +1,7 @@
-import type { SpendSum } from '../limits/spend.ts';
 import type { Rule } from '../verdict.ts';
+
+/** `period`: hours or days since 1970 (UTC). `key`: the wallet, followed by `|<mint>` if the sum is for one coin. */
+export type SpendSum = readonly [kind: 'hour' | 'day' | 'token', period: number, key: string, lamports: string];
 
 /** The content of a line of an audit log. `n` counts the lines of the log, over all segments. */
 export type AuditEntry =

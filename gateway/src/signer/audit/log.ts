@@ -1,9 +1,8 @@
 import { closeSync, constants, fdatasync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import type { SpendSum } from '../limits/spend.ts';
 import type { LogHead } from '../protocol.ts';
 import { auditLine, checkChain, cutFault, firstLine, macOf, noMac, type RecordedEndOf } from './chain.ts';
-import type { AuditEntry, NewEntry } from './entry.ts';
+import type { AuditEntry, NewEntry, SpendSum } from './entry.ts';
 import { findTail, segmentFile, type LogFault, type LogName } from './segments.ts';
 
 /** Length at which a new segment begins. So a signing process reads about 10,000 decisions at most when it starts. */

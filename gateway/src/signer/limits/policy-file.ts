@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { giveToOwner } from '../../store/give-to-owner.ts';
+import { giveToOwner } from '../../store/files/give-to-owner.ts';
 import { isAddress, openPolicy, type Policy } from './policy.ts';
 
 /** The longest file. Two full lists of addresses need a tenth of it. */

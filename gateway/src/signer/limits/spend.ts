@@ -1,12 +1,9 @@
-import type { AuditEntry } from '../audit/entry.ts';
+import type { AuditEntry, SpendSum } from '../audit/entry.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 /** Maximum number of pairs of wallet and coin counted on one day. Above this limit, a further pair is treated as over every limit. */
 const maxTokenSums = 65_536;
-
-/** `period`: hours or days since 1970 (UTC). `key`: the wallet, followed by `|<mint>` if the sum is for one coin. */
-export type SpendSum = readonly [kind: 'hour' | 'day' | 'token', period: number, key: string, lamports: string];
 
 /** Maximum amount that can have left one wallet, in lamports. `token`: for one coin on this day. */
 export interface Spent {

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { CommandId } from '@sluice/shared/wire/commands.ts';
-import type { Reply } from '@sluice/shared/wire/replies.ts';
+import type { CommandId } from '@sluice/shared/wire/stream/commands.ts';
+import type { Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { Admission, Admit } from '../session/admission.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { SubscribeCommand } from '@sluice/shared/wire/commands.ts';
-import type { Reply } from '@sluice/shared/wire/replies.ts';
+import type { SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
+import type { Reply } from '@sluice/shared/wire/stream/replies.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { HeartbeatRooms } from '../connections/heartbeat.ts';

@@ -1,6 +1,6 @@
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { ErrorReply, SubscriptionsReply } from '@sluice/shared/wire/replies.ts';
-import { channelNames, channels, readCandlesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import type { ErrorReply, SubscriptionsReply } from '@sluice/shared/wire/stream/replies.ts';
+import { channelNames, channels, readCandlesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { CompiledFilter } from '../fanout/filters.ts';
 import { groupOf, type Connection } from '../session/connection.ts';
 import { refusal } from '../session/protocol.ts';

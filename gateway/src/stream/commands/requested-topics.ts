@@ -1,7 +1,14 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import type { SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/commands.ts';
-import type { RejectedKey } from '@sluice/shared/wire/replies.ts';
-import { accountTradesTopic, candlesTopic, ordersTopic, pricesTopic, tradesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
+import type { SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
+import type { RejectedKey } from '@sluice/shared/wire/stream/replies.ts';
+import {
+  accountTradesTopic,
+  candlesTopic,
+  ordersTopic,
+  pricesTopic,
+  tradesTopic,
+  type Channel,
+} from '@sluice/shared/wire/stream/topics.ts';
 import type { Connection } from '../session/connection.ts';
 
 /** A topic that a command names. `key` is null if the command names the whole channel. */

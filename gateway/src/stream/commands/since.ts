@@ -1,5 +1,5 @@
-import type { Position, SubscribeCommand } from '@sluice/shared/wire/commands.ts';
-import type { RejectedKey } from '@sluice/shared/wire/replies.ts';
+import type { Position, SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
+import type { RejectedKey } from '@sluice/shared/wire/stream/replies.ts';
 import type { RequestedTopic } from './requested-topics.ts';
 import type { SubscribeFault } from './subscribe-fault.ts';
 

@@ -1,5 +1,5 @@
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { SnapshotFrame } from '@sluice/shared/wire/replies.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import type { SnapshotFrame } from '@sluice/shared/wire/stream/replies.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { CompiledFilter } from '../fanout/filters.ts';
 import type { CandlePauses } from '../history/candle-pauses.ts';

@@ -1,5 +1,5 @@
-import type { SubscribeCommand } from '@sluice/shared/wire/commands.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import type { SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Connection } from '../session/connection.ts';
 import { exceededSubscriptions } from '../session/key-usage.ts';
 import { missingChannel } from '../session/plan-features.ts';

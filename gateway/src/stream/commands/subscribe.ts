@@ -1,7 +1,7 @@
-import type { Position, SubscribeCommand } from '@sluice/shared/wire/commands.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { ErrorReply, Gap, JoinPosition, SubscribedReply } from '@sluice/shared/wire/replies.ts';
-import { readCandlesTopic } from '@sluice/shared/wire/topics.ts';
+import type { Position, SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import type { ErrorReply, Gap, JoinPosition, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
+import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { maxGroupsPerTopic, maxTopics } from '../fanout/fanout.ts';
 import { compileFilter, confirmedOnly, type CompiledFilter } from '../fanout/filters.ts';
 import type { BusPosition } from '../fanout/topic-group.ts';

@@ -1,7 +1,7 @@
-import type { Position, UnsubscribeCommand } from '@sluice/shared/wire/commands.ts';
+import type { Position, UnsubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import { candleIntervalNames } from '@sluice/shared/wire/intervals.ts';
-import type { UnsubscribedReply } from '@sluice/shared/wire/replies.ts';
-import { candlesTopic, readCandlesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
+import type { UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
+import { candlesTopic, readCandlesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { BusPosition } from '../fanout/topic-group.ts';
 import { CatchUp } from '../replay/catch-up.ts';

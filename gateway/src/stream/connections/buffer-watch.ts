@@ -1,4 +1,4 @@
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 
 /** Bytes buffered in this process for all clients. Above this bound, the clients with the fullest buffers are cut. */
 export const maxBufferedBytes = 256 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Authenticator, Principal } from '../../auth/principal.ts';
 import type { Socket } from '../../transport/transport.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';

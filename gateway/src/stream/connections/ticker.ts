@@ -1,5 +1,5 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition } from '../fanout/topic-group.ts';

@@ -1,6 +1,6 @@
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { EncodedEvent } from '@sluice/shared/codec/encoded-event.ts';
-import { ordersPrefix } from '@sluice/shared/wire/topics.ts';
+import { ordersPrefix } from '@sluice/shared/wire/stream/topics.ts';
 import { sealBytes, type RecordSeal } from '../../auth/record-seal.ts';
 
 /** A sealed event is valid for this long after its publication: longer than any log is retained. */

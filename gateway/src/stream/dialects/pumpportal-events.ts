@@ -2,7 +2,7 @@ import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { isCurveVenue } from '@sluice/shared/venues/registry.ts';
 import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
-import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/pumpportal.ts';
+import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/stream/pumpportal.ts';
 
 /**
  * An event in PumpPortal's form, or null if their protocol has no such event. Amounts are whole coins. Amounts in SOL are left out if the

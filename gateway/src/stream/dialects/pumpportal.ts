@@ -1,8 +1,8 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import { dialectAcks, type DialectCommand, type DialectMethod } from '@sluice/shared/wire/pumpportal.ts';
-import { accountTradesTopic, migrationsTopic, newTokensTopic, tradesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import { dialectAcks, type DialectCommand, type DialectMethod } from '@sluice/shared/wire/stream/pumpportal.ts';
+import { accountTradesTopic, migrationsTopic, newTokensTopic, tradesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { maxTopics } from '../fanout/fanout.ts';
 import { newRoom, type Publish } from '../fanout/topic-group.ts';
 import type { LazyEvent } from '../history/lazy-event.ts';

@@ -1,5 +1,5 @@
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { Format } from '@sluice/shared/wire/frames.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import type { Format } from '@sluice/shared/wire/stream/frames.ts';
 import type { TopicState } from './topic-group.ts';
 
 /** Frames collected for one room. A flush publishes them as one message. */

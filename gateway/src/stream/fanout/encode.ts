@@ -1,6 +1,6 @@
-import type { Format } from '@sluice/shared/wire/frames.ts';
+import type { Format } from '@sluice/shared/wire/stream/frames.ts';
 import { packValue } from '@sluice/shared/codec/msgpack.ts';
-import type { Notice, Reply } from '@sluice/shared/wire/replies.ts';
+import type { Notice, Reply } from '@sluice/shared/wire/stream/replies.ts';
 
 /** A reply or notice as one message. In batch mode every message is an array. */
 export function encodeMessage(message: Reply | Notice, format: Format, batch: boolean): string | Uint8Array {

@@ -1,9 +1,16 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { SlotLoss, SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame, type Format, type FrameHead } from '@sluice/shared/wire/frames.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { Gap } from '@sluice/shared/wire/replies.ts';
+import {
+  frameBytes,
+  frameHead,
+  writeJsonFrame,
+  writeMsgpackFrame,
+  type Format,
+  type FrameHead,
+} from '@sluice/shared/wire/stream/frames.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
 import type { History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
 import { isMarketTopic, slotLossGap } from '../history/slot-losses.ts';

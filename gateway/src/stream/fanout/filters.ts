@@ -5,8 +5,8 @@ import {
   type StreamEvent,
   type TokenMetadataEvent,
 } from '@sluice/shared/wire/events.ts';
-import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/filters.ts';
-import type { Channel } from '@sluice/shared/wire/topics.ts';
+import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/stream/filters.ts';
+import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 
 /** A filter ready for use. Equal filters have equal keys: the order of fields and list items does not matter. */

@@ -1,5 +1,5 @@
 import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
-import type { Format, FrameHead } from '@sluice/shared/wire/frames.ts';
+import type { Format, FrameHead } from '@sluice/shared/wire/stream/frames.ts';
 import type { Batch } from './batcher.ts';
 import type { CompiledFilter } from './filters.ts';
 

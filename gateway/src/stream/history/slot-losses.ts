@@ -1,6 +1,6 @@
 import { joinLosses, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
-import type { Gap } from '@sluice/shared/wire/replies.ts';
-import { ordersPrefix } from '@sluice/shared/wire/topics.ts';
+import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
+import { ordersPrefix } from '@sluice/shared/wire/stream/topics.ts';
 import type { History } from './history.ts';
 
 /** Losses retained. Ingest reports one every few seconds at most, so these reach back as far as the history. */

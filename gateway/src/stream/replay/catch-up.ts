@@ -1,9 +1,9 @@
 import { isLater } from '@sluice/shared/bus/epoch.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
-import { frameBytes } from '@sluice/shared/wire/frames.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import type { Gap } from '@sluice/shared/wire/replies.ts';
+import { frameBytes } from '@sluice/shared/wire/stream/frames.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
 import { writeFrame } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition, Group } from '../fanout/topic-group.ts';

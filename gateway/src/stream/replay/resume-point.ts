@@ -1,6 +1,6 @@
 import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
 import { isLater } from '@sluice/shared/bus/epoch.ts';
-import type { Gap } from '@sluice/shared/wire/replies.ts';
+import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
 import type { CandlePauses } from '../history/candle-pauses.ts';
 import type { History } from '../history/history.ts';
 import { slotLossGap, type SlotLosses } from '../history/slot-losses.ts';

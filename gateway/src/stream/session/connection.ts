@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
-import { closeCode, silentCloseCode } from '@sluice/shared/wire/close-codes.ts';
-import type { Format } from '@sluice/shared/wire/frames.ts';
-import type { Notice, Reply } from '@sluice/shared/wire/replies.ts';
+import { closeCode, silentCloseCode } from '@sluice/shared/wire/stream/close-codes.ts';
+import type { Format } from '@sluice/shared/wire/stream/frames.ts';
+import type { Notice, Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { Socket, SocketHandlers } from '../../transport/transport.ts';
 import { encodeMessage } from '../fanout/encode.ts';

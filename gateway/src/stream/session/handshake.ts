@@ -1,5 +1,5 @@
-import { formats, type Format } from '@sluice/shared/wire/frames.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { formats, type Format } from '@sluice/shared/wire/stream/frames.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { commonLines, errorAnswer } from '../../http/answers.ts';
 import { apiKeyOf } from '../../http/credentials.ts';

@@ -1,4 +1,4 @@
-import type { Format } from '@sluice/shared/wire/frames.ts';
+import type { Format } from '@sluice/shared/wire/stream/frames.ts';
 import type { TopicState } from '../fanout/topic-group.ts';
 
 /** What connections with the same heartbeats have in common: one topic or none, and the form of their messages. */

@@ -1,5 +1,5 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { WorkBudget } from './work-budget.ts';
 

@@ -1,4 +1,4 @@
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { networkOf } from '../../ratelimit/address-limit.ts';
 import { WorkBudget } from './work-budget.ts';
 

@@ -1,5 +1,5 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
-import { allTradesTopic, type Channel } from '@sluice/shared/wire/topics.ts';
+import { allTradesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 
 /** A feature of the stream that a plan does not include. */
 export interface MissingFeature {

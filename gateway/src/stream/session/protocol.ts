@@ -10,13 +10,13 @@ import {
   type Op,
   type SubscribeCommand,
   type UnsubscribeCommand,
-} from '@sluice/shared/wire/commands.ts';
-import { impossibleBounds } from '@sluice/shared/wire/filters.ts';
-import { streamLimits } from '@sluice/shared/wire/limits.ts';
-import { decodeMsgpackCommand, firstMsgpackId } from '@sluice/shared/wire/msgpack-command.ts';
-import { DialectCommand, dialectMethods } from '@sluice/shared/wire/pumpportal.ts';
-import type { ErrorReply } from '@sluice/shared/wire/replies.ts';
-import { channelNames, type Channel } from '@sluice/shared/wire/topics.ts';
+} from '@sluice/shared/wire/stream/commands.ts';
+import { impossibleBounds } from '@sluice/shared/wire/stream/filters.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import { decodeMsgpackCommand, firstMsgpackId } from '@sluice/shared/wire/stream/msgpack-command.ts';
+import { DialectCommand, dialectMethods } from '@sluice/shared/wire/stream/pumpportal.ts';
+import type { ErrorReply } from '@sluice/shared/wire/stream/replies.ts';
+import { channelNames, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
 import { WorkBudget } from './work-budget.ts';
 

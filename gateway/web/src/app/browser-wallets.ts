@@ -1,4 +1,4 @@
-import { Store } from '../parts/store.ts';
+import { Store } from '../state/store.ts';
 
 /** The message that a wallet signs to sign in. */
 export type SignInInput = Readonly<Record<'domain' | 'statement' | 'uri' | 'version' | 'nonce' | 'issuedAt' | 'expirationTime', string>>;

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { nameOf, namesVersion } from '../live/names.ts';
-import { useStore } from '../parts/store.ts';
-import type { Place } from './router.ts';
+import { nameOf, namesVersion } from '../metadata/names.ts';
+import { useStore } from '../state/store.ts';
+import type { Place } from '../state/router.ts';
 import { titleOf } from './titles.ts';
 
 /**

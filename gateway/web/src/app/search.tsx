@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { isAddress, shortAddress } from '../format/text.ts';
-import { findNames } from '../live/names.ts';
+import { findNames } from '../metadata/names.ts';
 import { TokenIcon } from '../parts/icon.tsx';
 import { moveFocus } from '../parts/move-focus.ts';
-import { go, tokenHref, walletHref } from './router.ts';
+import { go, tokenHref, walletHref } from '../state/router.ts';
 
 interface Found {
   readonly href: string;

@@ -1,5 +1,5 @@
-import { Store, useStore } from '../parts/store.ts';
-import { ask, faultText, me, readMe } from './server.ts';
+import { Store, useStore } from '../state/store.ts';
+import { ask, faultText, me, readMe } from '../state/server.ts';
 import { browserWallets, type BrowserWallet, type SignInInput } from './browser-wallets.ts';
 
 const linkForm = /^#sign-in=([0-9A-Za-z_-]{16,256})$/;

@@ -1,4 +1,4 @@
-import { Store } from '../parts/store.ts';
+import { Store } from '../state/store.ts';
 
 export type Theme = 'light' | 'dark';
 const storedName = 'sluice-theme';

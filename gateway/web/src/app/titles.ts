@@ -1,5 +1,5 @@
 import { shortAddress } from '../format/text.ts';
-import type { PageName, Place } from './router.ts';
+import type { PageName, Place } from '../state/router.ts';
 
 export const pageNames: Readonly<Record<PageName, string>> = {
   live: 'Live',

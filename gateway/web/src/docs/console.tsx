@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import { faultText } from '../app/server.ts';
+import { faultText } from '../state/server.ts';
 import { clockTime } from '../format/text.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { Fault } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
+import { useStore } from '../state/store.ts';
 import { commandsOf, type AsyncApi, type Command } from './commands.ts';
 import { caller, CallerField, credentials } from './credentials.tsx';
 import { readDocument } from './documents.ts';

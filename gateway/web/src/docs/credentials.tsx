@@ -1,6 +1,6 @@
 import { Sluice } from '@sluice/client';
-import { asSession, faultText, me, pageKey, readMe, sluice } from '../app/server.ts';
-import { Store, useStore } from '../parts/store.ts';
+import { asSession, faultText, me, pageKey, readMe, sluice } from '../state/server.ts';
+import { Store, useStore } from '../state/store.ts';
 
 /** The API key that the reader typed. It is in the memory of this page only. */
 const typedKey = new Store('');

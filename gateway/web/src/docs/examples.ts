@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { ask, pageKey, simulated, sluice } from '../app/server.ts';
+import { ask, pageKey, simulated, sluice } from '../state/server.ts';
 import type { OwnWallet } from '../wallets/own-wallets.ts';
-import { Store, useStore } from '../parts/store.ts';
+import { Store, useStore } from '../state/store.ts';
 import { apiKey, caller, client, credentials, sendAs } from './credentials.tsx';
 import type { Field } from './schema.ts';
 

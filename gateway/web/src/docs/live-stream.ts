@@ -1,4 +1,4 @@
-import { Store } from '../parts/store.ts';
+import { Store } from '../state/store.ts';
 import { apiKey, caller, sendAs } from './credentials.tsx';
 
 export interface Line {

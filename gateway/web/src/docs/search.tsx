@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { faultText } from '../app/server.ts';
+import { faultText } from '../state/server.ts';
 import { moveFocus } from '../parts/move-focus.ts';
 import { Fault } from '../parts/parts.tsx';
 import { readDocument } from './documents.ts';

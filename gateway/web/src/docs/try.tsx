@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { faultText } from '../app/server.ts';
+import { faultText } from '../state/server.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { Fault } from '../parts/parts.tsx';
 import { AnswerView, readAnswer, type Answer } from './answer.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, faultText } from '../app/server.ts';
+import { ask, faultText } from '../state/server.ts';
 import { Copy, Dialog, Fault } from '../parts/parts.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
 

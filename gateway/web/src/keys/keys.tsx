@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { ask, me, pageKey } from '../app/server.ts';
+import { ask, me, pageKey } from '../state/server.ts';
 import { ago, dateText, dateTime } from '../format/text.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink } from '../parts/links.tsx';
 import { Empty, Fault } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
+import { useStore } from '../state/store.ts';
 import { DeleteKey, NewKey, RotateKey, CreatedKey } from './dialogs.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
 import { UsageChart } from './usage.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { pageKey, sessionRequest } from '../app/server.ts';
+import { pageKey, sessionRequest } from '../state/server.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { Fact, Fault } from '../parts/parts.tsx';
 

@@ -1,8 +1,8 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
-import { faultText, simulated } from '../app/server.ts';
-import { Store } from '../parts/store.ts';
-import { learnImage } from './images.ts';
-import { learnName } from './names.ts';
+import { faultText, simulated } from '../state/server.ts';
+import { Store } from '../state/store.ts';
+import { learnImage } from '../metadata/images.ts';
+import { learnName } from '../metadata/names.ts';
 import { followRecent } from './recent.ts';
 
 /** Maximum number of events of a kind that are remembered. Filters choose among them. */

@@ -1,16 +1,16 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
-import { go, tokenHref } from '../app/router.ts';
+import { go, tokenHref } from '../state/router.ts';
 import { price, shortUsd, sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
 import { useNow } from '../parts/hooks.ts';
 import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
+import { useStore } from '../state/store.ts';
 import { capOf, connection, feed, isPaused } from './feed.ts';
 import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from './filters.ts';
-import { nameOf, namesVersion, wantName } from './names.ts';
+import { nameOf, namesVersion, wantName } from '../metadata/names.ts';
 
 const known: Known = { nameOf, capOf };
 const noneShown = 'The filters hide everything that was received.';

@@ -1,5 +1,5 @@
 import type { EventOf, Gap, Position, Subscription, SubscribeOptions } from '@sluice/client';
-import { sluice } from '../app/server.ts';
+import { sluice } from '../state/server.ts';
 
 type LiveChannel = 'newTokens' | 'trades' | 'migrations';
 

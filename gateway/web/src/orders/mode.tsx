@@ -1,6 +1,6 @@
 import type { OrderObject } from '@sluice/client';
-import { me, simulated } from '../app/server.ts';
-import { useStore } from '../parts/store.ts';
+import { me, simulated } from '../state/server.ts';
+import { useStore } from '../state/store.ts';
 
 /** Whether orders of this server are real: `live`, `live on simnet`, `paper` or `trading off`. */
 export function ModeBadge() {

@@ -1,15 +1,15 @@
 import type { OrderPage } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
-import { faultText, simulated, sluice } from '../app/server.ts';
+import { faultText, simulated, sluice } from '../state/server.ts';
 import { price, short, sol } from '../format/price.ts';
 import { inQuoteCoin, quoteSymbol } from '../format/quote-coin.ts';
 import { ago, dateTime, shortAddress } from '../format/text.ts';
-import { nameOf, namesVersion, wantName } from '../live/names.ts';
+import { nameOf, namesVersion, wantName } from '../metadata/names.ts';
 import { useNow } from '../parts/hooks.ts';
 import { DocsLink, OutLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
-import { explorerTx } from '../token/explorers.ts';
+import { useStore } from '../state/store.ts';
+import { explorerTx } from '../format/explorers.ts';
 import { ModeBadge, OrderBadge } from './mode.tsx';
 import { errorText, stateText } from './words.ts';
 

@@ -1,12 +1,12 @@
 import type { OrderObject, TradeAnswer } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
-import { faultText, simulated, sluice } from '../app/server.ts';
-import { explorerTx } from '../token/explorers.ts';
+import { faultText, simulated, sluice } from '../state/server.ts';
+import { explorerTx } from '../format/explorers.ts';
 import { short } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { OutLink } from '../parts/links.tsx';
 import { Fault } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
+import { useStore } from '../state/store.ts';
 import { OrderBadge } from './mode.tsx';
 import { errorText, isFinal, stateText } from './words.ts';
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { faultText } from '../app/server.ts';
+import { faultText } from '../state/server.ts';
 
 /** The current time, updated every `everyMs`. */
 export function useNow(everyMs = 1_000): number {

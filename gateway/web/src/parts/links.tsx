@@ -1,5 +1,5 @@
 import { shortAddress } from '../format/text.ts';
-import { tokenHref, walletHref } from '../app/router.ts';
+import { tokenHref, walletHref } from '../state/router.ts';
 import { TokenIcon } from './icon.tsx';
 
 /** A token with its icon, symbol and name, linked to its page. */

@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/client';
-import { faultText } from '../app/server.ts';
+import { faultText } from '../state/server.ts';
 import { errorText } from '../orders/words.ts';
 
 export type Side = 'buy' | 'sell';

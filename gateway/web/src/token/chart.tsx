@@ -10,11 +10,11 @@ import {
   type UTCTimestamp,
 } from 'lightweight-charts';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { faultText, sluice } from '../app/server.ts';
+import { faultText, sluice } from '../state/server.ts';
 import { theme } from '../app/theme.ts';
 import { price, short, shortUsd } from '../format/price.ts';
 import { Choice, Empty, Fault } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
+import { useStore } from '../state/store.ts';
 
 const intervals: readonly CandleInterval[] = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d'];
 /** Candles that are requested, and remembered. */

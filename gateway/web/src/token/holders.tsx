@@ -1,5 +1,5 @@
 import type { TokenHolders } from '@sluice/client';
-import { sluice } from '../app/server.ts';
+import { sluice } from '../state/server.ts';
 import { short } from '../format/price.ts';
 import { shortAddress } from '../format/text.ts';
 import { useLoaded } from '../parts/hooks.ts';

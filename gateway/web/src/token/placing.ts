@@ -1,6 +1,6 @@
 import { SluiceError, type TradeAnswer } from '@sluice/client';
 import { useRef, useState } from 'preact/hooks';
-import { sluice } from '../app/server.ts';
+import { sluice } from '../state/server.ts';
 import { orderFault, type Side } from './amounts.ts';
 import type { OrderWish } from './confirm-order.tsx';
 

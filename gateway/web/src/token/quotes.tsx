@@ -1,6 +1,6 @@
 import type { QuoteAnswer } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
-import { sluice } from '../app/server.ts';
+import { sluice } from '../state/server.ts';
 import { price, short } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { amountFor, orderFault, type Side } from './amounts.ts';

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { faultText, me, spendsRealCoins } from '../app/server.ts';
+import { faultText, me, spendsRealCoins } from '../state/server.ts';
 import { quoteSymbol } from '../format/quote-coin.ts';
 import { shortAddress } from '../format/text.ts';
 import { ModeBadge } from '../orders/mode.tsx';
 import { OrderProgress } from '../orders/progress.tsx';
 import { Fault } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
+import { useStore } from '../state/store.ts';
 import { useOwnWallets, type OwnWallet } from '../wallets/own-wallets.ts';
 import { amountFor, type Side } from './amounts.ts';
 import { ConfirmOrder, type OrderWish } from './confirm-order.tsx';

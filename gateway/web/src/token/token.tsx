@@ -1,20 +1,20 @@
 import type { TokenInfo } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
-import { sessionImage, simulated, sluice } from '../app/server.ts';
+import { sessionImage, simulated, sluice } from '../state/server.ts';
 import { price, short, shortUsd, sol } from '../format/price.ts';
 import { quoteSymbol } from '../format/quote-coin.ts';
 import { shortAddress } from '../format/text.ts';
-import { learnName } from '../live/names.ts';
+import { learnName } from '../metadata/names.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { Icon } from '../parts/icon.tsx';
 import { DocsLink, OutLink, WalletLink } from '../parts/links.tsx';
 import { Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
+import { useStore } from '../state/store.ts';
 import { CandleChart } from './chart.tsx';
-import { tokenExplorers } from './explorers.ts';
+import { tokenExplorers } from '../format/explorers.ts';
 import { Holders } from './holders.tsx';
 import { Pools } from './pools.tsx';
-import { Tape } from './tape.tsx';
+import { Tape } from '../parts/tape.tsx';
 import { Ticket } from './ticket.tsx';
 
 const refreshMs = 5_000;

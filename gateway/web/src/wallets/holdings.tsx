@@ -1,4 +1,4 @@
-import { sluice } from '../app/server.ts';
+import { sluice } from '../state/server.ts';
 import { price, short, sol, usd } from '../format/price.ts';
 import { shortAddress } from '../format/text.ts';
 import { openToken } from '../live/live.tsx';

@@ -1,4 +1,4 @@
-import { ask } from '../app/server.ts';
+import { ask } from '../state/server.ts';
 import { useLoaded, type Loaded } from '../parts/hooks.ts';
 
 export interface OwnWallet {

@@ -1,14 +1,14 @@
 import { shortAddress, clockTime } from '../format/text.ts';
 import { price, shortUsd } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
-import { nameOf } from '../live/names.ts';
+import { nameOf } from '../metadata/names.ts';
 import { openToken } from '../live/live.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { OutLink, TokenLink } from '../parts/links.tsx';
 import { Copy, Empty, Fault } from '../parts/parts.tsx';
-import { useStore } from '../parts/store.ts';
-import { simulated } from '../app/server.ts';
-import { useTrades } from '../token/tape.tsx';
+import { useStore } from '../state/store.ts';
+import { simulated } from '../state/server.ts';
+import { useTrades } from '../parts/tape.tsx';
 import { Holdings } from './holdings.tsx';
 
 /** Any wallet: what it holds, and its trades from now on. */

@@ -1,4 +1,4 @@
-import { readTransaction } from '@sluice/shared/solana/inner-events.ts';
+import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { WholeSighting } from '../sighting.ts';
 
 /** An answer that is not what was requested, or does not show all of it: another endpoint may have it. */

@@ -1,6 +1,6 @@
 import { keepDerived, tokenAddress } from '../../solana/derived.ts';
-import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/instructions.ts';
-import type { AccountMeta } from '../../solana/transaction.ts';
+import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/transaction/instructions.ts';
+import type { AccountMeta } from '../../solana/transaction/transaction.ts';
 import { associatedTokenProgram, systemProgram, zeroAddress } from '../../solana/well-known.ts';
 import { associatedAccountBytes, madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type TradeOrder } from '../trading.ts';
 import type { QuotedAmmPool } from './decode.ts';

@@ -1,5 +1,5 @@
 import { associatedTokenAddress } from '../../solana/pda.ts';
-import { decodeTokenAccount } from '../../solana/token-account.ts';
+import { decodeTokenAccount } from '../../solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '../../solana/well-known.ts';
 import { amountOut } from '../kit/constant-product.ts';
 import { curveRates, decodeFeeConfig, type FeeConfig, type FeeRates } from '../pump-fees/fee-config.ts';

@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox';
-import { closeCodes } from '../close-codes.ts';
-import { AuthCommand, ListCommand, PingCommand, subscribeSchemas, unsubscribeSchemas } from '../commands.ts';
+import { closeCodes } from '../stream/close-codes.ts';
+import { AuthCommand, ListCommand, PingCommand, subscribeSchemas, unsubscribeSchemas } from '../stream/commands.ts';
 import { eventSchemas } from '../events.ts';
-import { formats } from '../frames.ts';
-import { streamLimits } from '../limits.ts';
-import { DialectCommand, dialectSchemas } from '../pumpportal.ts';
-import { EventFrame, noticeSchemas, replySchemas } from '../replies.ts';
+import { formats } from '../stream/frames.ts';
+import { streamLimits } from '../stream/limits.ts';
+import { DialectCommand, dialectSchemas } from '../stream/pumpportal.ts';
+import { EventFrame, noticeSchemas, replySchemas } from '../stream/replies.ts';
 import { exampleOf } from './example.ts';
 import type { Json, JsonObject, SchemaShape } from './json.ts';
 import { errorList, type DocumentOptions } from './openapi.ts';

@@ -6,13 +6,13 @@ import {
   instructionDiscriminators,
 } from '@sluice/shared/venues/pump-amm/program.ts';
 import { associatedTokenProgram, systemProgram } from '@sluice/shared/solana/well-known.ts';
-import { deriveTokenAccount } from '../../runtime/derive.ts';
+import { deriveTokenAccount } from '../../layout/derive.ts';
 import { boostAuthorityOf, curveOf } from '../addresses.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
-import { associatedTokenInstruction } from '../associated-token.ts';
-import { BorshWriter } from '../borsh.ts';
-import { transferCheckedInstruction } from '../token-instructions.ts';
-import { mintFields, tokenFields } from '../token-state.ts';
+import { associatedTokenInstruction } from '../token/associated-token.ts';
+import { BorshWriter } from '../../layout/borsh.ts';
+import { transferCheckedInstruction } from '../token/token-instructions.ts';
+import { mintFields, tokenFields } from '../../layout/token-state.ts';
 import { ammError } from './errors.ts';
 import { poolData, readAmmConfig, readPool } from './state.ts';
 import { poolSeeds } from './trade.ts';

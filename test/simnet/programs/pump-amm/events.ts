@@ -1,5 +1,5 @@
 import { eventDiscriminators } from '@sluice/shared/venues/pump-amm/program.ts';
-import { BorshWriter } from '../borsh.ts';
+import { BorshWriter } from '../../layout/borsh.ts';
 import type { FeeRates } from '../fee-schedule.ts';
 import type { SwapAmounts } from './math.ts';
 import type { Pool } from './state.ts';

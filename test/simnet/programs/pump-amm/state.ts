@@ -1,5 +1,5 @@
 import { accountDiscriminators } from '@sluice/shared/venues/pump-amm/program.ts';
-import { BorshReader, BorshWriter } from '../borsh.ts';
+import { BorshReader, BorshWriter } from '../../layout/borsh.ts';
 
 /** Pools are allocated longer than their fields. */
 export const poolBytes = 301;

@@ -7,11 +7,11 @@ import {
   globalVolumeAccumulator,
 } from '@sluice/shared/venues/pump-amm/program.ts';
 import { associatedTokenProgram, systemProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { deriveTokenAccount } from '../../runtime/derive.ts';
+import { deriveTokenAccount } from '../../layout/derive.ts';
 import type { InstructionAccount } from '../../runtime/instruction-account.ts';
 import { ammVolumeAccumulatorOf, coinCreatorAuthorityOf, poolV2Of } from '../addresses.ts';
 import type { AnchorContext } from '../anchor.ts';
-import { isTokenAccountData, tokenFields } from '../token-state.ts';
+import { isTokenAccountData, tokenFields } from '../../layout/token-state.ts';
 import { ammError } from './errors.ts';
 import { readAmmConfig, readPool, type AmmConfig, type Pool } from './state.ts';
 

@@ -21,12 +21,12 @@ import {
   zeroAddress,
 } from '@sluice/shared/solana/well-known.ts';
 import { minimumBalance } from '../../ledger/rent.ts';
-import { addressBytes, deriveTokenAccount } from '../../runtime/derive.ts';
+import { addressBytes, deriveTokenAccount } from '../../layout/derive.ts';
 import { curveOf, holderRewardsOf, mayhemStateOf } from '../addresses.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
-import { associatedTokenInstruction } from '../associated-token.ts';
-import { BorshReader } from '../borsh.ts';
-import { createMetadataInstruction, metadataAddress } from '../metaplex.ts';
+import { associatedTokenInstruction } from '../token/associated-token.ts';
+import { BorshReader } from '../../layout/borsh.ts';
+import { createMetadataInstruction, metadataAddress } from '../token/metaplex.ts';
 import { createAccountInstruction, transferInstruction } from '../system.ts';
 import {
   initializeMetadataInstruction,
@@ -36,9 +36,9 @@ import {
   removeMetadataAuthorityInstruction,
   removeMintAuthorityInstruction,
   type MetadataText,
-} from '../token-instructions.ts';
-import { metadataExtensionBytes } from '../token-metadata.ts';
-import { isTokenProgram, mintBytes, pointerMintBytes } from '../token-state.ts';
+} from '../token/token-instructions.ts';
+import { metadataExtensionBytes } from '../token/token-metadata.ts';
+import { isTokenProgram, mintBytes, pointerMintBytes } from '../../layout/token-state.ts';
 import { pumpError } from './errors.ts';
 import { createEvent } from './events.ts';
 import { curveBytes, curveData, readGlobal, type Curve, type Global } from './state.ts';

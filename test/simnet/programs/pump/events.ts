@@ -1,5 +1,5 @@
 import { eventDiscriminators } from '@sluice/shared/venues/pump/program.ts';
-import { BorshWriter } from '../borsh.ts';
+import { BorshWriter } from '../../layout/borsh.ts';
 import type { Curve } from './state.ts';
 
 export interface TradeFacts {

@@ -9,18 +9,18 @@ import {
   tokenProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { minimumBalance } from '../../ledger/rent.ts';
-import { addressBytes, deriveTokenAccount } from '../../runtime/derive.ts';
+import { addressBytes, deriveTokenAccount } from '../../layout/derive.ts';
 import type { InstructionAccount } from '../../runtime/instruction-account.ts';
 import { canonicalPoolOf, curveOf, lpMintOf, poolAuthorityOf } from '../addresses.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
-import { associatedTokenInstruction } from '../associated-token.ts';
-import { BorshWriter } from '../borsh.ts';
+import { associatedTokenInstruction } from '../token/associated-token.ts';
+import { BorshWriter } from '../../layout/borsh.ts';
 import { poolCreationRent } from '../pump-amm/create-pool.ts';
 import { transferInstruction } from '../system.ts';
-import { burnInstruction, syncNativeInstruction, transferCheckedInstruction } from '../token-instructions.ts';
-import { immutableOwnerAccountBytes, mintFields, tokenAccountBytes, tokenFields } from '../token-state.ts';
+import { burnInstruction, syncNativeInstruction, transferCheckedInstruction } from '../token/token-instructions.ts';
+import { immutableOwnerAccountBytes, mintFields, tokenAccountBytes, tokenFields } from '../../layout/token-state.ts';
 import { pumpError } from './errors.ts';
 import { migrationEvent } from './events.ts';
 import { curveData, readCurve, readGlobal, type Curve, type Global } from './state.ts';

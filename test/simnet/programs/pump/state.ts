@@ -1,5 +1,5 @@
 import { accountDiscriminators } from '@sluice/shared/venues/pump/program.ts';
-import { BorshReader, BorshWriter } from '../borsh.ts';
+import { BorshReader, BorshWriter } from '../../layout/borsh.ts';
 
 /** Length of a curve since September 2026; older ones are shorter or were extended. */
 export const curveBytes = 125;

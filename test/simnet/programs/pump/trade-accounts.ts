@@ -7,11 +7,11 @@ import {
   globalVolumeAccumulator,
 } from '@sluice/shared/venues/pump/program.ts';
 import { associatedTokenProgram, systemProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { deriveTokenAccount } from '../../runtime/derive.ts';
+import { deriveTokenAccount } from '../../layout/derive.ts';
 import type { InstructionAccount } from '../../runtime/instruction-account.ts';
 import { creatorVaultOf, curveOf, curveV2Of, sharingConfigOf, volumeAccumulatorOf } from '../addresses.ts';
 import type { AnchorContext } from '../anchor.ts';
-import { mintFields } from '../token-state.ts';
+import { mintFields } from '../../layout/token-state.ts';
 import { pumpError } from './errors.ts';
 import { readCurve, readGlobal, type Curve, type Global } from './state.ts';
 

@@ -1,6 +1,6 @@
 import { instructionDiscriminators } from '@sluice/shared/venues/pump/program.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
-import type { BorshReader } from '../borsh.ts';
+import type { BorshReader } from '../../layout/borsh.ts';
 import { pumpError } from './errors.ts';
 import { buyTokens, buyWithQuote, sellTokens } from './math.ts';
 import { ensureVolumeAccumulator, settleBuy, settleSell, tradeRates, userTokenAmount } from './trade.ts';

@@ -1,5 +1,5 @@
 import { decodeBase58, isAddress } from '@sluice/shared/solana/base58.ts';
-import { decodeTransaction, maxTransactionBytes, type DecodedTransaction } from '@sluice/shared/solana/transaction.ts';
+import { decodeTransaction, maxTransactionBytes, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Execution } from '../../chain.ts';
 import { contextFault, healthFault, withContext, type RpcContext, type RpcMethod } from '../context.ts';
 import { encodeAccount, type AccountFormat } from '../encode-account.ts';

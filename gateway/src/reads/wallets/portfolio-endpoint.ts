@@ -1,0 +1,121 @@
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { LruCache } from '@sluice/shared/metadata/lru.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { startDeadline } from '@sluice/shared/abort/deadline.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
+import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
+import type { MarketHealth } from '../market-health.ts';
+import type { TokenBook } from '../token-book.ts';
+import { Turns } from '../turns.ts';
+import { valueWallet, type LookedUp } from './value-wallet.ts';
+import { readWallet, type WalletRead } from './wallet-reader.ts';
+
+/** Limits. Further requests are refused as unavailable, the oldest stored answers are deleted, and further tokens are marked `not_looked_up`. */
+const portfolioLimits = {
+  /** Wallets read at the same time. */
+  running: 8,
+  /** Wallets that wait for their turn. */
+  waiting: 64,
+  /** Bytes of stored answers. */
+  storedBytes: 32 * 1024 * 1024,
+  /** Cold tokens that are read for one answer. */
+  lookUps: 90,
+} as const;
+
+/** How long a stored answer is used. */
+const storedMs = 2_000;
+/** Time limit for the three calls of a wallet, over all endpoints. */
+const readWithinMs = 5_000;
+/** How many token reads begin in one turn of the event loop. Deriving the addresses of one takes half a millisecond. */
+const lookUpsATurn = 9;
+
+export interface PortfolioParts {
+  readonly rpc: Rpc;
+  readonly book: TokenBook;
+  readonly health: MarketHealth;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** `/portfolio/{publicKey}`. */
+export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
+  const stored = new LruCache<Buffer>(portfolioLimits.storedBytes);
+  const asked = new Map<string, Promise<Buffer | null>>();
+  const turns = new Turns(portfolioLimits.running, portfolioLimits.waiting);
+
+  const answer = async (wallet: string): Promise<Buffer | null> => {
+    if (!(await turns.take())) return null;
+    try {
+      const bytes = await makeAnswer(parts, wallet);
+      if (bytes !== null) stored.set(wallet, bytes, bytes.length + wallet.length, performance.now() + storedMs);
+      return bytes;
+    } finally {
+      turns.give();
+    }
+  };
+
+  return bindEndpoint(portfolioEndpoint, ({ params: { publicKey } }) => {
+    if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is not an address' } } };
+    const known = stored.get(publicKey, performance.now());
+    if (known !== undefined) return { jsonBytes: known };
+    let answering = asked.get(publicKey);
+    if (answering === undefined) {
+      answering = answer(publicKey).finally(() => asked.delete(publicKey));
+      asked.set(publicKey, answering);
+    }
+    return answering.then((bytes) =>
+      bytes === null ? { error: 'UPSTREAM_UNAVAILABLE', message: 'The wallet cannot be read now.' } : { jsonBytes: bytes },
+    );
+  });
+}
+
+async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wallet: string): Promise<Buffer | null> {
+  const within = startDeadline(readWithinMs, signal);
+  const read = await readWallet(rpc, wallet, health.newestSlot(Date.now()), within)
+    .catch((error: unknown) => {
+      log.debug({ err: error }, 'wallet_read_failed');
+      return null;
+    })
+    .finally(() => within.end());
+  if (read === null) return null;
+  const found = await lookUp(book, read);
+  const nowMs = Date.now();
+  const none: LookedUp = { token: null, reason: 'not_looked_up' };
+  return Buffer.from(JSON.stringify(valueWallet({ wallet, read, lookUp: (mint) => found.get(mint) ?? none, health, nowMs })));
+}
+
+/** Uses all tokens that are in memory, and reads a bounded number of the others. */
+async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMap<string, LookedUp>> {
+  const found = new Map<string, LookedUp>();
+  const cold: string[] = [];
+  const nowMs = Date.now();
+  for (const { mint } of held) {
+    const token = book.warm(mint, nowMs);
+    if (token === null) cold.push(mint);
+    else {
+      book.refreshIfDue(token, nowMs);
+      found.set(mint, { token, ...namesOf(book, token) });
+    }
+  }
+  const reads: Promise<void>[] = [];
+  const read = async (mint: string): Promise<void> => {
+    const outcome = await book.find(mint);
+    found.set(mint, outcome.ok ? { token: outcome.token, ...namesOf(book, outcome.token) } : { token: null, reason: 'unknown' });
+  };
+  const asked = cold.slice(0, portfolioLimits.lookUps);
+  for (let at = 0; at < asked.length; at += lookUpsATurn) {
+    reads.push(...asked.slice(at, at + lookUpsATurn).map(read));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(reads);
+  return found;
+}
+
+function namesOf(
+  book: TokenBook,
+  token: Parameters<TokenBook['identityOf']>[0],
+): { readonly name: string | null; readonly symbol: string | null } {
+  const identity = book.identityOf(token);
+  return { name: identity?.name ?? null, symbol: identity?.symbol ?? null };
+}

@@ -1,0 +1,172 @@
+import type Libsql from 'libsql';
+import { SqliteDatabase } from '../../libsql.ts';
+import { makeFile } from '../../files/make-file.ts';
+import { StoreUnavailableError } from '../../store-unavailable.ts';
+import type { Database, Dialect, Sql, SqlRow, SqlValue } from '../database.ts';
+import { whileBusy } from './sqlite-busy.ts';
+import { createGroups, type Turns } from './sqlite-groups.ts';
+import { createWalSync } from './wal-sync.ts';
+
+/** Maximum number of calls that wait for the connection. A further one is refused. A group of transactions counts as one. */
+const maxWaiting = 10_000;
+
+/** About 48 MB. A checkpoint blocks the thread for some milliseconds and two disk writes. */
+const usualCheckpointPages = 12_000;
+/**
+ * For a connection on a background thread. Its limit is lower, so this connection makes the checkpoints and not one that serves
+ * requests. It is not lower still, because an order changes its page four times within seconds, and a later checkpoint writes that
+ * page once.
+ */
+export const earlyCheckpointPages = 4_000;
+
+/** Statements that cannot change anything. Others may, even if they return rows. */
+const isRead = /^\s*SELECT\b/i;
+
+const dialect: Dialect = {
+  layout: (script) => script.split(';').flatMap((statement) => (statement.trim() === '' ? [] : [statement.trim()])),
+  jsonPairs: 'json_each(?)',
+};
+
+/**
+ * Opens or creates a SQLite file, readable by its owner only. Other processes may have it open too. Calls run one after the other on one
+ * connection. Rejects if the file is no database or cannot be opened. `checkpointPages`: the length of the write-ahead log at which
+ * this connection makes a checkpoint. `flush`: writes a file to the disk, as `fdatasync` does.
+ */
+export async function openSqlite(
+  file: string,
+  {
+    checkpointPages = usualCheckpointPages,
+    flush,
+  }: { readonly checkpointPages?: number; readonly flush?: (fd: number) => Promise<void> } = {},
+): Promise<Database> {
+  // SQLite gives its -wal and -shm files the mode of this file.
+  makeFile(file);
+  const db = await whileBusy(() => connect(file, checkpointPages));
+  const statements = new Map<string, Libsql.Statement>();
+  const prepare = (sql: string): Libsql.Statement => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = db.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  // Values are passed as a list: libsql takes a single byte array for named values, and the process dies.
+  // All rows are read, even if one is needed: a statement that is not finished keeps its lock.
+  const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => orUnavailable(() => prepare(sql).all(values) as SqlRow[]);
+  const run = (sql: string, values: readonly SqlValue[]): number => orUnavailable(() => prepare(sql).run(values).changes);
+  const inTransaction: Sql = {
+    get: async (sql, ...values) => all(sql, values)[0] ?? null,
+    all: async (sql, ...values) => all(sql, values),
+    run: async (sql, ...values) => run(sql, values),
+  };
+  const inTurn = createTurns();
+  const disk = createWalSync(file, flush);
+  const inGroup = createGroups(db, inTurn, () => disk.wrote());
+  let knownVersion: unknown = null;
+  /** Whether another connection has committed since the last call. The first call returns true: earlier commits may not be on the disk. */
+  const othersWrote = (): boolean => {
+    const version = all('PRAGMA data_version', [])[0]?.['data_version'];
+    if (version === knownVersion) return false;
+    knownVersion = version;
+    return true;
+  };
+  const once = async <T>(sql: string, work: () => T, isNothing: (result: T) => boolean): Promise<T> => {
+    // Transactions requested after this call must run after it.
+    inGroup.close();
+    const { result, wrote } = await inTurn(() =>
+      whileBusy(() => {
+        const answer = work();
+        if (!isRead.test(sql)) return { result: answer, wrote: true };
+        // An empty answer depends on no commit that must be durable first.
+        return { result: answer, wrote: isNothing(answer) ? null : othersWrote() };
+      }),
+    );
+    if (wrote !== null) await (wrote ? disk.wrote() : disk.seen());
+    return result;
+  };
+  return {
+    dialect,
+    get: (sql, ...values) =>
+      once(
+        sql,
+        () => all(sql, values)[0] ?? null,
+        (row) => row === null,
+      ),
+    all: (sql, ...values) =>
+      once(
+        sql,
+        () => all(sql, values),
+        (rows) => rows.length === 0,
+      ),
+    run: (sql, ...values) =>
+      once(
+        sql,
+        () => run(sql, values),
+        () => false,
+      ),
+    transaction: (_area, work) => inGroup(() => work(inTransaction)),
+    close: () => {
+      inGroup.close();
+      return inTurn(async () => {
+        statements.clear();
+        await disk.close();
+        db.close();
+      });
+    },
+  };
+}
+
+/**
+ * SQLite's own waiting (`busy_timeout`) blocks the thread. It also does not wait when a connection raises its lock: of several processes
+ * that switch a new file to WAL at the same time, all but one fail at once. So SQLite never waits here; `whileBusy` does.
+ */
+function connect(file: string, checkpointPages: number): Libsql.Database {
+  const db = new SqliteDatabase(file);
+  try {
+    db.pragma('busy_timeout = 0');
+    db.pragma('journal_mode = WAL');
+    // Not FULL: `WalSync` makes commits durable without blocking the thread.
+    db.pragma('synchronous = NORMAL');
+    db.pragma('foreign_keys = ON');
+    db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Errors of the disk or the file, which may be temporary. Any other error is a bug. */
+const unavailableCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM)/;
+
+function faultOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error && unavailableCodes.test(String(error.code)) ? new StoreUnavailableError(error) : error;
+}
+
+function orUnavailable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+/** Runs calls one after the other, in the order in which they were made. */
+function createTurns(): Turns {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  return (work) => {
+    if (waiting >= maxWaiting)
+      return Promise.reject(new StoreUnavailableError(new Error(`${maxWaiting} calls wait for the store already`)));
+    waiting++;
+    const turn = last
+      .then(work)
+      .catch((error: unknown) => {
+        throw faultOf(error);
+      })
+      .finally(() => waiting--);
+    // The caller gets the error through `turn`. The next call runs anyway.
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}

@@ -1,0 +1,81 @@
+import { SluiceError, type TokenInfo } from '@sluice/client';
+import { sluice } from '../state/server.ts';
+import { Store } from '../state/store.ts';
+import { learnImage } from './images.ts';
+import { RequestQueue } from './request-queue.ts';
+
+export interface TokenName {
+  readonly symbol: string | null;
+  readonly name: string | null;
+  /** Undefined: not known here. */
+  readonly creator?: string | null;
+}
+
+/** Maximum number of names that are remembered. Above it, the oldest is dropped. */
+const maxNames = 5_000;
+/** Lists are drawn again at most this often because of new names, milliseconds. */
+const drawEveryMs = 300;
+/** A first request makes the gateway fetch the document of a token. It is requested once more after this time. */
+const documentAfterMs = 6_000;
+
+/** Names of tokens by mint, from events and from requests. */
+const names = new Map<string, TokenName>([
+  ['So11111111111111111111111111111111111111112', { symbol: 'SOL', name: 'Wrapped SOL' }],
+  ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', { symbol: 'USDC', name: 'USD Coin' }],
+]);
+const queue = new RequestQueue(requestName);
+let timer: ReturnType<typeof setTimeout> | null = null;
+/** Counts changes, so that lists are drawn again. */
+export const namesVersion = new Store(0);
+
+export function nameOf(mint: string): TokenName | null {
+  return names.get(mint) ?? null;
+}
+
+export function learnName(mint: string, name: TokenName): void {
+  const creator = name.creator ?? names.get(mint)?.creator;
+  names.delete(mint);
+  names.set(mint, creator === undefined ? name : { ...name, creator });
+  queue.drop(mint);
+  for (const oldest of names.keys()) {
+    if (names.size <= maxNames) break;
+    names.delete(oldest);
+  }
+  timer ??= setTimeout(() => {
+    timer = null;
+    namesVersion.set(namesVersion.value + 1);
+  }, drawEveryMs);
+}
+
+/** Requests the name of a token whose creation this page did not see. */
+export function wantName(mint: string): void {
+  if (!names.has(mint)) queue.add(mint);
+}
+
+async function requestName(mint: string): Promise<void> {
+  try {
+    const info = await sluice.tokenInfo(mint);
+    if (names.has(mint)) return learnDocument(info);
+    learnName(mint, { symbol: info.symbol, name: info.name, creator: info.creator });
+    learnDocument(info);
+    if (info.offChain === null && info.uri !== null && info.uri !== '') setTimeout(() => queue.add(mint), documentAfterMs);
+  } catch (error) {
+    // Remembered as unknown, so that it is not requested again and again. After a temporary failure the lists request it again.
+    if (error instanceof SluiceError && !error.retryable) learnName(mint, { symbol: null, name: null });
+  }
+}
+
+function learnDocument({ mint, offChain }: TokenInfo): void {
+  if (offChain !== null && offChain.image !== null) learnImage(mint);
+}
+
+/** Tokens whose symbol or name contains the text, at most `limit`, newest first. */
+export function findNames(text: string, limit: number): readonly (readonly [string, TokenName])[] {
+  const part = text.toLowerCase();
+  const found: (readonly [string, TokenName])[] = [];
+  for (const [mint, name] of [...names].toReversed()) {
+    if (`${name.symbol ?? ''} ${name.name ?? ''}`.toLowerCase().includes(part)) found.push([mint, name]);
+    if (found.length >= limit) break;
+  }
+  return found;
+}

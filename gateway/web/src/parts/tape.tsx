@@ -1,0 +1,110 @@
+import type { Trade } from '@sluice/client';
+import { useEffect, useState } from 'preact/hooks';
+import { faultText, sluice } from '../state/server.ts';
+import { OutLink, WalletLink } from './links.tsx';
+import { Empty, Fault } from './parts.tsx';
+import { price, shortUsd, short } from '../format/price.ts';
+import { inQuoteCoin } from '../format/quote-coin.ts';
+import { clockTime } from '../format/text.ts';
+import { explorerTx } from '../format/explorers.ts';
+
+/** Trades that are remembered. */
+const maxTrades = 200;
+const drawEveryMs = 250;
+
+/** Recent trades of a mint or an account, newest first, and further ones as they happen. */
+export function useTrades(what: { readonly mint?: string; readonly account?: string }): {
+  trades: readonly Trade[] | null;
+  fault: string | null;
+} {
+  const [trades, setTrades] = useState<readonly Trade[] | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const { mint, account } = what;
+  useEffect(() => {
+    const list = new Map<string, Trade>();
+    const ended = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const show = (): void => {
+      timer = null;
+      const sorted = [...list.values()].toSorted((a, b) => b.ts.received - a.ts.received).slice(0, maxTrades);
+      list.clear();
+      for (const trade of sorted) list.set(trade.id, trade);
+      setTrades(sorted);
+    };
+    const fail = (error: unknown): void => {
+      if (!ended.signal.aborted) setFault(faultText(error));
+    };
+    sluice.subscribe('trades', {
+      ...(mint !== undefined && { mints: [mint] }),
+      ...(account !== undefined && { accounts: [account] }),
+      signal: ended.signal,
+      onEvent: (event) => {
+        if (event.type === 'retract') list.delete(event.id);
+        else list.set(event.id, event);
+        timer ??= setTimeout(show, drawEveryMs);
+      },
+      onError: fail,
+    });
+    if (mint === undefined) show();
+    else {
+      const read = async (of: string): Promise<void> => {
+        const page = await sluice.trades(of, { limit: 60 }, { signal: ended.signal });
+        for (const trade of page.trades) list.set(trade.id, trade);
+        show();
+      };
+      read(mint).catch(fail);
+    }
+    return () => {
+      ended.abort();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, [mint, account]);
+  return { trades, fault };
+}
+
+export function Tape({ mint, isSimulated }: { readonly mint: string; readonly isSimulated: boolean }) {
+  const { trades, fault } = useTrades({ mint });
+  return (
+    <section class="card trades" aria-labelledby="token-trades">
+      <h2 id="token-trades">Trades</h2>
+      <Fault text={fault} />
+      {trades !== null && trades.length === 0 && <Empty>No trades yet.</Empty>}
+      <div class="scroll" tabIndex={0} role="region" aria-labelledby="token-trades">
+        <table>
+          <thead>
+            <tr>
+              <th>Time</th>
+              <th>Side</th>
+              <th class="number">Size</th>
+              <th class="number wide-only">Tokens</th>
+              <th class="number">Price</th>
+              <th class="number wide-only">Market cap</th>
+              <th>Trader</th>
+              {!isSimulated && <th class="wide-only">Transaction</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {(trades ?? []).map((trade) => (
+              <tr key={trade.id}>
+                <td class="faint">{clockTime(trade.ts.received / 1_000)}</td>
+                <td>
+                  <span class={`side ${trade.side}`}>{trade.side}</span>
+                </td>
+                <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
+                <td class="number wide-only">{short(trade.tokenAmount)}</td>
+                <td class="number">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>
+                <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
+                <td>
+                  <WalletLink address={trade.trader} />
+                </td>
+                {!isSimulated && (
+                  <td class="wide-only">{trade.signature !== null && <OutLink href={explorerTx(trade.signature)}>Solscan</OutLink>}</td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,144 @@
+import { Sluice, SluiceError } from '@sluice/client';
+import { Store } from './store.ts';
+
+export interface Account {
+  readonly id: string;
+  readonly kind: 'operator' | 'holder';
+  readonly wallet: string | null;
+  readonly plan: string;
+}
+
+/** The answer of `GET /dashboard/me`. */
+export interface Me {
+  readonly account: Account | null;
+  readonly csrfToken: string | null;
+  readonly signIn: { readonly open: boolean; readonly why?: string };
+  readonly trading: 'off' | 'paper' | 'live';
+}
+
+/** Null until the server answered. */
+export const me = new Store<Me | null>(null);
+/** The id of the key with which the page acts; null while nobody is signed in. */
+export const pageKey = new Store<string | null>(null);
+/** Whether the chain is simulated; null while unknown. */
+export const simulated = new Store<boolean | null>(null);
+
+const noAnswer = 'The gateway does not answer.';
+
+/** Calls an endpoint of the dashboard. With a body it changes something. Rejects with a `SluiceError`. */
+export async function ask<T>(path: string, body?: object): Promise<T> {
+  const csrfToken = me.value?.csrfToken ?? null;
+  const response = await fetch(`/dashboard/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    cache: 'no-store',
+    headers: {
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(body !== undefined && csrfToken !== null && { 'X-CSRF-Token': csrfToken }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json()) as {
+    readonly error?: { code: never; message: string; retryable: boolean; details: Record<string, unknown> };
+  };
+  if (response.ok) return answer as T;
+  // The session has ended, here or elsewhere.
+  if (response.status === 401 && me.value?.account !== null && path !== 'me') await readMe();
+  const { error } = answer;
+  if (error === undefined) throw new Error(`HTTP ${response.status}`);
+  throw new SluiceError(error.message, { ...error, status: response.status });
+}
+
+/** Reads who is signed in, and chooses the key with which the page acts. */
+export async function readMe(): Promise<void> {
+  const answer = await ask<Me>('me');
+  const before = me.value?.account?.id ?? null;
+  me.set(answer);
+  const now = answer.account?.id ?? null;
+  if (now === before && pageKey.value !== null) return;
+  pageKey.set(now === null ? null : (await ask<{ readonly id: string }>('page-key', {})).id);
+}
+
+/** Whether orders would spend real coins now. Asks again, because a server that restarts may change it under an open page. */
+export async function spendsRealCoins(): Promise<boolean> {
+  const [isSimulated] = await Promise.all([readChain(), readMe()]);
+  return me.value?.trading === 'live' && isSimulated !== true;
+}
+
+/** Reads from the status whether the chain is simulated; null if that is unknown. */
+export async function readChain(): Promise<boolean | null> {
+  const response = await fetch('/status', { cache: 'no-store' });
+  const status = (await response.json()) as { readonly cluster?: { readonly simulated: boolean | null } };
+  const isSimulated = status.cluster?.simulated ?? null;
+  simulated.set(isSimulated);
+  return isSimulated;
+}
+
+/** What the last answers reported of the key's limit, minus what was requested since. Null: nothing yet. */
+let left: { readonly perMinute: number; requests: number; readonly atMs: number } | null = null;
+
+/** The share of the key's requests in a minute that are left now; 1 if it is unknown. They become available evenly. */
+export function shareLeft(): number {
+  if (left === null) return 1;
+  return left.requests / left.perMinute + (performance.now() - left.atMs) / 60_000;
+}
+
+function noteLimit({ headers, ok }: Response): void {
+  // An image can come from the browser's cache, with the headers of a past answer.
+  if (ok && headers.get('Content-Type')?.startsWith('image/') === true) return;
+  const [perMinute, requests] = [Number(headers.get('X-RateLimit-Limit')), Number(headers.get('X-RateLimit-Remaining'))];
+  if (perMinute > 0) left = { perMinute, requests, atMs: performance.now() };
+}
+
+/** Signs the page's requests with the session. The gateway then treats them as requests of the key. */
+export async function asSession(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set('X-CSRF-Token', me.value?.csrfToken ?? '');
+  headers.set('X-Sluice-Key', pageKey.value ?? '');
+  if (left !== null) left.requests--;
+  const response = await fetch(input, { ...init, headers });
+  noteLimit(response);
+  // The session has ended, for example in another tab: the page then asks to sign in.
+  if (response.status === 401 && me.value?.account !== null) await readMe();
+  return response;
+}
+
+/** Requests a resource of the public interface as the session. */
+export async function sessionRequest<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const response = await asSession(path, init);
+  const answer = (await response.json()) as {
+    readonly error?: { code: never; message: string; retryable: boolean; details: Record<string, unknown> };
+  };
+  if (response.ok) return answer as T;
+  if (answer.error === undefined) throw new Error(`HTTP ${response.status}`);
+  throw new SluiceError(answer.error.message, { ...answer.error, status: response.status });
+}
+
+/** The bytes of an image, or null if the token has none. */
+export async function sessionImage(path: string): Promise<Blob | null> {
+  const response = await asSession(path);
+  return response.ok ? response.blob() : null;
+}
+
+async function ticket(): Promise<string> {
+  const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
+  try {
+    return (await sessionRequest<{ readonly ticket: string }>('/api/ws-ticket', init)).ticket;
+  } catch (error) {
+    // The client shows this text while it reconnects.
+    if (error instanceof TypeError) throw new TypeError(noAnswer, { cause: error });
+    throw error;
+  }
+}
+
+/** The client with which the page uses the public interface. */
+export const sluice = new Sluice({ url: location.origin, fetch: asSession, ticket });
+
+/** What went wrong, for people. */
+export function faultText(error: unknown): string {
+  // What `fetch` rejects with. Browsers word it differently.
+  if (error instanceof TypeError) return noAnswer;
+  if (!(error instanceof SluiceError)) return error instanceof Error ? error.message : String(error);
+  if (error.code === 'NETWORK') return noAnswer;
+  const fields = Object.entries((error.details['fields'] ?? {}) as Readonly<Record<string, string>>);
+  return fields.length === 0 ? error.message : fields.map(([name, what]) => `${name} ${what}`).join('; ');
+}

@@ -1,0 +1,257 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from '../../log/log.ts';
+import { whenAborted } from '../../abort/when-aborted.ts';
+import type { BusEntry, BusPublisher } from '../bus.ts';
+import { BusError, closedError, fencedError, RedisFault, partlyStored } from '../bus-error.ts';
+import { checkEntry } from '../entry-checks.ts';
+import { epochEnding } from '../epoch.ts';
+import type { KnownPosition } from '../known-position.ts';
+import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from '../message.ts';
+import { pause } from '../../abort/pause.ts';
+import { backoffMs } from './redis-connect.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { asIncompatible } from './redis-history.ts';
+import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
+import { setStatus, type LeaseTerm } from './redis-status.ts';
+
+/** Maximum number of entries and bytes that wait to be stored. If a call would exceed it, `publish` rejects with `QUEUE_FULL`, and the caller must drop entries or wait for its earlier calls. While Redis does not answer, this bounds the memory.
+ */
+export const publishQueue = { maxEntries: 50_000, maxBytes: 64 * 1024 * 1024 } as const;
+
+/** How long Redis remembers the number of a publisher's last batch: longer than any outage that a batch waits for. */
+const publisherTtlMs = 3_600_000;
+/** How long `close` waits for queued entries. */
+const closeGraceMs = 2_000;
+
+/** Bounds of the log that this publisher writes. */
+export interface LogLimits {
+  readonly maxEntries: number;
+  readonly maxTopics: number;
+}
+
+/** A term of a lease, and the epoch in which it began. */
+type BoundTerm = LeaseTerm & { readonly epoch: string };
+
+/** One call of `publish`. */
+interface Call {
+  readonly entries: readonly BusEntry[];
+  /** Entries put into batches so far. */
+  batched: number;
+  /** Entries of batches that are stored. */
+  stored: number;
+  readonly resolve: () => void;
+  readonly reject: (error: BusError) => void;
+}
+
+interface Batch {
+  readonly entries: readonly BusEntry[];
+  /** Calls with entries in this batch. */
+  readonly calls: readonly Call[];
+}
+
+/**
+ * Stores batches one after the other. Entries that are published while a batch is being stored form the next batch. So batches grow with the
+ * load, and the order is preserved. A batch whose answer was lost can be sent again, because the script knows its number.
+ */
+export class RedisPublisher implements BusPublisher {
+  readonly #connection: RedisConnection;
+  readonly #channel: string;
+  readonly #limits: LogLimits;
+  readonly #leaseTerm: BoundTerm | null;
+  readonly #known: KnownPosition;
+  readonly #log: Logger;
+  readonly #onClosed: () => void;
+  readonly #encoder = new BatchEncoder();
+  readonly #closing = new AbortController();
+  readonly #keys: string[];
+  #queue: Call[] = [];
+  #queueHead = 0;
+  #queuedEntries = 0;
+  #queuedBytes = 0;
+  #running: Promise<void> | null = null;
+  #accepting = true;
+  #batchNumber = 0;
+
+  /** With a `leaseTerm`, the publisher writes only in the epoch in which the term began. */
+  constructor(
+    connection: RedisConnection,
+    channel: string,
+    limits: LogLimits,
+    leaseTerm: BoundTerm | null,
+    known: KnownPosition,
+    log: Logger,
+    onClosed: () => void,
+  ) {
+    this.#connection = connection;
+    this.#channel = channel;
+    this.#limits = limits;
+    this.#leaseTerm = leaseTerm;
+    this.#known = known;
+    this.#log = log;
+    this.#onClosed = onClosed;
+    this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];
+    if (leaseTerm !== null) this.#keys.push(redisKeys.lease(leaseTerm.name));
+  }
+
+  /** Rejects with `INVALID`, `QUEUE_FULL`, `FENCED`, `CLOSED`, or `UNAVAILABLE`/`INCOMPATIBLE` if Redis refuses permanently. */
+  publish(entries: readonly BusEntry[]): Promise<void> {
+    if (!this.#accepting) return Promise.reject(closedError());
+    let bytes = 0;
+    try {
+      for (const entry of entries) {
+        checkEntry(entry);
+        bytes += entry.json.length + entry.msgpack.length;
+      }
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (entries.length === 0) return Promise.resolve();
+    if (this.#queuedEntries + entries.length > publishQueue.maxEntries || this.#queuedBytes + bytes > publishQueue.maxBytes) {
+      return Promise.reject(new BusError('QUEUE_FULL', `${this.#queuedEntries} entries are waiting to be stored, the most that can wait.`));
+    }
+    this.#queuedEntries += entries.length;
+    this.#queuedBytes += bytes;
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ entries, batched: 0, stored: 0, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {
+    if (!this.#accepting) throw closedError();
+    await setStatus(this.#connection, this.#leaseTerm, name, value, ttlMs);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#accepting) return;
+    this.#accepting = false;
+    if (this.#running !== null) {
+      const grace = new AbortController();
+      await Promise.race([this.#running, pause(closeGraceMs, grace.signal)]);
+      grace.abort();
+    }
+    this.#closing.abort();
+    for (const call of this.#queue.slice(this.#queueHead)) call.reject(partlyStored(closedError(), call.stored));
+    this.#queue = [];
+    this.#queueHead = 0;
+    this.#onClosed();
+  }
+
+  async #run(): Promise<void> {
+    // Collects everything that this turn of the event loop publishes.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#queueHead < this.#queue.length && !this.#closing.signal.aborted) {
+      const batch = this.#take();
+      const error = await this.#store(this.#encoder.encode(batch.entries), batch.entries.length);
+      this.#settle(batch, error);
+    }
+    this.#running = null;
+  }
+
+  /** Removes the next entries from the queue, in order, up to the bounds of a batch. */
+  #take(): Batch {
+    const entries: BusEntry[] = [];
+    const calls: Call[] = [];
+    let bytes = 0;
+    let full = false;
+    while (!full && this.#queueHead < this.#queue.length) {
+      const call = this.#queue[this.#queueHead] as Call;
+      const batchedBefore = call.batched;
+      while (call.batched < call.entries.length) {
+        const entry = call.entries[call.batched] as BusEntry;
+        const size = entry.json.length + entry.msgpack.length;
+        full = entries.length === maxBatchEntries || (entries.length > 0 && bytes + size > maxBatchBytes);
+        if (full) break;
+        entries.push(entry);
+        bytes += size;
+        call.batched += 1;
+      }
+      if (call.batched > batchedBefore) calls.push(call);
+      if (!full) this.#queueHead += 1;
+    }
+    if (this.#queueHead === this.#queue.length || this.#queueHead > 1024) {
+      this.#queue = this.#queue.slice(this.#queueHead);
+      this.#queueHead = 0;
+    }
+    this.#queuedEntries -= entries.length;
+    this.#queuedBytes -= bytes;
+    return { entries, calls };
+  }
+
+  #settle(batch: Batch, error: BusError | null): void {
+    for (const call of batch.calls) {
+      if (error !== null) call.reject(partlyStored(error, call.stored));
+      else if (call.batched === call.entries.length) call.resolve();
+      else call.stored = call.batched;
+    }
+    // The rest of a call that failed is dropped, because the log lacks the entries before it.
+    const next = this.#queue[this.#queueHead];
+    if (error === null || next === undefined || next.batched === 0) return;
+    this.#queueHead += 1;
+    for (const entry of next.entries.slice(next.batched)) {
+      this.#queuedEntries -= 1;
+      this.#queuedBytes -= entry.json.length + entry.msgpack.length;
+    }
+  }
+
+  /** Stores one batch, and repeats it after temporary errors. Returns any other error. */
+  async #store(batch: EncodedBatch, entries: number): Promise<BusError | null> {
+    this.#batchNumber += 1;
+    for (let attempt = 1; ; attempt += 1) {
+      if (this.#closing.signal.aborted) return closedError();
+      const error = await this.#send(batch, entries).then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      if (error === null) return null;
+      if (!(error instanceof RedisFault)) {
+        if (error instanceof BusError) return error;
+        throw error;
+      }
+      if (error.kind === 'refused') {
+        this.#log.error({ reason: error.message }, 'bus_publish_refused');
+        return error;
+      }
+      if (attempt === 1) this.#log.warn({ reason: error.message, queued: this.#queuedEntries }, 'bus_publish_waits');
+      await this.#wait(attempt);
+    }
+  }
+
+  async #send(batch: EncodedBatch, entries: number): Promise<void> {
+    const { counts } = batch;
+    const args = [
+      formatVersion,
+      epochEnding(),
+      this.#known.at?.epoch ?? '',
+      this.#known.at?.offset ?? 0,
+      this.#leaseTerm?.epoch ?? '',
+      this.#batchNumber,
+      this.#channel,
+      counts,
+      entries,
+      counts.readUInt16BE(2),
+      this.#limits.maxEntries + maxBatchEntries,
+      this.#limits.maxTopics,
+      publisherTtlMs,
+      this.#leaseTerm?.fence ?? '',
+      this.#connection.deployment.kind === 'cluster' ? 'SPUBLISH' : 'PUBLISH',
+    ];
+    try {
+      const [epoch, offset] = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
+      this.#known.note({ epoch: epoch.toString('latin1'), offset });
+    } catch (error) {
+      if (this.#leaseTerm !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(this.#leaseTerm.name);
+      throw asIncompatible(error);
+    }
+  }
+
+  /** Waits before the next attempt. Returns earlier if the connection is established or the publisher closes. */
+  async #wait(attempt: number): Promise<void> {
+    const over = new AbortController();
+    const stopWatchingClose = whenAborted(this.#closing.signal, () => over.abort());
+    const stop = this.#connection.onReady(() => over.abort());
+    await pause(backoffMs(attempt), over.signal);
+    stop();
+    stopWatchingClose();
+  }
+}

@@ -1,0 +1,53 @@
+import { isIP } from 'node:net';
+import { isCidr } from '../cidr.ts';
+import type { Config } from '../config.ts';
+import { listOf, inQuotes, type Fault, type Get } from '../fault.ts';
+import type { SettingName } from './settings-table.ts';
+
+/** Reads the origins in the form in which browsers send them. `*` must be the only one. */
+export function readCorsOrigins(get: Get, fault: Fault): readonly string[] {
+  const entries = listOf('CORS_ORIGINS', get, fault);
+  if (entries.includes('*')) {
+    if (entries.length > 1) fault('CORS_ORIGINS', 'has `*`, which means any origin, together with other origins. Use one or the other');
+    return ['*'];
+  }
+  return entries.map((entry) => originOf('CORS_ORIGINS', entry, fault) ?? entry);
+}
+
+export function readTrustedProxies(get: Get, fault: Fault): readonly string[] {
+  const entries = listOf('TRUSTED_PROXIES', get, fault);
+  for (const entry of entries) {
+    if (!isCidr(entry)) fault('TRUSTED_PROXIES', `${inQuotes(entry)} is neither an address nor a range like 10.0.0.0/8`);
+    // Every client could then claim any address.
+    else if (entry.endsWith('/0')) fault('TRUSTED_PROXIES', `${inQuotes(entry)} trusts every address`);
+  }
+  return entries;
+}
+
+/** PUBLIC_URL, or the URL of the listener if only this machine can reach it and its port is fixed. */
+export function readPublicUrl({ host, port, tls }: Pick<Config, 'host' | 'port' | 'tls'>, get: Get, fault: Fault): string | null {
+  const text = get('PUBLIC_URL');
+  if (text !== null) return originOf('PUBLIC_URL', text, fault);
+  if (!isLoopback(host) || port === 0) return null;
+  const url = `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  // A wrong HOST or PORT is reported separately.
+  return URL.canParse(url) ? new URL(url).origin : null;
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function originOf(name: SettingName, text: string, fault: Fault): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    fault(name, `${inQuotes(text)} is not an origin of the form https://host or https://host:port`);
+    return null;
+  }
+  // The text after the host may be a password or a token, so the message does not repeat it.
+  if (url.username !== '' || url.password !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    fault(name, `must be only a scheme, a host and a port: ${url.origin}`);
+    return null;
+  }
+  return url.origin;
+}

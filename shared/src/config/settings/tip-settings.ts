@@ -1,0 +1,41 @@
+import type { Config } from '../config.ts';
+import { inQuotes, type Fault, type Get } from '../fault.ts';
+import { readSol } from './signer-settings.ts';
+
+/** Lowest tip that a Jito block engine accepts, lamports. */
+export const leastJitoTip = 1_000n;
+/** Lowest tip of a Helius Sender, and of a Sender whose address contains `swqos_only=true`: it uses staked connections only. */
+const leastSenderTip = 1_000_000n;
+const leastStakedSenderTip = 5_000n;
+/** 0.1 SOL. A higher tip is treated as a mistake. */
+export const mostTip = 100_000_000n;
+
+/** Lowest tip that the Sender at this address accepts, lamports. */
+export function leastTipOfSender(url: string): bigint {
+  return URL.canParse(url) && new URL(url).searchParams.get('swqos_only') === 'true' ? leastStakedSenderTip : leastSenderTip;
+}
+
+/** Reads the tips of the lanes that are configured. The default is the lowest tip of the lane. */
+export function readTips(
+  { jitoUrl, senderUrl }: Pick<Config['broadcast'], 'jitoUrl' | 'senderUrl'>,
+  get: Get,
+  fault: Fault,
+): Pick<Config['broadcast'], 'jitoTip' | 'senderTip'> {
+  const read = (name: 'JITO_TIP_SOL' | 'SENDER_TIP_SOL', urlName: string, url: string | null, least: bigint): bigint => {
+    const text = get(name);
+    if (text === null) return url === null ? 0n : least;
+    if (url === null) {
+      fault(name, `requires ${urlName}`);
+      return 0n;
+    }
+    const tip = readSol(text);
+    if (tip === null) fault(name, `${inQuotes(text)} is not an amount of SOL with at most nine decimals`);
+    else if (tip < least) fault(name, `is less than ${least} lamports, the lowest tip that ${urlName} accepts`);
+    else if (tip > mostTip) fault(name, `is more than ${mostTip} lamports`);
+    return tip ?? 0n;
+  };
+  return {
+    jitoTip: read('JITO_TIP_SOL', 'JITO_URL', jitoUrl, leastJitoTip),
+    senderTip: read('SENDER_TIP_SOL', 'SENDER_URL', senderUrl, senderUrl === null ? 0n : leastTipOfSender(senderUrl)),
+  };
+}

@@ -1,0 +1,214 @@
+import { redisKeys } from '../../bus/redis/redis-scripts.ts';
+import { RedisConnection } from '../../bus/redis/redis-connection.ts';
+import type { Logger } from '../../log/log.ts';
+import { encodeChanges } from '../batch-encoder.ts';
+import type { MintHead } from '../head.ts';
+import { bucketRetention, olderTrades, priceRetentionS, tradesRetentionS } from '../retention.ts';
+import {
+  baseIntervals,
+  marketLimits,
+  summarySeconds,
+  demandTtlMs,
+  type BaseInterval,
+  type Bucket,
+  type Checkpoint,
+  type LeaseTerm,
+  type Market,
+  type MarketBatch,
+  type MarketSummary,
+  type TopicTurns,
+} from '../market.ts';
+import {
+  applyScript,
+  bucketsScript,
+  marketKeys,
+  noteScript,
+  summaryScript,
+  turnsScript,
+  undecidedScript,
+  demandScript,
+} from './redis-market-scripts.ts';
+import { readTally } from '../tally.ts';
+import {
+  nothingUndecided,
+  readUndecided,
+  currentBuckets,
+  currentPrice,
+  undecidedRetentionS,
+  type Range,
+  type Settled,
+  type Undecided,
+} from '../undecided.ts';
+
+/** Heads, or topics, that one command names. */
+const perCommand = 500;
+const topicKeys = [marketKeys.demand, marketKeys.fresh, marketKeys.published];
+
+/**
+ * The state of the market in the Redis of the bus. A mint has its head, its newest price event, a list of its newest trades, a hash for
+ * each chunk of its buckets, and a hash of its undecided entries (0.4 kB a trade, 0.9 kB a slot with prices, for a few seconds). All of
+ * them expire (`retention.ts`), so the memory follows what trades. A mint needs about 1 kB for its head and keys, 0.9 kB for the price, 1.3
+ * kB a trade (at most 130 kB, for two hours) and 0.2 kB a bucket. All methods reject with a `RedisFault` while Redis does not answer.
+ */
+export class RedisMarket implements Market {
+  readonly #connection: RedisConnection;
+
+  private constructor(connection: RedisConnection) {
+    this.#connection = connection;
+  }
+
+  /** Rejects with `UNAVAILABLE` if Redis cannot be reached. */
+  static async open(urls: readonly string[], log: Logger): Promise<RedisMarket> {
+    return new RedisMarket(await RedisConnection.open(urls, 'market', log));
+  }
+
+  // --- Reader.
+
+  async buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]> {
+    if (limit <= 0 || fromS >= toS) return [];
+    const range = { interval, fromS, toS, limit };
+    const keys = [marketKeys.head(mint), marketKeys.undecided(mint)];
+    return currentBuckets(readStored((await this.#connection.run(bucketsScript, keys, rangeArgs(mint, range))) as Stored), range);
+  }
+
+  async summary(mint: string, nowS: number): Promise<MarketSummary> {
+    const fromS = nowS - summarySeconds;
+    const from = fromS - (fromS % baseIntervals['1m']);
+    const range = { interval: '1m', fromS: from, toS: nowS + summarySeconds, limit: summarySeconds } as const;
+    const keys = [marketKeys.head(mint), marketKeys.undecided(mint), marketKeys.price(mint), marketKeys.checkpoint];
+    const reply = await this.#connection.run(summaryScript, keys, rangeArgs(mint, range));
+    const [checkpoint, price, ...stored] = reply as [Buffer, Buffer, ...Stored];
+    const state = readStored(stored);
+    return {
+      checkpoint: readCheckpoint(checkpoint),
+      minutes: currentBuckets(state, range),
+      price: currentPrice(state.head, price.length === 0 ? null : price, state.undecided),
+    };
+  }
+
+  async trades(mint: string, before: string | null, limit: number): Promise<readonly Uint8Array[]> {
+    const last = before === null ? Math.min(limit, marketLimits.tradesPerMint) - 1 : -1;
+    if (limit <= 0) return [];
+    return olderTrades((await this.#connection.binary('lrange', [marketKeys.trades(mint), 0, last])) as Buffer[], before, limit);
+  }
+
+  async reportDemand(topics: readonly string[]): Promise<readonly string[]> {
+    const refused: string[] = [];
+    for (let from = 0; from < topics.length; from += perCommand) {
+      const args = [demandTtlMs, marketLimits.candleTopics, ...topics.slice(from, from + perCommand)];
+      refused.push(...texts(await this.#connection.run(demandScript, topicKeys, args)));
+    }
+    return refused;
+  }
+
+  // --- Writer.
+
+  async checkpoint(): Promise<Checkpoint | null> {
+    const stored = (await this.#connection.binary('get', [marketKeys.checkpoint])) as Buffer | null;
+    return stored === null ? null : readCheckpoint(stored);
+  }
+
+  async heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> {
+    const found = new Map<string, MintHead>();
+    for (let from = 0; from < mints.length; from += perCommand) {
+      const some = mints.slice(from, from + perCommand);
+      const stored = (await this.#connection.binary('mget', some.map(marketKeys.head))) as (Buffer | null)[];
+      stored.forEach((json, index) => {
+        if (json !== null) found.set(some[index]!, readHead(json));
+      });
+    }
+    return found;
+  }
+
+  async undecided(): Promise<ReadonlyMap<string, Undecided>> {
+    const mints = texts(await this.#connection.binary('smembers', [marketKeys.undecidedMints]));
+    const found = new Map<string, Undecided>();
+    for (let from = 0; from < mints.length; from += perCommand) {
+      const some = mints.slice(from, from + perCommand);
+      const stored = await Promise.all(some.map((mint) => this.#connection.run(undecidedScript, [marketKeys.undecided(mint)], [])));
+      some.forEach((mint, index) => found.set(mint, readUndecided(pairs(stored[index] as Buffer[]))));
+    }
+    return found;
+  }
+
+  async apply({ from, to, changes }: MarketBatch, { lease, fence }: LeaseTerm): Promise<'applied' | 'fenced' | 'stale'> {
+    const args = [
+      fence,
+      from === null ? '' : checkpointText(from),
+      checkpointText(to),
+      marketLimits.tradesPerMint,
+      priceRetentionS,
+      tradesRetentionS,
+      undecidedRetentionS,
+      encodeChanges(changes),
+    ];
+    const reply = await this.#connection.run(applyScript, [marketKeys.checkpoint, redisKeys.lease(lease.name)], args);
+    return text(reply) as 'applied' | 'fenced' | 'stale';
+  }
+
+  async published(): Promise<ReadonlyMap<string, number>> {
+    // The client returns a hash as an object.
+    const reply = (await this.#connection.text('hgetall', marketKeys.published)) as Readonly<Record<string, string>>;
+    return new Map(Object.entries(reply).map(([topic, startS]) => [topic, Number(startS)]));
+  }
+
+  async turns(): Promise<TopicTurns> {
+    const [begin, end] = (await this.#connection.run(turnsScript, topicKeys, [perCommand])) as [Buffer[], Buffer[]];
+    return { begin: texts(begin), end: texts(end) };
+  }
+
+  async note(open: ReadonlyMap<string, number>, ended: readonly string[], { lease, fence }: LeaseTerm): Promise<'applied' | 'fenced'> {
+    const args = [fence, open.size, ...[...open].flat(), ...ended];
+    return text(await this.#connection.run(noteScript, [...topicKeys, redisKeys.lease(lease.name)], args)) as 'applied' | 'fenced';
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+}
+
+function rangeArgs(mint: string, { interval, fromS, toS, limit }: Range): (string | number)[] {
+  const { chunkS, retentionS } = bucketRetention[interval];
+  return [interval, mint, chunkS, baseIntervals[interval], retentionS, fromS, toS, limit];
+}
+
+/** The answer of `bucketsScript`. */
+type Stored = [head: Buffer, undecided: Buffer[], tallies: Buffer[]];
+
+function readStored([head, undecided, tallies]: Stored): Settled {
+  return {
+    head: head.length === 0 ? null : readHead(head),
+    undecided: undecided.length === 0 ? nothingUndecided : readUndecided(pairs(undecided)),
+    settled: new Map(pairs(tallies).map(([startS, tally]) => [Number(startS), readTally(tally)])),
+  };
+}
+
+type SlotsOfHead = Pick<MintHead, 'poolSlot' | 'priceSlot' | 'tickSlot'>;
+
+/** A head that was stored without slots gets slot 0. */
+function readHead(json: Buffer): MintHead {
+  const stored = JSON.parse(json.toString('utf8')) as Omit<MintHead, keyof SlotsOfHead> & Partial<SlotsOfHead>;
+  return { poolSlot: 0, priceSlot: 0, tickSlot: 0, ...stored };
+}
+
+/** Names and values of a hash. */
+function pairs(reply: readonly Buffer[]): (readonly [string, Buffer])[] {
+  return reply.flatMap((name, at) => (at % 2 === 0 ? [[text(name), reply[at + 1]!] as const] : []));
+}
+
+function checkpointText({ epoch, offset }: Checkpoint): string {
+  return `${epoch} ${offset}`;
+}
+
+function readCheckpoint(stored: Buffer): Checkpoint | null {
+  const [epoch, offset] = stored.toString('latin1').split(' ');
+  return epoch === undefined || offset === undefined ? null : { epoch, offset: Number(offset) };
+}
+
+function text(bytes: unknown): string {
+  return (bytes as Buffer).toString('utf8');
+}
+
+function texts(reply: unknown): string[] {
+  return (reply as Buffer[]).map(text);
+}

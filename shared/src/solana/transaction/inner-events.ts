@@ -1,0 +1,331 @@
+import { decodeBase58, isAddress } from '../base58.ts';
+import { isRecord } from '../json-forms.ts';
+import { eventPath, type EventSink } from './logs.ts';
+import { decodeTransaction, type TransactionVersion } from './transaction.ts';
+import { precompilePrograms } from '../well-known.ts';
+
+/** First eight bytes of the instruction data of a self-CPI event (Anchor's `emit_cpi!`): `e445a52e51cb9a1d`. */
+const eventTagHigh = 0xe445a52e;
+const eventTagLow = 0x51cb9a1d;
+const tagLength = 8;
+const amountForm = /^\d{1,20}$/;
+/** Stack height of an instruction that a top-level instruction calls; the top level has 1. */
+const firstInnerHeight = 2;
+
+export interface TransactionInstruction {
+  readonly programId: string;
+  /** Addresses in order; empty for an instruction in parsed form (`jsonParsed` of a well-known program). */
+  readonly accounts: readonly string[];
+  readonly data: Uint8Array;
+}
+
+export interface TransactionInnerInstruction extends TransactionInstruction {
+  /** Null if the node is too old to report it. */
+  readonly stackHeight: number | null;
+}
+
+/** Balances of a token account before and after a transaction. An account that did not exist has 0. */
+export interface TokenBalance {
+  readonly account: string;
+  readonly mint: string;
+  /** Null if the node is too old to report it. */
+  readonly owner: string | null;
+  readonly before: bigint;
+  readonly after: bigint;
+}
+
+/** A transaction in the form of `getTransaction`, `getBlock` or `blockSubscribe`, in any encoding. */
+export interface TransactionView {
+  readonly kind: 'transaction';
+  readonly signature: string;
+  readonly version: TransactionVersion;
+  readonly feePayer: string;
+  /** Null if the answer contains no slot (transactions within a block). */
+  readonly slot: number | null;
+  readonly blockTime: number | null;
+  /** The runtime's error as RPC returned it; null if the transaction succeeded. */
+  readonly err: unknown;
+  readonly logs: readonly string[];
+  /** The keys of the message, then the loaded addresses: writable ones first. */
+  readonly accountKeys: readonly string[];
+  /** How many of the keys come from lookup tables. */
+  readonly loadedAddresses: number;
+  readonly instructions: readonly TransactionInstruction[];
+  /** Indexed by the top-level instruction, precompiles included; null if the node did not record inner instructions. */
+  readonly inner: ReadonlyMap<number, readonly TransactionInnerInstruction[]> | null;
+  /** Null if the node did not record them. */
+  readonly tokenBalances: readonly TokenBalance[] | null;
+}
+
+export interface MalformedTransactionView {
+  readonly kind: 'malformed';
+  readonly reason: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A fault that a reader found. Thrown only inside this file; the exported functions turn it into a value. */
+class ShapeFault extends Error {}
+
+function fail(reason: string): never {
+  throw new ShapeFault(reason);
+}
+
+function objectIn(from: Json, key: string): Json {
+  const value = from[key];
+  return isRecord(value) ? value : fail(`${key} is not an object`);
+}
+
+function listOf(value: unknown, what: string): readonly unknown[] {
+  return Array.isArray(value) ? value : fail(`${what} is not a list`);
+}
+
+function optionalList(value: unknown, what: string): readonly unknown[] {
+  return value === undefined || value === null ? [] : listOf(value, what);
+}
+
+function textOf(value: unknown, what: string): string {
+  return typeof value === 'string' ? value : fail(`${what} is not a string`);
+}
+
+function addressOf(value: unknown): string {
+  return typeof value === 'string' && isAddress(value) ? value : fail('an account key is not an address');
+}
+
+function integerOrNull(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+}
+
+function base58Bytes(value: unknown): Uint8Array {
+  return decodeBase58(textOf(value, 'instruction data')) ?? fail('instruction data is not base58');
+}
+
+function keyAt(keys: readonly string[], index: unknown): string {
+  return (typeof index === 'number' ? keys[index] : undefined) ?? fail('an account index is outside the keys');
+}
+
+/** One instruction in any of its JSON forms: compiled (indexes), partially decoded (addresses), or parsed (without bytes). */
+function readInstruction(value: unknown, keys: readonly string[]): TransactionInstruction {
+  if (!isRecord(value)) return fail('an instruction is not an object');
+  if (typeof value['programId'] === 'string') {
+    const programId = addressOf(value['programId']);
+    if (value['parsed'] !== undefined) return { programId, accounts: [], data: new Uint8Array(0) };
+    return { programId, accounts: listOf(value['accounts'], 'accounts').map(addressOf), data: base58Bytes(value['data']) };
+  }
+  return {
+    programId: keyAt(keys, value['programIdIndex']),
+    accounts: listOf(value['accounts'], 'accounts').map((index) => keyAt(keys, index)),
+    data: base58Bytes(value['data']),
+  };
+}
+
+function readInner(meta: Json, keys: readonly string[]): Map<number, TransactionInnerInstruction[]> | null {
+  const groups = meta['innerInstructions'];
+  if (groups === undefined || groups === null) return null;
+  const inner = new Map<number, TransactionInnerInstruction[]>();
+  for (const group of listOf(groups, 'innerInstructions')) {
+    if (!isRecord(group)) return fail('an element of innerInstructions is not an object');
+    const index = integerOrNull(group['index']) ?? fail('inner instructions without an index');
+    const list = listOf(group['instructions'], 'instructions').map((value) => ({
+      ...readInstruction(value, keys),
+      stackHeight: isRecord(value) ? integerOrNull(value['stackHeight']) : null,
+    }));
+    inner.set(index, list);
+  }
+  return inner;
+}
+
+function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] | null {
+  const { preTokenBalances, postTokenBalances } = meta;
+  if (!Array.isArray(preTokenBalances) || !Array.isArray(postTokenBalances)) return null;
+  const balances = new Map<string, { account: string; mint: string; owner: string | null; before: bigint; after: bigint }>();
+  const add = (value: unknown, side: 'before' | 'after'): void => {
+    if (!isRecord(value)) return fail('a token balance is not an object');
+    const account = keyAt(keys, value['accountIndex']);
+    const mint = addressOf(value['mint']);
+    const { amount } = objectIn(value, 'uiTokenAmount');
+    if (typeof amount !== 'string' || !amountForm.test(amount)) return fail('a token balance has no amount');
+    const owner = value['owner'] === undefined ? null : addressOf(value['owner']);
+    // An account may be closed and opened again with another mint.
+    const key = `${account} ${mint}`;
+    const balance = balances.get(key) ?? { account, mint, owner, before: 0n, after: 0n };
+    balance[side] = BigInt(amount);
+    balance.owner = owner;
+    balances.set(key, balance);
+  };
+  for (const value of preTokenBalances) add(value, 'before');
+  for (const value of postTokenBalances) add(value, 'after');
+  return [...balances.values()];
+}
+
+interface Body {
+  readonly signature: string;
+  readonly version: TransactionVersion;
+  readonly keys: readonly string[];
+  readonly loaded: number;
+  readonly instructions: readonly TransactionInstruction[];
+}
+
+function loadedKeys(meta: Json): string[] {
+  const loaded = meta['loadedAddresses'];
+  if (!isRecord(loaded)) return [];
+  return [...optionalList(loaded['writable'], 'writable'), ...optionalList(loaded['readonly'], 'readonly')].map(addressOf);
+}
+
+function readEncoded(transaction: readonly unknown[], meta: Json): Body {
+  const [text, encoding] = transaction;
+  if (typeof text !== 'string' || (encoding !== 'base64' && encoding !== 'base58')) return fail('unknown encoding');
+  const wire = encoding === 'base64' ? Buffer.from(text, 'base64') : (decodeBase58(text) ?? fail('the transaction is not base58'));
+  const decoded = decodeTransaction(wire);
+  if (decoded.kind === 'malformed') return fail(decoded.reason);
+  const loaded = loadedKeys(meta);
+  const keys = [...decoded.accountKeys, ...loaded];
+  return {
+    signature: decoded.signatures[0] ?? fail('no signature'),
+    version: decoded.version,
+    keys,
+    loaded: loaded.length,
+    instructions: decoded.instructions.map(({ programIdIndex, accountIndexes, data }) => ({
+      programId: keyAt(keys, programIdIndex),
+      accounts: accountIndexes.map((index) => keyAt(keys, index)),
+      data,
+    })),
+  };
+}
+
+function readJson(transaction: Json, meta: Json, version: unknown): Body {
+  const message = objectIn(transaction, 'message');
+  const listed = listOf(message['accountKeys'], 'accountKeys');
+  // `jsonParsed` lists the keys of lookup tables among the others; `json` has them in `loadedAddresses`.
+  const parsed = listed.some(isRecord);
+  const own = listed.map((key) => addressOf(isRecord(key) ? key['pubkey'] : key));
+  const loaded = parsed ? [] : loadedKeys(meta);
+  const keys = parsed ? own : [...own, ...loaded];
+  return {
+    signature: textOf(listOf(transaction['signatures'], 'signatures')[0], 'signature'),
+    version: version === 0 || version === 1 ? version : 'legacy',
+    keys,
+    loaded: parsed ? listed.filter((key) => isRecord(key) && key['source'] === 'lookupTable').length : loaded.length,
+    instructions: listOf(message['instructions'], 'instructions').map((value) => readInstruction(value, keys)),
+  };
+}
+
+/**
+ * Reads an answer of `getTransaction`, or one element of a block's `transactions`, in the encodings json, jsonParsed, base64 or base58. An
+ * unexpected shape gives `malformed`, never an exception. Without `withInner`, `inner` and `tokenBalances` are null, which halves the cost
+ * for callers that need only the logs.
+ */
+export function readTransaction(answer: unknown, withInner = true): TransactionView | MalformedTransactionView {
+  try {
+    if (!isRecord(answer)) return fail('the answer is not an object');
+    const meta = objectIn(answer, 'meta');
+    const transaction = answer['transaction'];
+    const body = Array.isArray(transaction)
+      ? readEncoded(transaction, meta)
+      : isRecord(transaction)
+        ? readJson(transaction, meta, answer['version'])
+        : fail('no transaction');
+    return {
+      kind: 'transaction',
+      signature: body.signature,
+      version: body.version,
+      feePayer: body.keys[0] ?? fail('no fee payer'),
+      slot: integerOrNull(answer['slot']),
+      blockTime: integerOrNull(answer['blockTime']),
+      err: meta['err'] ?? null,
+      logs: optionalList(meta['logMessages'], 'logMessages').map((line) => textOf(line, 'a log line')),
+      accountKeys: body.keys,
+      loadedAddresses: body.loaded,
+      instructions: body.instructions,
+      inner: withInner ? readInner(meta, body.keys) : null,
+      tokenBalances: withInner ? readTokenBalances(meta, body.keys) : null,
+    };
+  } catch (error) {
+    if (error instanceof ShapeFault) return { kind: 'malformed', reason: error.message };
+    throw error;
+  }
+}
+
+function isEventData(data: Uint8Array): boolean {
+  if (data.length < tagLength) return false;
+  const view = new DataView(data.buffer, data.byteOffset, tagLength);
+  return view.getUint32(0) === eventTagHigh && view.getUint32(4) === eventTagLow;
+}
+
+/**
+ * Index in the flattened list of the instruction that called the one at `at`: the nearest earlier one whose stack height is one less. -1
+ * for the top-level instruction; null if the heights do not show the caller.
+ */
+function callerOf(list: readonly TransactionInnerInstruction[], at: number): number | null {
+  const height = list[at]!.stackHeight;
+  if (height === null || height < firstInnerHeight) return null;
+  if (height === firstInnerHeight) return -1;
+  for (let index = at - 1; index >= 0; index--) {
+    const other = list[index]!.stackHeight;
+    if (other === null || other < height - 1) return null;
+    if (other === height - 1) return index;
+  }
+  return null;
+}
+
+/** Result of reading a transaction's inner instructions. */
+export interface InnerReading {
+  /** Self-CPIs with the tag that are not events: without the event authority, or called by another program. */
+  readonly refused: number;
+  /** Why events may be missing, or null. Such a result says nothing about the events; another node may show them. */
+  readonly unreadable: string | null;
+}
+
+const notRecorded: InnerReading = { refused: 0, unreadable: 'inner instructions were not recorded' };
+const noHeights = 'the stack heights of inner instructions do not show their callers';
+
+/**
+ * Reports the self-CPI events of a transaction, with the same (program, path, data) that `readLogs` reports for a program that also logs
+ * them. An event counts if the program calls itself with the tag and with its event authority as first account, because only the program
+ * can sign for that address. `eventAuthorities` maps each requested program to its authority. The path counts only top-level instructions
+ * that log, so precompiles are excluded.
+ */
+export function readInnerEvents(view: TransactionView, eventAuthorities: ReadonlyMap<string, string>, onEvent: EventSink): InnerReading {
+  if (view.inner === null) return notRecorded;
+  let refused = 0;
+  let unreadable: string | null = null;
+  let top = -1;
+  for (let index = 0; index < view.instructions.length; index++) {
+    const instruction = view.instructions[index]!;
+    if (precompilePrograms.has(instruction.programId)) continue;
+    top++;
+    const list = view.inner.get(index) ?? [];
+    const emitted = new Map<number, number>();
+    for (let at = 0; at < list.length; at++) {
+      const { programId, accounts, data } = list[at]!;
+      const authority = eventAuthorities.get(programId);
+      if (authority === undefined || !isEventData(data)) continue;
+      const caller = callerOf(list, at);
+      if (accounts[0] !== authority) refused++;
+      else if (caller === null) unreadable = noHeights;
+      else if ((caller === -1 ? instruction.programId : list[caller]!.programId) !== programId) refused++;
+      else {
+        const before = emitted.get(caller) ?? 0;
+        emitted.set(caller, before + 1);
+        onEvent(programId, eventPath(top, caller, before), data.subarray(tagLength));
+      }
+    }
+  }
+  return { refused, unreadable };
+}
+
+/**
+ * Reports every instruction of the given programs, top-level and inner, with the path that `readLogs` gives to an event that the
+ * instruction emits. The inner instructions must have been recorded.
+ */
+export function readInstructions(view: TransactionView, programs: ReadonlySet<string>, onInstruction: EventSink): void {
+  let top = -1;
+  for (const [index, { programId, data }] of view.instructions.entries()) {
+    if (precompilePrograms.has(programId)) continue;
+    top++;
+    if (programs.has(programId)) onInstruction(programId, eventPath(top, -1, 0), data);
+    for (const [at, inner] of (view.inner?.get(index) ?? []).entries()) {
+      if (programs.has(inner.programId)) onInstruction(inner.programId, eventPath(top, at, 0), inner.data);
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import { Type, type Static } from 'typebox';
+import { filterSchemas } from './filters.ts';
+import { candleIntervalNames } from '../intervals.ts';
+import { streamLimits } from './limits.ts';
+import type { Channel } from './topics.ts';
+import { ApiKey, addressPattern, topicPattern } from '../values.ts';
+
+export const CommandId = Type.Union(
+  [Type.String({ maxLength: 128 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],
+  {
+    description:
+      'Chosen by the client; the reply has the same `id`. A number must be an integer of at most 53 bits, because larger ones cannot be returned exactly. If it is null or absent, the reply has null.',
+  },
+);
+export type CommandId = Static<typeof CommandId>;
+
+export const Position = Type.Object(
+  {
+    epoch: Type.String({
+      maxLength: 128,
+      description: 'The epoch in which `seq` counts. A new epoch begins when Redis restarts or a replica takes over.',
+    }),
+    seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1, description: 'Number of the last frame of the topic.' }),
+    recovered: Type.Optional(
+      Type.Boolean({ description: 'Ignored. It is allowed so that a position from a reply can be sent back unchanged.' }),
+    ),
+  },
+  { additionalProperties: false, title: 'position' },
+);
+export type Position = Static<typeof Position>;
+
+const Since = Type.Union([Position, Type.Record(Type.String(), Position, { maxProperties: streamLimits.sinceTopics })], {
+  description:
+    'The last position that the client knows: one position if the command has one topic, or a map from topic to position. A topic that is not in the command is refused. Later frames are sent before live frames.',
+});
+export type Since = Position | Record<string, Position>;
+
+const Keys = (what: string) =>
+  Type.Array(Type.String({ maxLength: 256, documented: { pattern: addressPattern, maxLength: 44 } }), {
+    minItems: 1,
+    maxItems: streamLimits.keysPerCommand,
+    description: what,
+  });
+const mints = Keys('Mints, base58. One of another form is listed in `rejected`.');
+const accounts = Keys('Wallets whose trades are requested, base58. One of another form is listed in `rejected`.');
+
+const Interval = Type.Enum([...candleIntervalNames], { description: 'Length of a candle.' });
+
+const subscribeCommon = {
+  id: Type.Optional(CommandId),
+  op: Type.Literal('subscribe'),
+  since: Type.Optional(Since),
+  snapshot: Type.Optional(Type.Boolean({ description: 'The reply carries the newest retained event of each topic.' })),
+} as const;
+const commitment = Type.Optional(
+  Type.Enum(['processed', 'confirmed'], {
+    description:
+      '`processed` (default): every event at once, followed by `retract` if its fork dies. `confirmed`: each event once its slot is confirmed, a second or two later, with `prev`; none is ever retracted.',
+  }),
+);
+const unsubscribeCommon = { id: Type.Optional(CommandId), op: Type.Literal('unsubscribe') } as const;
+const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
+
+export const subscribeSchemas = {
+  newTokens: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('newTokens'), commitment, filter: Type.Optional(filterSchemas.newTokens) },
+    closed('subscribe newTokens', 'Creations of tokens.'),
+  ),
+  migrations: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('migrations'), commitment, filter: Type.Optional(filterSchemas.migrations) },
+    closed('subscribe migrations', 'Completed curves that moved to a pool.'),
+  ),
+  trades: Type.Object(
+    {
+      ...subscribeCommon,
+      channel: Type.Literal('trades'),
+      mints: Type.Optional(mints),
+      accounts: Type.Optional(accounts),
+      commitment,
+      filter: Type.Optional(filterSchemas.trades),
+    },
+    closed('subscribe trades', 'Trades of mints, of accounts, or of both; without them, all trades.'),
+  ),
+  prices: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('prices'), mints, commitment, filter: Type.Optional(filterSchemas.prices) },
+    closed('subscribe prices', 'Price ticks of mints.'),
+  ),
+  candles: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('candles'), mints, interval: Interval },
+    closed('subscribe candles', 'Candles of mints: the open candle after trades, at most twice a second, and each candle when it closes.'),
+  ),
+  orders: Type.Object(
+    { ...subscribeCommon, channel: Type.Literal('orders') },
+    closed('subscribe orders', 'Changes of the orders of this API key, when they are stored.'),
+  ),
+} as const satisfies Record<Channel, unknown>;
+
+export const unsubscribeSchemas = {
+  newTokens: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('newTokens') },
+    closed('unsubscribe newTokens', 'Unsubscribes from the channel.'),
+  ),
+  migrations: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('migrations') },
+    closed('unsubscribe migrations', 'Unsubscribes from the channel.'),
+  ),
+  trades: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('trades'), mints: Type.Optional(mints), accounts: Type.Optional(accounts) },
+    closed('unsubscribe trades', 'Unsubscribes from these mints and accounts; without them, from the whole channel.'),
+  ),
+  prices: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('prices'), mints: Type.Optional(mints) },
+    closed('unsubscribe prices', 'Unsubscribes from these mints; without them, from the whole channel.'),
+  ),
+  candles: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('candles'), mints: Type.Optional(mints), interval: Type.Optional(Interval) },
+    closed(
+      'unsubscribe candles',
+      'Unsubscribes from these mints at this interval; without mints, from all; without an interval, at all intervals.',
+    ),
+  ),
+  orders: Type.Object(
+    { ...unsubscribeCommon, channel: Type.Literal('orders') },
+    closed('unsubscribe orders', 'Unsubscribes from the channel.'),
+  ),
+} as const satisfies Record<Channel, unknown>;
+
+export const AuthCommand = Type.Object(
+  { id: Type.Optional(CommandId), op: Type.Literal('auth'), key: ApiKey('API key.') },
+  closed('auth', 'Authenticates the connection, if the handshake did not.'),
+);
+export const PingCommand = Type.Object({ id: Type.Optional(CommandId), op: Type.Literal('ping') }, closed('ping', 'Answered with `pong`.'));
+export const ListCommand = Type.Object(
+  {
+    id: Type.Optional(CommandId),
+    op: Type.Literal('list'),
+    after: Type.Optional(
+      Type.String({
+        maxLength: 128,
+        documented: { pattern: topicPattern },
+        description: '`next` of the previous page. Absent: the first page.',
+      }),
+    ),
+  },
+  closed('list', 'Returns the subscriptions of this connection, one page at a time.'),
+);
+
+export type AuthCommand = Static<typeof AuthCommand>;
+export type PingCommand = Static<typeof PingCommand>;
+export type ListCommand = Static<typeof ListCommand>;
+export type SubscribeCommand = Static<(typeof subscribeSchemas)[Channel]>;
+export type UnsubscribeCommand = Static<(typeof unsubscribeSchemas)[Channel]>;
+
+export const ops = ['auth', 'subscribe', 'unsubscribe', 'list', 'ping'] as const;
+export type Op = (typeof ops)[number];

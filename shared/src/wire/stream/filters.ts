@@ -1,0 +1,80 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { commitments, venueNames } from '../events.ts';
+import { streamLimits } from './limits.ts';
+import { addressPattern } from '../values.ts';
+
+const Address = Type.String({ pattern: addressPattern });
+const Venue = Type.Enum([...venueNames], { title: 'venue' });
+const OneOrMore = <T extends TSchema>(schema: T, description: string) =>
+  Type.Optional(Type.Union([schema, Type.Array(schema, { minItems: 1, maxItems: streamLimits.filterValues })], { description }));
+const Amount = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
+const Traits = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ pattern: '^[a-zA-Z]{1,32}$' }), { minItems: 1, maxItems: streamLimits.filterValues, description }),
+  );
+const Part = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 64, description }));
+
+const common = {
+  pool: OneOrMore(Venue, 'Venue, or any of several.'),
+  quoteMint: OneOrMore(Address, 'Mint of the quote coin, or any of several.'),
+  commitment: Type.Optional(Type.Enum([...commitments], { description: 'The event was seen at this commitment or a higher one.' })),
+} as const;
+
+export const TradeFilter = Type.Object(
+  {
+    minSol: Amount('At least this many SOL went through the pool; trades against another coin do not pass.'),
+    maxSol: Amount('At most this many SOL went through the pool; trades against another coin do not pass.'),
+    side: Type.Optional(Type.Enum(['buy', 'sell'], { description: "The taker's side." })),
+    trader: OneOrMore(Address, 'Wallet that traded, or any of several.'),
+    ...common,
+  },
+  { additionalProperties: false, title: 'filter trades' },
+);
+
+export const NewTokenFilter = Type.Object(
+  {
+    creator: OneOrMore(Address, 'Creator, or any of several.'),
+    name: Part('Part of the name; case-insensitive.'),
+    symbol: Part('Part of the symbol; case-insensitive.'),
+    minDevBuySol: Amount('The creating wallet bought for at least this many SOL.'),
+    maxDevBuySol: Amount('The creating wallet bought for at most this many SOL; no purchase counts as 0.'),
+    traits: Traits('The token has each of these special properties, for example `mayhemMode`.'),
+    withoutTraits: Traits('The token has none of these special properties.'),
+    ...common,
+  },
+  { additionalProperties: false, title: 'filter newTokens' },
+);
+
+export const PriceFilter = Type.Object(
+  { source: Type.Optional(Type.Enum(['trade', 'account'], { description: 'What changed the price.' })), ...common },
+  { additionalProperties: false, title: 'filter prices' },
+);
+
+export const MigrationFilter = Type.Object(
+  { minSol: Amount('At least this many SOL moved to the pool; migrations with another coin do not pass.'), ...common },
+  { additionalProperties: false, title: 'filter migrations' },
+);
+
+export const filterSchemas = {
+  newTokens: NewTokenFilter,
+  migrations: MigrationFilter,
+  trades: TradeFilter,
+  prices: PriceFilter,
+} as const;
+
+export type TradeFilter = Static<typeof TradeFilter>;
+export type NewTokenFilter = Static<typeof NewTokenFilter>;
+export type PriceFilter = Static<typeof PriceFilter>;
+export type MigrationFilter = Static<typeof MigrationFilter>;
+export type Filter = TradeFilter | NewTokenFilter | PriceFilter | MigrationFilter;
+
+/** Bounds that no event can pass, by the name of the field. */
+export function impossibleBounds(filter: Filter): Readonly<Record<string, string>> {
+  const faults: Record<string, string> = {};
+  const { minSol, maxSol, minDevBuySol, maxDevBuySol } = filter as TradeFilter & NewTokenFilter;
+  if (minSol !== undefined && maxSol !== undefined && minSol > maxSol) faults['filter.minSol'] = 'above maxSol';
+  if (minDevBuySol !== undefined && maxDevBuySol !== undefined && minDevBuySol > maxDevBuySol) {
+    faults['filter.minDevBuySol'] = 'above maxDevBuySol';
+  }
+  return faults;
+}

@@ -1,0 +1,115 @@
+import { Type, type Static } from 'typebox';
+import { streamLimits } from './limits.ts';
+import { Venue } from '../event-parts.ts';
+import { Address, addressPattern, FreeText, Signature, Slot } from '../values.ts';
+
+/** PumpPortal's protocol on the stream (in names: dialect): commands with `method`, answers with `message`, and events as plain objects. */
+export const dialectMethods = [
+  'subscribeNewToken',
+  'subscribeTokenTrade',
+  'subscribeAccountTrade',
+  'subscribeMigration',
+  'unsubscribeNewToken',
+  'unsubscribeTokenTrade',
+  'unsubscribeAccountTrade',
+  'unsubscribeMigration',
+] as const;
+export type DialectMethod = (typeof dialectMethods)[number];
+
+/** Unknown fields are accepted, because its clients send some. */
+export const DialectCommand = Type.Object(
+  {
+    method: Type.Enum([...dialectMethods]),
+    keys: Type.Optional(
+      Type.Array(Type.String({ documented: { pattern: addressPattern } }), {
+        documented: { maxItems: streamLimits.keysPerCommand },
+        description: 'Mints or wallets, for the methods of trades.',
+      }),
+    ),
+  },
+  { title: 'method', description: "A command of PumpPortal's protocol." },
+);
+export type DialectCommand = Static<typeof DialectCommand>;
+
+/** Acknowledgements, errors and notices. They never have `mint` or `txType`, by which clients recognise events. */
+const DialectMessage = Type.Object({ message: FreeText() }, { additionalProperties: false, title: 'message' });
+export type DialectMessage = Static<typeof DialectMessage>;
+
+export const dialectAcks: Readonly<Record<DialectMethod, string>> = {
+  subscribeNewToken: 'Successfully subscribed to token creation events.',
+  subscribeMigration: "Subscribed to 'migration' events.",
+  subscribeTokenTrade: 'Successfully subscribed to keys.',
+  subscribeAccountTrade: 'Successfully subscribed to keys.',
+  unsubscribeNewToken: 'Successfully unsubscribed from token creation events.',
+  unsubscribeMigration: "Unsubscribed from 'migration' events.",
+  unsubscribeTokenTrade: 'Successfully unsubscribed from keys.',
+  unsubscribeAccountTrade: 'Successfully unsubscribed from keys.',
+};
+
+const Amount = Type.Number({ minimum: 0, description: 'Whole coins, float64.' });
+const Optional = <T extends typeof Amount>(schema: T) => Type.Optional(schema);
+const tail = {
+  quoteMint: Type.Optional(Address('Present only if the quote coin is not SOL.')),
+  slot: Slot('Not in PumpPortal.'),
+  blockUnixTime: Type.Optional(
+    Type.Integer({
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Not in PumpPortal: block time in Unix seconds, if known.',
+    }),
+  ),
+  simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
+} as const;
+
+export const DialectCreate = Type.Object(
+  {
+    signature: Signature(),
+    mint: Address(),
+    traderPublicKey: Address(),
+    txType: Type.Literal('create'),
+    initialBuy: Type.Number({ minimum: 0, description: 'Tokens the creator bought.' }),
+    solAmount: Amount,
+    bondingCurveKey: Address(),
+    vTokensInBondingCurve: Amount,
+    vSolInBondingCurve: Optional(Amount),
+    marketCapSol: Optional(Amount),
+    name: FreeText(),
+    symbol: FreeText(),
+    uri: FreeText(),
+    is_mayhem_mode: Type.Boolean(),
+    pool: Venue,
+    ...tail,
+  },
+  { additionalProperties: false, title: 'create' },
+);
+export const DialectTrade = Type.Object(
+  {
+    signature: Signature(),
+    mint: Address(),
+    traderPublicKey: Address(),
+    txType: Type.Enum(['buy', 'sell']),
+    tokenAmount: Amount,
+    solAmount: Optional(Amount),
+    newTokenBalance: Type.Union([Amount, Type.Null()], {
+      description: 'Tokens of the trader after the transaction; null if the source does not show it.',
+    }),
+    bondingCurveKey: Type.Optional(Address()),
+    vTokensInBondingCurve: Optional(Amount),
+    vSolInBondingCurve: Optional(Amount),
+    tokensInPool: Optional(Amount),
+    solInPool: Optional(Amount),
+    marketCapSol: Optional(Amount),
+    pool: Venue,
+    ...tail,
+  },
+  { additionalProperties: false, title: 'buy, sell' },
+);
+export const DialectMigrate = Type.Object(
+  { signature: Signature(), mint: Address(), txType: Type.Literal('migrate'), pool: Venue },
+  { additionalProperties: false, title: 'migrate' },
+);
+export const dialectSchemas = { message: DialectMessage, create: DialectCreate, trade: DialectTrade, migrate: DialectMigrate } as const;
+
+export type DialectCreate = Static<typeof DialectCreate>;
+export type DialectTrade = Static<typeof DialectTrade>;
+export type DialectMigrate = Static<typeof DialectMigrate>;

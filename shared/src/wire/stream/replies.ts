@@ -1,0 +1,197 @@
+import { Type, type Static } from 'typebox';
+import { errorTable, type ErrorCode } from '../../errors/codes.ts';
+import { CommandId } from './commands.ts';
+import { candleIntervalNames } from '../intervals.ts';
+import { channelNames } from './topics.ts';
+import { streamLimits } from './limits.ts';
+import { planNames, scopes } from '../plans.ts';
+import { Address, Count, Epoch, FreeText, KeyId, Ms, Nullable, Signature, Slot, Topic, UnixUs } from '../values.ts';
+
+const Code = Type.Enum(Object.keys(errorTable) as ErrorCode[]);
+const Channel = Type.Enum([...channelNames]);
+const Seq = Count();
+const Keys = Type.Array(Address(), { maxItems: streamLimits.listTopics });
+const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
+
+const Position = Type.Object({ epoch: Epoch(), seq: Seq }, { additionalProperties: false });
+const JoinPosition = Type.Object(
+  {
+    epoch: Epoch(),
+    seq: Count('The next frame of the topic has this number plus one.'),
+    recovered: Type.Boolean({ description: 'True if `since` was given and all later frames follow.' }),
+  },
+  { additionalProperties: false },
+);
+const SnapshotFrame = Type.Object({ topic: Topic(), seq: Seq, data: Type.Unknown() }, { additionalProperties: false });
+const RejectedKey = Type.Object({ key: Type.String({ maxLength: 256 }), code: Code }, { additionalProperties: false });
+
+export const AuthenticatedReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('authenticated'),
+    keyId: KeyId('The public part of the key.'),
+    plan: Type.Enum([...planNames]),
+    scopes: Type.Array(Type.Enum([...scopes]), { maxItems: scopes.length }),
+  },
+  closed('authenticated', 'The reply to `auth`.'),
+);
+export const SubscribedReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('subscribed'),
+    channel: Channel,
+    accepted: Type.Array(Address(), {
+      maxItems: 2 * streamLimits.keysPerCommand,
+      description: 'Mints and accounts that are followed from now on; empty if the command names none.',
+    }),
+    rejected: Type.Array(RejectedKey, {
+      maxItems: 2 * streamLimits.keysPerCommand,
+      description: 'Mints and accounts that are not followed, and why.',
+    }),
+    positions: Type.Record(Type.String(), JoinPosition, { description: 'For each topic, the position where its frames begin.' }),
+    snapshot: Type.Optional(
+      Type.Array(SnapshotFrame, {
+        maxItems: streamLimits.snapshotTopics,
+        description: 'With `snapshot`: the newest retained event of each topic that has one.',
+      }),
+    ),
+  },
+  closed('subscribed', 'The reply to `subscribe`.'),
+);
+export const UnsubscribedReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('unsubscribed'),
+    channel: Channel,
+    removed: Type.Array(Topic(), {
+      maxItems: streamLimits.subscriptionsPerConnection,
+      description: 'Topics that are no longer followed. No frame of them follows.',
+    }),
+    positions: Type.Record(Type.String(), Position, { description: 'The last position of each topic, to resume with `since`.' }),
+  },
+  closed('unsubscribed', 'The reply to `unsubscribe`.'),
+);
+export const SubscriptionsReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('subscriptions'),
+    subscriptions: Type.Array(
+      Type.Object(
+        {
+          channel: Channel,
+          all: Type.Boolean({ description: 'Whether the whole channel is followed, without mints and accounts.' }),
+          mints: Keys,
+          accounts: Keys,
+          interval: Type.Optional(Type.Enum([...candleIntervalNames], { description: 'Of candles.' })),
+          filter: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+          commitment: Type.Optional(Type.Literal('confirmed', { description: 'Present if it was requested.' })),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: streamLimits.listTopics },
+    ),
+    total: Count('Topics that the connection follows.'),
+    next: Nullable(Topic(), 'What to send as `after` for the next page; null on the last.'),
+  },
+  closed('subscriptions', 'The reply to `list`: one entry for each channel, interval and filter, with the topics of this page.'),
+);
+export const PongReply = Type.Object(
+  { id: CommandId, op: Type.Literal('pong'), ts: UnixUs("The gateway's clock, Unix microseconds.") },
+  closed('pong', 'The reply to `ping`.'),
+);
+export const ErrorReply = Type.Object(
+  {
+    id: CommandId,
+    op: Type.Literal('error'),
+    error: Type.Object(
+      { code: Code, message: FreeText(), retryable: Type.Boolean(), details: Type.Record(Type.String(), Type.Unknown()) },
+      { additionalProperties: false },
+    ),
+  },
+  closed('error', 'The reply to a refused command; `id` is null if the command could not be read.'),
+);
+export const Heartbeat = Type.Object(
+  {
+    op: Type.Literal('heartbeat'),
+    ts: UnixUs("The gateway's clock, Unix microseconds."),
+    positions: Type.Record(Type.String(), Position),
+  },
+  closed(
+    'heartbeat',
+    'Sent every second: the newest `seq` of the topics of this connection (with more than 100 topics: of those that changed).',
+  ),
+);
+export const Gap = Type.Object(
+  {
+    op: Type.Literal('gap'),
+    topic: Topic(),
+    from: Seq,
+    to: Type.Union([Seq, Type.Null()], {
+      description:
+        '`from` - 1: nothing is missing (`epoch`). Null: the number of missing frames is unknown (`epoch`, `ahead`, `unseen`); accept the next frame with any number.',
+    }),
+    reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead', 'unwatched', 'unseen'], {
+      description:
+        '`trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, so the position does not belong to this log; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`.',
+    }),
+    epoch: Epoch('Epoch of the frames that follow.'),
+    slots: Type.Optional(
+      Type.Object(
+        { from: Slot(), to: Slot() },
+        { additionalProperties: false, description: 'Only with `unseen`: the first and the last slot in which something is missing.' },
+      ),
+    ),
+    signatures: Type.Optional(
+      Type.Array(Signature(), {
+        maxItems: 16,
+        description: 'Only with `unseen`: up to 16 transactions that are known to be missing. They may belong to other topics.',
+      }),
+    ),
+  },
+  closed('gap', 'Frames `from` to `to` of the topic are lost and cannot be replayed.'),
+);
+export const Draining = Type.Object(
+  { op: Type.Literal('draining'), reconnectWithinMs: Ms('Reconnect after a random part of this time.') },
+  closed('draining', 'The gateway is about to restart; a close with 4012 follows.'),
+);
+export const EventFrame = Type.Object(
+  {
+    topic: Topic(),
+    seq: Seq,
+    prev: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description:
+          'Present under a filter, or with `commitment` `confirmed`: the `seq` of the previous frame that passed. Nothing is missing as long as `prev` is not higher than the last `seq` in a frame, a reply or a heartbeat.',
+      }),
+    ),
+    data: Type.Unknown({ description: 'The event.' }),
+  },
+  closed('frame', 'One event on one topic.'),
+);
+
+export const replySchemas = {
+  authenticated: AuthenticatedReply,
+  subscribed: SubscribedReply,
+  unsubscribed: UnsubscribedReply,
+  subscriptions: SubscriptionsReply,
+  pong: PongReply,
+  error: ErrorReply,
+} as const;
+export const noticeSchemas = { heartbeat: Heartbeat, gap: Gap, draining: Draining } as const;
+
+export type AuthenticatedReply = Static<typeof AuthenticatedReply>;
+export type SubscribedReply = Static<typeof SubscribedReply>;
+export type UnsubscribedReply = Static<typeof UnsubscribedReply>;
+export type SubscriptionsReply = Static<typeof SubscriptionsReply>;
+export type PongReply = Static<typeof PongReply>;
+export type ErrorReply = Static<typeof ErrorReply>;
+export type Heartbeat = Static<typeof Heartbeat>;
+export type Gap = Static<typeof Gap>;
+export type Draining = Static<typeof Draining>;
+export type Reply = AuthenticatedReply | SubscribedReply | UnsubscribedReply | SubscriptionsReply | PongReply | ErrorReply;
+export type Notice = Heartbeat | Gap | Draining;
+export type JoinPosition = Static<typeof JoinPosition>;
+export type RejectedKey = Static<typeof RejectedKey>;
+export type SnapshotFrame = Static<typeof SnapshotFrame>;

@@ -1,0 +1,157 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { cpus } from 'node:os';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { WebSocket } from 'ws';
+import type { IngestStats } from '@sluice/ingest/stats.ts';
+import { programId } from '@sluice/shared/venues/pump/program.ts';
+import { curveAccountBytes } from '../../ingest/pump-frames.ts';
+import { buyFrames, firstBuySlot } from '../../ingest/log-frames.ts';
+import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from '../../ingest/scripted-node.ts';
+import { nodeFlags } from '../../support/command-line.ts';
+import { startRedis } from '../../support/servers/redis.ts';
+import type { BenchRow } from '../row.ts';
+
+const coins = 10_000;
+const passes = 8;
+const targetPerSecond = 25_000;
+/** Bytes on their way to the measured process before the sender waits. */
+const maxAheadBytes = 4 * 1024 * 1024;
+const withinMs = 120_000;
+
+/** Which process maintains the market's state. */
+type Keeper = 'self' | 'other';
+
+interface Report {
+  readonly cpuUs: number;
+  readonly bytes: number;
+  readonly stats: IngestStats;
+}
+
+/** The measured process runs on core 0 if there are several; sender and Redis have the others. */
+function startChild(node: ScriptedNode, redisUrl: string | null, keeper: Keeper): ChildProcess {
+  const script = fileURLToPath(new URL('ingest-child.ts', import.meta.url));
+  const args = [...nodeFlags('ingest/src/main.ts'), '--import', 'tsx', script, node.httpUrl, node.wsUrl, redisUrl ?? '-', keeper];
+  const pinned = cpus().length > 1 ? ['taskset', '-c', '0', process.execPath, ...args] : [process.execPath, ...args];
+  return spawn(pinned[0]!, pinned.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
+async function failOnExit(child: ChildProcess, signal: AbortSignal): Promise<never> {
+  if (child.exitCode === null) await once(child, 'exit', { signal });
+  throw new Error(`The measured process ended with ${child.exitCode}.`);
+}
+
+async function ask(child: ChildProcess): Promise<Report> {
+  const answered = new AbortController();
+  const ended = failOnExit(child, answered.signal);
+  ended.catch(() => undefined);
+  child.send('stats');
+  const [report] = (await Promise.race([once(child, 'message'), ended])) as [Report];
+  answered.abort();
+  return report;
+}
+
+async function until(child: ChildProcess, met: (report: Report) => boolean): Promise<Report> {
+  const deadlineMs = performance.now() + withinMs;
+  for (;;) {
+    const report = await ask(child);
+    if (met(report)) return report;
+    if (performance.now() > deadlineMs) throw new Error(`The measured process did not finish: ${JSON.stringify(report.stats)}`);
+    await pause(10);
+  }
+}
+
+async function send(socket: WebSocket, frames: readonly Buffer[]): Promise<void> {
+  for (const frame of frames) {
+    socket.send(frame, { binary: false });
+    while (socket.bufferedAmount > maxAheadBytes) await turn();
+  }
+}
+
+interface IngestFigure {
+  readonly coldPerSecond: number;
+  /** By the process's own CPU time, user and system. */
+  readonly cpuPerSecond: number;
+  /** By the clock, including everything else that ran on the machine. */
+  readonly wallPerSecond: number;
+  readonly bytesPerNotification: number;
+}
+
+/** Whole JSON-RPC frames over a WebSocket in, published bytes out; the best of several passes over the same coins. */
+async function measure(redisUrl: string | null, keeper: Keeper): Promise<IngestFigure> {
+  const node = await startScriptedNode();
+  node.slot = firstBuySlot;
+  // Every curve has its account from the chain: the process reads each coin's supply once.
+  const account = accountJson(programId, curveAccountBytes());
+  node.onCall = (method, params) =>
+    method === 'getMultipleAccounts'
+      ? { result: { context: { slot: 1 }, value: (params[0] as string[]).map(() => account) } }
+      : accountAnswers(new Map())(method, params);
+  const child = startChild(node, redisUrl, keeper);
+  try {
+    const ready = await until(child, ({ stats }) => stats.endpointsUp === 1);
+    const [socket] = node.subscriptions.keys();
+    if (socket === undefined) throw new Error('The measured process is not connected.');
+    let before = ready;
+    let coldPerSecond = 0;
+    let cpuPerSecond = 0;
+    let wallPerSecond = 0;
+    for (let pass = 0; pass <= passes; pass++) {
+      const frames = buyFrames(coins, `pass ${pass}`);
+      before = await ask(child);
+      const startedMs = performance.now();
+      await send(socket, frames);
+      const expected = (pass + 1) * coins * 2;
+      const after = await until(child, ({ stats }) => stats.publisher.published >= expected);
+      const wall = coins / ((performance.now() - startedMs) / 1000);
+      const cpu = coins / ((after.cpuUs - before.cpuUs) / 1_000_000);
+      // The first pass meets every coin for the first time and runs code that is not compiled yet.
+      if (pass === 0) coldPerSecond = cpu;
+      else {
+        cpuPerSecond = Math.max(cpuPerSecond, cpu);
+        wallPerSecond = Math.max(wallPerSecond, wall);
+      }
+      before = after;
+    }
+    return { coldPerSecond, cpuPerSecond, wallPerSecond, bytesPerNotification: before.bytes / ((passes + 1) * coins) };
+  } finally {
+    child.kill();
+    await node.close();
+  }
+}
+
+function row(name: string, figure: IngestFigure, hasTarget = true): BenchRow {
+  return {
+    name,
+    figure: `${Math.round(figure.cpuPerSecond).toLocaleString('en')} notifications per second of CPU time`,
+    target: hasTarget ? `>= ${targetPerSecond.toLocaleString('en')}` : 'none stated',
+    pass: !hasTarget || figure.cpuPerSecond >= targetPerSecond,
+    note: `${Math.round(figure.wallPerSecond).toLocaleString('en')}/s of wall-clock time; ${Math.round(figure.coldPerSecond).toLocaleString('en')} per second of CPU time in the first pass, when all ${coins.toLocaleString('en')} coins are new`,
+  };
+}
+
+/** Not on the measured core. */
+function pinToOthers(pid: number): void {
+  const count = cpus().length;
+  if (count > 1) execFileSync('taskset', ['-a', '-cp', `1-${count - 1}`, String(pid)], { stdio: 'ignore' });
+}
+
+async function throughRedis(keeper: Keeper): Promise<IngestFigure> {
+  const redis = await startRedis();
+  try {
+    pinToOthers(redis.pid);
+    return await measure(redis.url, keeper);
+  } finally {
+    await redis.stop();
+  }
+}
+
+/** Ingest on one core: a pump buy's notification in, its trade and its price as JSON and MessagePack out. */
+export async function run(): Promise<BenchRow[]> {
+  pinToOthers(process.pid);
+  const rows = [row('Ingest, with a bus that only counts events', await measure(null, 'other'))];
+  rows.push(row('Ingest through Redis', await throughRedis('other')));
+  rows.push(row("Ingest through Redis, with the thread that computes the market's state", await throughRedis('self'), false));
+  return rows;
+}

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { buyFrames, firstBuySlot } from '../../ingest/log-frames.ts';
+import { startScriptedNode, type ScriptedNode } from '../../ingest/scripted-node.ts';
+import { until } from '../../support/gateway.ts';
+import { runProgram, type RunningProgram } from '../../support/processes.ts';
+import { makeKey, openEmbeddedStore } from '../../support/keys.ts';
+import { startRedis } from '../../support/servers/redis.ts';
+import type { BenchRow } from '../row.ts';
+
+const eventsPerSecond = 2_000;
+/** Coins that trade; all of them are known before the measurement begins. */
+const coins = 2_000;
+const warmUpMs = 3_000;
+const measureMs = 10_000;
+const p50TargetMs = 1.5;
+const p99TargetMs = 8;
+/** A slot's transactions are reported all at once: the same rate, sent in the other way. */
+const slotMs = 200;
+
+const nowUs = (): number => (performance.timeOrigin + performance.now()) * 1000;
+
+/** Sends frames as a Poisson stream would arrive; `due` grows by exponential steps. */
+async function sendPoisson(node: ScriptedNode, frames: readonly Buffer[], forMs: number): Promise<void> {
+  const startedMs = performance.now();
+  let dueMs = 0;
+  let next = 0;
+  for (;;) {
+    const sinceMs = performance.now() - startedMs;
+    for (; dueMs < sinceMs && dueMs < forMs; dueMs += (-Math.log(1 - Math.random()) * 1000) / eventsPerSecond) {
+      node.send(frames[next++ % frames.length]!);
+    }
+    if (sinceMs >= forMs) return;
+    await pause(1);
+  }
+}
+
+async function sendSlots(node: ScriptedNode, frames: readonly Buffer[], forMs: number): Promise<void> {
+  const perSlot = (eventsPerSecond * slotMs) / 1000;
+  const startedMs = performance.now();
+  for (let slot = 0; slot * slotMs < forMs; slot++) {
+    for (let index = 0; index < perSlot; index++) node.send(frames[(slot * perSlot + index) % frames.length]!);
+    await pause(Math.max(0, startedMs + (slot + 1) * slotMs - performance.now()));
+  }
+}
+
+/** Frames at a subscriber of all trades, with the time since the notification arrived at ingest. */
+class Listener {
+  readonly latenciesUs: number[] = [];
+  measuring = false;
+  lastSeq = 0;
+  received = 0;
+  readonly #socket: WebSocket;
+
+  constructor(url: string) {
+    this.#socket = new WebSocket(url);
+    this.#socket.on('error', (error) => console.error(error.message));
+    this.#socket.on('open', () => this.#socket.send('{"id":1,"op":"subscribe","channel":"trades"}'));
+    this.#socket.on('message', (data: Buffer) => {
+      const arrivedUs = nowUs();
+      const text = data.toString('latin1', 0, 900);
+      const at = text.indexOf('"received":');
+      if (at < 0) return;
+      const seqAt = text.indexOf('"seq":') + 6;
+      const seq = Number.parseInt(text.slice(seqAt, seqAt + 16), 10);
+      if (this.lastSeq > 0 && seq !== this.lastSeq + 1) throw new Error(`A gap in the stream: ${this.lastSeq} → ${seq}`);
+      this.lastSeq = seq;
+      this.received++;
+      if (this.measuring) this.latenciesUs.push(arrivedUs - Number.parseInt(text.slice(at + 11, at + 29), 10));
+    });
+  }
+
+  get open(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
+  }
+
+  /** Percentiles in milliseconds since the last call. */
+  take(): { readonly count: number; readonly p50: number; readonly p99: number } {
+    const sorted = this.latenciesUs.splice(0).toSorted((a, b) => a - b);
+    const at = (share: number): number => (sorted[Math.floor(sorted.length * share)] ?? Number.NaN) / 1000;
+    return { count: sorted.length, p50: at(0.5), p99: at(0.99) };
+  }
+
+  close(): void {
+    this.#socket.terminate();
+  }
+}
+
+/** Buys of the same coins again and again, each in its own transaction, because a known transaction is not published again. */
+function tradesOfCoins(label: string, count: number): Buffer[] {
+  const frames: Buffer[] = [];
+  for (let pass = 0; frames.length < count; pass++) frames.push(...buyFrames(coins, `${label} ${pass}`));
+  return frames;
+}
+
+async function measureBoth(node: ScriptedNode, listener: Listener): Promise<readonly BenchRow[]> {
+  await sendPoisson(node, tradesOfCoins('warm', eventsPerSecond * 4), warmUpMs);
+  const rows: BenchRow[] = [];
+  for (const [name, send, judged] of [
+    ['at random times', sendPoisson, true],
+    [`in bursts every ${slotMs} ms`, sendSlots, false],
+  ] as const) {
+    const frames = tradesOfCoins(name, (eventsPerSecond * measureMs * 1.2) / 1000);
+    listener.measuring = true;
+    const before = listener.received;
+    await send(node, frames, measureMs);
+    await until('the events arrive', () => listener.received - before >= (eventsPerSecond * measureMs * 0.9) / 1000, 10_000);
+    await pause(200);
+    listener.measuring = false;
+    const { count, p50, p99 } = listener.take();
+    rows.push({
+      name: `Latency from a notification at ingest to a frame at a subscriber, through Redis, ${eventsPerSecond} events/s ${name}`,
+      figure: `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,
+      target: judged ? `p50 ≤ ${p50TargetMs} ms, p99 ≤ ${p99TargetMs} ms` : 'none stated',
+      pass: !judged || (p50 <= p50TargetMs && p99 <= p99TargetMs),
+      note: `${count} events of ${coins} coins in ${measureMs / 1000} s; ingest, gateway, Redis, node and subscriber on one machine`,
+    });
+  }
+  return rows;
+}
+
+/** A scripted node → ingest process → Redis → gateway process → subscriber, all on this machine. */
+export async function run(): Promise<readonly BenchRow[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-latency-'));
+  const store = await openEmbeddedStore(join(folder, 'data'));
+  const { key } = await makeKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'latency' });
+  await store.close();
+  const redis = await startRedis();
+  const node = await startScriptedNode();
+  node.slot = firstBuySlot;
+  const programs: RunningProgram[] = [];
+  let listener: Listener | null = null;
+  try {
+    const env = { REDIS_URL: redis.url, DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'info' };
+    const ingest = runProgram('ingest/src/main.ts', { folder, env: { ...env, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl } });
+    programs.push(ingest);
+    const gateway = runProgram('gateway/src/main.ts', { folder, env: { ...env, PORT: '0' } });
+    programs.push(gateway);
+    await ingest.logged('endpoint_state');
+    const { url } = await gateway.logged('listening');
+    const opened = new Listener(`${String(url).replace('http', 'ws')}/api/data?api-key=${key}`);
+    listener = opened;
+    await until('the subscriber is connected', () => opened.open, 5_000);
+    return await measureBoth(node, opened);
+  } finally {
+    listener?.close();
+    for (const program of programs) await program.stop();
+    await redis.stop();
+    await node.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,78 @@
+import { posix } from 'node:path';
+import type { HouseCheck } from './house-check.ts';
+import { importsOf } from './imports.ts';
+import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
+
+/** Most modules directly in one folder. Suites are not counted: a folder has as many as there are things to test. */
+const mostModules = 16;
+/** Most lines of one module. */
+const mostLines = 420;
+/** Written by `pnpm generate`. */
+const generated: ReadonlySet<string> = new Set(['client/src/wire.ts']);
+
+/** Folders and modules that have grown too large to find something in. */
+export function sizeFaults(files: readonly SourceFile[]): readonly string[] {
+  const modules = files.filter(isModule);
+  const counts = new Map<string, number>();
+  for (const { path } of modules) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  const crowded = [...counts].filter(([, count]) => count > mostModules);
+  const long = modules
+    .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+    .filter(({ path, lines }) => lines > mostLines && !generated.has(path));
+  return [
+    ...crowded.map(([folder, count]) => `${folder} has ${count} modules; at most ${mostModules} are allowed`),
+    ...long.map(({ path, lines }) => `${path} has ${lines} lines; at most ${mostLines} are allowed`),
+  ];
+}
+
+/**
+ * Folders beside each other that depend on each other, directly or through further folders. `boundaries.ts` checks the folders at the top
+ * level, because each of them is a package or imports packages.
+ */
+export function folderCircles(files: readonly SourceFile[]): readonly string[] {
+  /** Parent folder → folder in it → folders beside it from which it imports. */
+  const levels = new Map<string, Map<string, Set<string>>>();
+  for (const { from, to } of files.filter(isModule).flatMap(importsOf)) {
+    if (to === null) continue;
+    const [source, target] = [posix.dirname(from).split('/'), posix.dirname(to).split('/')];
+    const at = source.findIndex((folder, i) => folder !== target[i]);
+    // One is in the other, or they meet at the top level only.
+    if (at < 1 || at >= target.length) continue;
+    const parent = source.slice(0, at).join('/');
+    const level = levels.get(parent) ?? new Map<string, Set<string>>();
+    levels.set(parent, level);
+    const targets = level.get(source[at]!) ?? new Set<string>();
+    level.set(source[at]!, targets.add(target[at]!));
+  }
+  return [...levels].flatMap(([parent, level]) =>
+    [...level.keys()]
+      .filter((folder) => reachedFrom(folder, level).has(folder))
+      .map(
+        (folder) =>
+          `${parent}/${folder} depends on itself through ${[...level.get(folder)!].filter((next) => reachedFrom(next, level).has(folder)).join(', ')}`,
+      ),
+  );
+}
+
+function reachedFrom(folder: string, level: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const waiting = [...(level.get(folder) ?? [])];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (reached.has(next)) continue;
+    reached.add(next);
+    waiting.push(...(level.get(next) ?? []));
+  }
+  return reached;
+}
+
+function isModule(file: SourceFile): boolean {
+  return isTypeScript(file) && !file.path.endsWith('.test.ts');
+}
+
+export const folders: HouseCheck = {
+  name: 'folders',
+  run: async (root) => {
+    const files = sourceFiles(root);
+    return [...sizeFaults(files), ...folderCircles(files)];
+  },
+};
