@@ -33,6 +33,8 @@ const ordersOfTurn = 250;
 const turns = 4;
 const warmUpOrders = 1_000;
 const targetHopMs = 2;
+const takeovers = 10;
+const targetTakeoverMs = 2_000;
 
 interface Measured {
   readonly toNodeMs: number[];
@@ -78,19 +80,54 @@ async function compare(holder: Place, other: Place): Promise<BenchRow> {
   };
 }
 
+/** Kills the gateway with the role again and again. Each time, an order that the other gateway received just before is answered by it. */
+async function measureTakeovers(holder: Place, other: Place, startOther: () => Promise<Place>): Promise<BenchRow> {
+  const chance = random(12);
+  const answeredMs: number[] = [];
+  let [current, next] = [holder, other];
+  for (let i = 0; i < takeovers; i++) {
+    const order = orderOf(holder, i % wallets, Math.floor(i / wallets), 'buy');
+    const warm = await send(next, [order], perSecond, chance);
+    if (warm[0]!.status !== 200) throw new Error(`an order was refused with ${warm[0]!.status} ${warm[0]!.body}`);
+    const killed = end(current.gateway, 'SIGKILL');
+    const atMs = performance.timeOrigin + performance.now();
+    const [sent] = await send(next, [order], perSecond, chance);
+    await killed;
+    if (sent!.status !== 200) throw new Error(`an order was refused with ${sent!.status} ${sent!.body}`);
+    answeredMs.push(sent!.answeredMs - atMs);
+    [current, next] = [next, await startOther()];
+  }
+  await end(current.gateway, 'SIGTERM');
+  await end(next.gateway, 'SIGTERM');
+  const all = sorted(answeredMs);
+  return {
+    name: 'Order to a gateway without the trading role, when the gateway with the role is killed',
+    figure: `answered after p50 ${at(all, 0.5).toFixed(0)} ms, at most ${all.at(-1)!.toFixed(0)} ms`,
+    target: `p50 ≤ ${targetTakeoverMs} ms`,
+    pass: at(all, 0.5) <= targetTakeoverMs,
+    note: `${takeovers} times, from SIGKILL to the answer of the next gateway that the order was sent; a lease lasts one second`,
+  };
+}
+
 export async function run(): Promise<BenchRow[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const redis = await startRedis();
   const holder = await open(dataDir, redis.url);
-  const second = await startGateway([dataDir, holder.rpcUrl, holder.wsUrl, '0', redis.url]);
-  try {
+  const started: Place[] = [holder];
+  const startOther = async (): Promise<Place> => {
+    const { process: gateway, output } = await startGateway([dataDir, holder.rpcUrl, holder.wsUrl, '0', redis.url]);
+    const other = { ...holder, gateway, ...placeIn(output) };
+    started.push(other);
     // The other gateway knows the keys of the first one a moment later.
     await pause(1_000);
-    return [await compare(holder, { ...holder, ...placeIn(second.output) })];
+    return other;
+  };
+  try {
+    const other = await startOther();
+    return [await compare(holder, other), await measureTakeovers(holder, other, startOther)];
   } finally {
     await end(holder.load, 'SIGKILL');
-    await end(second.process, 'SIGTERM');
-    await end(holder.gateway, 'SIGTERM');
+    for (const { gateway } of started) await end(gateway, 'SIGTERM');
     await end(holder.node, 'SIGKILL');
     await redis.stop();
     rmSync(dataDir, { recursive: true, force: true });
