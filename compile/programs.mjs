@@ -36,6 +36,7 @@ export const documents = [
   'guides/first-hour.md',
   'guides/placing-orders.md',
   'guides/sniping-bot.md',
+  'guides/trading-in-the-page.md',
 ];
 
 /** Sources that may be part of a program, without tests. */
