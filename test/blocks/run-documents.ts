@@ -90,6 +90,7 @@ async function runBlock(block: Block, { place, terminal, stream }: World): Promi
     case 'ts':
     case 'python':
     case 'html':
+    case 'env':
       return terminal.runProgram(block);
     case 'stream':
       return stream.run(block);
@@ -148,7 +149,7 @@ async function main(filter: string): Promise<number> {
     mkdirSync(join(folder, 'opt'));
     const place: Place = { url, apiKey, wallet, mints: await tradedMints(url, apiKey) };
     const pagePort = await freePort();
-    const apart = { PORT: '0', DATA_DIR: join(folder, 'apart') };
+    const apart = { PORT: '0', DATA_DIR: join(folder, 'apart'), SHARE_PORT: 'false' };
     const setup = { sandbox, place, redisUrl: redis.url, nodeUrl: simnet.found[0]!, pagePort, apart, hasPython: python === null };
     const stream = new StreamDialogue(place);
     let failed = 0;
