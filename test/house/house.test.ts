@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { fillBlocks } from '../../cli/generate/fill-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import { boundaryFaults } from './boundaries.ts';
+import { pathFaults, treeOf } from './documented.ts';
 import { folderCircles, sizeFaults } from './folders.ts';
 import { importsOf } from './imports.ts';
 import { isPermissive } from './licences.ts';
@@ -138,6 +139,26 @@ describe('the forbidden words', () => {
   it('ignore other words', () => {
     expect(wordFaults({ path: 'cli/a.ts', text: 'const a = process.env; // https://example.com/work-in-progress' })).toEqual([]);
   });
+});
+
+describe('the paths in documents', () => {
+  const paths = new Set(['shared/src/bus/bus.ts', 'guides/charts.md', 'shared/src/venues/', 'test/ingest/continuity.test.ts']);
+  const tree = { ...treeOf([...paths]), tops: new Set(['shared', 'guides', 'ingest']), exists: (path: string) => paths.has(path) };
+  const faultsIn = (text: string): readonly string[] => pathFaults({ path: 'guides/a.md', text }, tree);
+
+  it.each(['`shared/src/bus.ts`', '`shared/src/bus/`', '`hub.ts`', '`src/bus.ts`', '[Charts](chart.md)', '[Charts](../charts.md#data)'])(
+    'are reported if nothing is there: %s',
+    (text) => expect(faultsIn(`one\n${text}`)).toEqual([expect.stringMatching(/^guides\/a\.md:2: .* does not exist$/)]),
+  );
+
+  it.each([
+    '`shared/src/bus/bus.ts`, `bus/bus.ts`, `bus.ts`',
+    '`shared/src/venues/<program>/decode.ts`',
+    '`ingest/continuity`',
+    '[Charts](charts.md#data), [far](https://example.com/none.md)',
+    '`/api/data`, `a.md`, `events/s`',
+    '```js server.ts\n`shared/none.ts`\n```',
+  ])('are accepted otherwise: %s', (text) => expect(faultsIn(text)).toEqual([]));
 });
 
 describe('licences', () => {
