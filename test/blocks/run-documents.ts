@@ -62,11 +62,11 @@ async function tradedMints(url: string, apiKey: string): Promise<readonly [strin
 /** Returns why Python cannot be used, or null. */
 async function pythonFault({ folder, env }: Sandbox): Promise<string | null> {
   const shell = new Shell(folder, env, join(folder, 'python.state'));
-  const wanted = 'httpx==0.28.1 websockets==15.0.1 hatchling==1.27.0';
+  const packages = 'httpx==0.28.1 websockets==15.0.1 hatchling==1.27.0';
   const commands = [
     `python3 -c 'import sys; sys.exit("Python 3.11 is needed" if sys.version_info < (3, 11) else 0)'`,
     'python3 -m venv python',
-    `python/bin/pip install --quiet --disable-pip-version-check ${wanted}`,
+    `python/bin/pip install --quiet --disable-pip-version-check ${packages}`,
   ];
   for (const command of commands) {
     const { ok, output } = await shell.run(command);

@@ -132,6 +132,8 @@ describe('the forbidden words', () => {
     ['shared/src/bus/a.ts', 'const a = AbortSignal.timeout(5);'],
     ['shared/src/wire/a.ts', 'const a = Date.now();'],
     ['PROTOCOL.md', joined('The epoch begins an', 'ew.')],
+    ['test/house/a.ts', joined('// The epoch begins an', 'ew.')],
+    ['clients/python/a.py', joined('# The epoch begins an', 'ew.')],
   ])('are found in %s: %s', (path, text) => {
     expect(wordFaults({ path, text })).toHaveLength(1);
   });
@@ -185,7 +187,14 @@ describe('the checked files', () => {
   it('are those of the project, without packages', () => {
     const paths = sourceFiles(root).map(({ path }) => path);
     expect(paths).toEqual(
-      expect.arrayContaining(['README.md', 'cli/start.ts', 'shared/src/bus/bus.ts', 'test/house/house.test.ts', 'Procfile']),
+      expect.arrayContaining([
+        'README.md',
+        'cli/start.ts',
+        'shared/src/bus/bus.ts',
+        'test/house/house.test.ts',
+        'Procfile',
+        'clients/python/pyproject.toml',
+      ]),
     );
     expect(paths.filter((path) => path.includes('node_modules') || path.startsWith('.git/'))).toEqual([]);
   });
