@@ -34,8 +34,10 @@ export const documents = [
   'guides/charts.md',
   'guides/coming-from-pumpportal.md',
   'guides/first-hour.md',
+  'guides/operating-sluice.md',
   'guides/placing-orders.md',
   'guides/sniping-bot.md',
+  'guides/trading-in-the-page.md',
 ];
 
 /** Sources that may be part of a program, without tests. */

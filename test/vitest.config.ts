@@ -46,6 +46,7 @@ const slow = [
   'e2e/ingest-takeover',
   'crash/crash',
   'orders/trading-role',
+  'e2e/trading-guide',
   'e2e/dashboard',
   'contract/store',
   'e2e/trade-errors',

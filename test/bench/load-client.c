@@ -4,7 +4,7 @@
  *   load-client <port> <path> <connections> <command>
  *
  * Opens the connections, sends the command on each, and prints `open` when every connection was answered. For each line on
- * its input, `count` or `mark`, it prints one line, and `mark` begins to count the bytes anew:
+ * its input, `count` or `mark`, it prints one line, and `mark` begins to count the bytes again:
  *
  *   <fewest bytes of a connection> <most bytes of a connection> <closed connections> <events> <latency µs>...
  *

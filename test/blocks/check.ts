@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { readSettings } from '@sluice/shared/config/settings/settings.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
@@ -10,7 +12,7 @@ import type { TSchema } from 'typebox';
 import { placeOf, type Block } from './find.ts';
 
 /** Kinds that the long run knows how to run. */
-const kinds = ['sh', 'js', 'ts', 'python', 'html', 'json', 'stream', 'http', 'handshake', 'sysctl'] as const;
+const kinds = ['sh', 'js', 'ts', 'python', 'html', 'json', 'stream', 'http', 'handshake', 'sysctl', 'env'] as const;
 
 const root = join(import.meta.dirname, '../..');
 /** `json mcp`: the configuration of an agent, which the long run starts. */
@@ -26,6 +28,11 @@ export function faultsOf(block: Block): readonly string[] {
     // An address in angle brackets would be a redirection.
     const { status, stderr } = spawnSync('bash', ['-n'], { input: block.text.replaceAll(/<[\w ]+>/g, 'x'), encoding: 'utf8' });
     return status === 0 ? [] : fault(stderr.trim());
+  }
+  if (block.kind === 'env') {
+    const env = parseEnv(block.text);
+    const settings = readSettings(env, { envFile: { names: Object.keys(env), fault: null } });
+    return settings.ok ? [] : settings.faults.flatMap(fault);
   }
   return block.kind === 'json' ? jsonFaults(block).flatMap(fault) : [];
 }

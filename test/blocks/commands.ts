@@ -6,6 +6,10 @@ export const notRun: readonly { readonly command: RegExp; readonly because: stri
   { command: /^podman /, because: 'it needs a container engine' },
   { command: /^kubectl /, because: 'it needs a Kubernetes cluster' },
   { command: /^helm install /, because: 'it needs a Kubernetes cluster' },
+  { command: /^(useradd|install -d .*-o sluice) /, because: 'it changes the users of the machine' },
+  { command: /^(systemctl|sysctl) /, because: 'it changes the services and the kernel of the machine' },
+  { command: /\/etc\//, because: 'it writes settings of the machine' },
+  { command: /^curl .*\/readyz$/, because: 'it asks a service of the machine' },
 ];
 
 export interface Endless {
@@ -27,6 +31,8 @@ export const endless: readonly Endless[] = [
   { command: /sluice watch trades/, until: /\b(buy|sell)\b/i },
   { command: /sluice watch newTokens --json/, until: /"type":"newToken"/ },
   { command: /sluice simnet/, until: /SOLANA_RPC_URL=http/, apart: true },
+  { command: /sluice ingest$/, until: /ingest_started/, apart: true },
+  { command: /sluice gateway$/, until: /gateway_started/, apart: true },
   { command: /^npx -y pnpm@12 ingest$/, until: /ingest_started/, apart: true },
   { command: /^npx -y pnpm@12 gateway$/, until: /gateway_started/, apart: true },
   { command: /^node stream\.mjs$/, until: /type: 'trade'/ },

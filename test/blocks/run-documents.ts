@@ -62,11 +62,11 @@ async function tradedMints(url: string, apiKey: string): Promise<readonly [strin
 /** Returns why Python cannot be used, or null. */
 async function pythonFault({ folder, env }: Sandbox): Promise<string | null> {
   const shell = new Shell(folder, env, join(folder, 'python.state'));
-  const wanted = 'httpx==0.28.1 websockets==15.0.1 hatchling==1.27.0';
+  const packages = 'httpx==0.28.1 websockets==15.0.1 hatchling==1.27.0';
   const commands = [
     `python3 -c 'import sys; sys.exit("Python 3.11 is needed" if sys.version_info < (3, 11) else 0)'`,
     'python3 -m venv python',
-    `python/bin/pip install --quiet --disable-pip-version-check ${wanted}`,
+    `python/bin/pip install --quiet --disable-pip-version-check ${packages}`,
   ];
   for (const command of commands) {
     const { ok, output } = await shell.run(command);
@@ -90,6 +90,7 @@ async function runBlock(block: Block, { place, terminal, stream }: World): Promi
     case 'ts':
     case 'python':
     case 'html':
+    case 'env':
       return terminal.runProgram(block);
     case 'stream':
       return stream.run(block);
@@ -148,7 +149,7 @@ async function main(filter: string): Promise<number> {
     mkdirSync(join(folder, 'opt'));
     const place: Place = { url, apiKey, wallet, mints: await tradedMints(url, apiKey) };
     const pagePort = await freePort();
-    const apart = { PORT: '0', DATA_DIR: join(folder, 'apart') };
+    const apart = { PORT: '0', DATA_DIR: join(folder, 'apart'), SHARE_PORT: 'false' };
     const setup = { sandbox, place, redisUrl: redis.url, nodeUrl: simnet.found[0]!, pagePort, apart, hasPython: python === null };
     const stream = new StreamDialogue(place);
     let failed = 0;

@@ -4,7 +4,7 @@ export interface Shown {
   readonly isPartial: boolean;
 }
 
-/** Parses JSON in which `,…}` stands for further fields. */
+/** Parses JSON in which `,…}` means further fields. */
 export function shownJson(text: string): Shown {
   const complete = text.replaceAll(/,\s*…\}/g, '}');
   return { value: JSON.parse(complete), isPartial: complete !== text };

@@ -17,7 +17,7 @@ export interface TerminalSetup {
   readonly nodeUrl: string;
   /** For the page that a tutorial serves. */
   readonly pagePort: number;
-  /** Settings of a process that must not meet the running `start`. */
+  /** Settings of a process that must not meet the running `start`, with a data folder. */
   readonly apart: NodeJS.ProcessEnv;
   readonly hasPython: boolean;
 }
@@ -137,7 +137,7 @@ export class Terminal {
 
   /** A command or program with real values in the place of those that a user fills in. */
   async #filled(text: string): Promise<string> {
-    const { sandbox, place, redisUrl, nodeUrl, pagePort } = this.#setup;
+    const { sandbox, place, redisUrl, nodeUrl, pagePort, apart } = this.#setup;
     const values: Readonly<Record<string, string>> = {
       'http://127.0.0.1:8080': place.url,
       'ws://127.0.0.1:8080': place.url.replace('http', 'ws'),
@@ -151,9 +151,13 @@ export class Terminal {
       '<id>': text.includes('<id>') ? await this.#newKey() : '',
       'redis://127.0.0.1:6379': redisUrl,
       'https://your-node.example.com': nodeUrl,
+      ',https://your-other-node.example.com': '',
       '127.0.0.1:3000': `127.0.0.1:${pagePort}`,
       'listen(3000': `listen(${pagePort}`,
       '/opt/': join(sandbox.folder, 'opt/'),
+      '/var/lib/sluice': String(apart['DATA_DIR']),
+      // The sandbox has no further user.
+      'runuser -u sluice -- ': '',
       ' ./sluice-': ` ${join(sandbox.clone, 'release/sluice-')}`,
     };
     return Object.entries(values).reduce((filled, [name, value]) => filled.replaceAll(name, value), text);

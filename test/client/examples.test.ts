@@ -51,7 +51,7 @@ function collect(child: ChildProcess): () => string {
 
 interface Running {
   /** Waits until the output matches. */
-  printed(wanted: RegExp): Promise<void>;
+  printed(expected: RegExp): Promise<void>;
   /** Ends it as a user does. */
   interrupt(): void;
   /** Waits until it has ended without an error. */
@@ -64,16 +64,16 @@ function launch(program: string, settings: Readonly<Record<string, string>>): Ru
   const output = collect(child);
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
   return {
-    printed: (wanted) => vi.waitFor(() => expect(output()).toMatch(wanted), { timeout: printMs, interval: 50 }),
+    printed: (expected) => vi.waitFor(() => expect(output()).toMatch(expected), { timeout: printMs, interval: 50 }),
     interrupt: () => void child.kill('SIGINT'),
     ended: async () => expect(await closed, output()).toBe(0),
   };
 }
 
 /** Runs an example until its output matches. */
-async function run(program: string, settings: Readonly<Record<string, string>>, wanted: RegExp): Promise<void> {
+async function run(program: string, settings: Readonly<Record<string, string>>, expected: RegExp): Promise<void> {
   const running = launch(program, settings);
-  await running.printed(wanted);
+  await running.printed(expected);
   running.interrupt();
   await running.ended();
 }

@@ -54,6 +54,7 @@ describe('the code blocks of the documents', () => {
     expect(faultsOf(one('```json quote\n{"side":\n```\n'))).toHaveLength(1);
     expect(faultsOf(one('```json\n{}\n```\n'))).toEqual([expect.stringContaining('name the schema')]);
     expect(faultsOf(one('```json trade\n{}\n```\n'))).toEqual(['a.md:2: it does not match the schema trade']);
+    expect(faultsOf(one('```env\nPORT=x\n```\n'))).toEqual([expect.stringMatching(/^a\.md:2: PORT: /)]);
     const wrong = "text\n\n```ts\nimport { Sluice } from '@sluice/client';\nnew Sluice({ url: 1 });\n```\n";
     expect(typeFaults([one(wrong)])).toEqual([expect.stringMatching(/^a\.md:5: error TS/)]);
   });

@@ -7,6 +7,16 @@ import { documents } from '../../compile/programs.mjs';
 const root = join(import.meta.dirname, '../..');
 const guides = guidesFor('https://sluice.coins.io');
 
+/** About two screens of a browser. */
+const readmeLines = 70;
+
+it('the README fits on two screens, and leads to each guide', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  expect(readme.split('\n').length).toBeLessThanOrEqual(readmeLines);
+  for (const command of ['npx -y pnpm@12 start', 'npx -y pnpm@12 test']) expect(readme).toContain(command);
+  for (const name of readdirSync(join(root, 'guides'))) expect(readme).toContain(`](guides/${name})`);
+});
+
 describe('the guides', () => {
   it('are all pages, and are part of a build', () => {
     const files = Object.values(guideFiles);

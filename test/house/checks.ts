@@ -1,5 +1,5 @@
 import { boundaries } from './boundaries.ts';
-import { documentedErrors, generatedFiles } from './documented.ts';
+import { documentPaths, documentedErrors, generatedFiles } from './documented.ts';
 import { folders } from './folders.ts';
 import type { HouseCheck } from './house-check.ts';
 import { licences } from './licences.ts';
@@ -21,6 +21,7 @@ export const houseChecks: readonly HouseCheck[] = [
   boundaries,
   folders,
   words,
+  documentPaths,
   documentedErrors,
   producedErrors,
   generatedFiles,

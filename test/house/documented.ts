@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import type { HouseCheck } from './house-check.ts';
+import { place, sourceFiles, type SourceFile } from './source-files.ts';
 
 /** REFERENCE.md lists every error that a client can receive, with its status, and no other error. */
 export const documentedErrors: HouseCheck = {
@@ -33,3 +34,57 @@ export const generatedFiles: HouseCheck = {
       });
     }),
 };
+
+export interface Tree {
+  /** Folders at the top. */
+  readonly tops: ReadonlySet<string>;
+  /** Each file and folder by its path, and by each end of it: `stream/hub.ts` and `hub.ts`. */
+  readonly ends: ReadonlySet<string>;
+  /** Whether this path from the root exists. */
+  readonly exists: (path: string) => boolean;
+}
+
+/** Written by a run. Git ignores it. */
+const written: ReadonlySet<string> = new Set(['test/e2e/screenshots/']);
+const isModule = /^[\w@./-]+\.tsx?$/;
+
+/** Documents name the files of the project by paths that exist: in backticks, and in links. */
+export const documentPaths: HouseCheck = {
+  name: 'paths in documents',
+  async run(root) {
+    const files = sourceFiles(root);
+    const tops = readdirSync(root, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    const tree = { ...treeOf(files.map(({ path }) => path)), exists: (path: string) => existsSync(join(root, path)) };
+    return files
+      .filter(({ path }) => path.endsWith('.md'))
+      .flatMap((file) =>
+        pathFaults(file, { ...tree, tops: new Set(tops.filter((name) => name !== 'node_modules' && !name.startsWith('.'))) }),
+      );
+  },
+};
+
+export function treeOf(paths: readonly string[]): Pick<Tree, 'ends'> {
+  const ends = new Set<string>();
+  for (const path of paths) {
+    const parts = path.split('/');
+    for (let at = 0; at < parts.length; at++) ends.add(parts.slice(at).join('/'));
+  }
+  return { ends };
+}
+
+/** What a document names that does not exist. Code blocks are not checked: their programs and paths belong to the reader. */
+export function pathFaults(file: SourceFile, { tops, ends, exists }: Tree): readonly string[] {
+  const text = file.text.replaceAll(/^ *```[^]*?^ *```$/gm, (block) => block.replaceAll(/[^\n]/g, ' '));
+  const isFound = (path: string): boolean => exists(path) || exists(`test/${path}.test.ts`);
+  const named = [...text.matchAll(/`([^`\n]+)`/g)].filter(({ 1: path = '' }) => {
+    if (written.has(path)) return false;
+    // `shared/src/venues/<program>/decode.ts` means several files.
+    const known = path.replace(/[<*].*$/, '');
+    if (path.includes('/') && tops.has(path.slice(0, path.indexOf('/')))) return !isFound(known);
+    return isModule.test(path) && !path.startsWith('/') && !ends.has(path.replace(/^(\.\.?\/)+/, ''));
+  });
+  const linked = [...text.replaceAll(/`[^`\n]*`/g, (code) => ' '.repeat(code.length)).matchAll(/\]\(([^)#\s:]+)(?:#[^)\s]*)?\)/g)].filter(
+    ({ 1: path = '' }) => !exists(join(dirname(file.path), path)),
+  );
+  return [...named, ...linked].map(({ 1: path = '', index }) => `${place(file, index)}: ${path} does not exist`);
+}

@@ -26,11 +26,11 @@ export function sizeFaults(files: readonly SourceFile[]): readonly string[] {
 }
 
 /**
- * Folders beside each other that depend on each other, directly or through further folders. `boundaries.ts` checks the folders at the top
+ * Folders of one parent that depend on each other, directly or through further folders. `boundaries.ts` checks the folders at the top
  * level, because each of them is a package or imports packages.
  */
 export function folderCircles(files: readonly SourceFile[]): readonly string[] {
-  /** Parent folder → folder in it → folders beside it from which it imports. */
+  /** Parent folder → folder in it → folders of the same parent from which it imports. */
   const levels = new Map<string, Map<string, Set<string>>>();
   for (const { from, to } of files.filter(isModule).flatMap(importsOf)) {
     if (to === null) continue;

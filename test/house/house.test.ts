@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { fillBlocks } from '../../cli/generate/fill-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import { boundaryFaults } from './boundaries.ts';
+import { pathFaults, treeOf } from './documented.ts';
 import { folderCircles, sizeFaults } from './folders.ts';
 import { importsOf } from './imports.ts';
 import { isPermissive } from './licences.ts';
@@ -131,6 +132,8 @@ describe('the forbidden words', () => {
     ['shared/src/bus/a.ts', 'const a = AbortSignal.timeout(5);'],
     ['shared/src/wire/a.ts', 'const a = Date.now();'],
     ['PROTOCOL.md', joined('The epoch begins an', 'ew.')],
+    ['test/house/a.ts', joined('// The epoch begins an', 'ew.')],
+    ['clients/python/a.py', joined('# The epoch begins an', 'ew.')],
   ])('are found in %s: %s', (path, text) => {
     expect(wordFaults({ path, text })).toHaveLength(1);
   });
@@ -138,6 +141,26 @@ describe('the forbidden words', () => {
   it('ignore other words', () => {
     expect(wordFaults({ path: 'cli/a.ts', text: 'const a = process.env; // https://example.com/work-in-progress' })).toEqual([]);
   });
+});
+
+describe('the paths in documents', () => {
+  const paths = new Set(['shared/src/bus/bus.ts', 'guides/charts.md', 'shared/src/venues/', 'test/ingest/continuity.test.ts']);
+  const tree = { ...treeOf([...paths]), tops: new Set(['shared', 'guides', 'ingest']), exists: (path: string) => paths.has(path) };
+  const faultsIn = (text: string): readonly string[] => pathFaults({ path: 'guides/a.md', text }, tree);
+
+  it.each(['`shared/src/bus.ts`', '`shared/src/bus/`', '`hub.ts`', '`src/bus.ts`', '[Charts](chart.md)', '[Charts](../charts.md#data)'])(
+    'are reported if nothing is there: %s',
+    (text) => expect(faultsIn(`one\n${text}`)).toEqual([expect.stringMatching(/^guides\/a\.md:2: .* does not exist$/)]),
+  );
+
+  it.each([
+    '`shared/src/bus/bus.ts`, `bus/bus.ts`, `bus.ts`',
+    '`shared/src/venues/<program>/decode.ts`',
+    '`ingest/continuity`',
+    '[Charts](charts.md#data), [far](https://example.com/none.md)',
+    '`/api/data`, `a.md`, `events/s`',
+    '```js server.ts\n`shared/none.ts`\n```',
+  ])('are accepted otherwise: %s', (text) => expect(faultsIn(text)).toEqual([]));
 });
 
 describe('licences', () => {
@@ -164,7 +187,14 @@ describe('the checked files', () => {
   it('are those of the project, without packages', () => {
     const paths = sourceFiles(root).map(({ path }) => path);
     expect(paths).toEqual(
-      expect.arrayContaining(['README.md', 'cli/start.ts', 'shared/src/bus/bus.ts', 'test/house/house.test.ts', 'Procfile']),
+      expect.arrayContaining([
+        'README.md',
+        'cli/start.ts',
+        'shared/src/bus/bus.ts',
+        'test/house/house.test.ts',
+        'Procfile',
+        'clients/python/pyproject.toml',
+      ]),
     );
     expect(paths.filter((path) => path.includes('node_modules') || path.startsWith('.git/'))).toEqual([]);
   });

@@ -9,7 +9,7 @@ export interface SourceFile {
 
 const skippedFolders: ReadonlySet<string> = new Set(['node_modules', '.git', '.data', '.build', 'results']);
 const textFile =
-  /\.(ts|tsx|mts|js|mjs|json|jsonc|md|yaml|yml|html|css|txt|sh|lua)$|(^|\/)(Procfile|LICENSE|run|\.gitignore|\.env\.example)$/;
+  /\.(ts|tsx|mts|js|mjs|json|jsonc|md|yaml|yml|html|css|txt|sh|lua|py|toml|c|service|tpl|patch)$|(^|\/)(Procfile|LICENSE|Containerfile|run|\.gitignore|\.env\.example)$/;
 
 /** Every text file of the project that people wrote, by path, without the lock file. */
 export function sourceFiles(root: string): readonly SourceFile[] {

@@ -1,5 +1,5 @@
 import type { HouseCheck } from './house-check.ts';
-import { plainPlaces, replacedWords } from './replaced-words.ts';
+import { naming, replacedWords } from './replaced-words.ts';
 import { isTypeScript, place, sourceFiles, type SourceFile } from './source-files.ts';
 
 interface Rule {
@@ -46,7 +46,7 @@ const rules: readonly Rule[] = [
   ...Object.entries(replacedWords).map(([word, term]) => ({
     what: `a word that GLOSSARY.md replaces; write ${term}`,
     pattern: new RegExp(`\\b${word}\\b`, 'i'),
-    applies: (path: string) => plainPlaces.some((start) => path.startsWith(start)),
+    applies: (path: string) => !naming.has(path),
   })),
 ];
 

@@ -49,8 +49,8 @@ export async function sampleFaults(python: string, folder: string): Promise<read
       body,
     }));
     return expected.flatMap((one, at) => {
-      const [wanted, sent] = [one, received[at]].map((each) => JSON.stringify(each));
-      return wanted === sent ? [] : [`${requests[at]!.id}: sent ${sent}, documented ${wanted}`];
+      const [documented, sent] = [one, received[at]].map((each) => JSON.stringify(each));
+      return documented === sent ? [] : [`${requests[at]!.id}: sent ${sent}, documented ${documented}`];
     });
   } finally {
     server.close();

@@ -10,6 +10,8 @@ export const guideFiles: Readonly<Record<string, string>> = {
   'sniping-bot': 'guides/sniping-bot.md',
   charts: 'guides/charts.md',
   'placing-orders': 'guides/placing-orders.md',
+  'trading-in-the-page': 'guides/trading-in-the-page.md',
+  'operating-sluice': 'guides/operating-sluice.md',
   'coming-from-pumpportal': 'guides/coming-from-pumpportal.md',
   'typescript-client': 'client/README.md',
   'python-client': 'clients/python/README.md',
