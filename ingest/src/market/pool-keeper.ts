@@ -1,7 +1,7 @@
 import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
+import { depthInSol } from '@sluice/shared/market/depth.ts';
 import type { LeaseTerm } from '@sluice/shared/market/market.ts';
-import { depthInSol } from '@sluice/shared/money.ts';
 import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/directory.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
 import { newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
@@ -80,8 +80,8 @@ export class PoolKeeper {
     if (topics[0]?.topic !== newTokensTopic) return;
     const event = parseCreation(json);
     if (event === null) return;
-    const { mint, pool: venue, poolAddress: address, quoteMint, slot, reserves, priceQuote, priceSol } = event;
-    const depthSol = depthInSol(Number(reserves.realQuote), quoteMint, priceQuote, priceSol);
+    const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event;
+    const depthSol = depthInSol(event);
     if (this.#isNews(address, depthSol)) this.#wait({ mint, venue, address, quoteMint, depthSol, slot });
   }
 

@@ -7,13 +7,13 @@ import type {
   Venue,
   VenueTrade,
 } from '@sluice/shared/venues/venue.ts';
+import { flipPrice } from '@sluice/shared/venues/flip.ts';
 import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {
   accountPrice,
-  flipPrice,
   marketTrade,
   migrationEvent,
   newTokenEvent,

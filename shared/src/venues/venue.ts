@@ -126,7 +126,7 @@ export interface PriceState {
   readonly priceBase: bigint;
   /** Null for a pool whose price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
-  /** Raw quote that sellers receive until the price has fallen by 1 %, without fees. Null if unknown, or if it follows from `reserves`. */
+  /** Depth: raw quote that sellers receive until the price has fallen by 1 %, without fees. Null if unknown, or if it follows from `reserves`. */
   readonly depth: bigint | null;
 }
 
