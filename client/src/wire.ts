@@ -1271,7 +1271,7 @@ export interface TokenInfo {
   readonly poolAddress: string | null;
   /** Null if `venue` is. */
   readonly quoteMint: string | null;
-  /** The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint. */
+  /** The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint. */
   readonly pools: readonly ({
     /** Venue of the pool. */
     readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';

@@ -1,10 +1,11 @@
 import { Keeper } from '@sluice/ingest/market/keeper.ts';
-import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import { openedPoolEntry } from '@sluice/shared/pools/opened-pool.ts';
 import { depthShare } from '@sluice/shared/venues/kit/depth.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -48,9 +49,16 @@ function keep({ bus, market }: World, pools: PoolDirectory): Keeper {
   return keeper;
 }
 
-async function publish({ bus, market }: World, ...events: readonly Parameters<typeof entryOf>[0][]): Promise<void> {
+function publish(own: World, ...events: readonly Parameters<typeof entryOf>[0][]): Promise<void> {
+  return publishEntries(
+    own,
+    events.map((event) => entryOf(event)),
+  );
+}
+
+async function publishEntries({ bus, market }: World, entries: readonly BusEntry[]): Promise<void> {
   const publisher = await bus.publisher();
-  await publisher.publish(events.map((event) => entryOf(event)));
+  await publisher.publish(entries);
   await publisher.close();
   const end = (await bus.tail(1)).at(-1)!.offset;
   await until('the state has them', async () => ((await market.checkpoint())?.offset ?? 0) >= end);
@@ -94,6 +102,24 @@ describe.each(['in process', 'redis'] as const)('the keeper of the directory of 
     keep(own, pools);
     await publish(own, ...events);
     expect(await all(pools)).toMatchObject(expected);
+  });
+
+  it('records a pool that was opened and had no trade, and no entry that ingest did not write', async () => {
+    const own = await world(kind);
+    const pools = await own.open();
+    keep(own, pools);
+    const mint = addressOf(4);
+    const opened = { mint, venue: 'orca-whirlpool', address: addressOf(17), quoteMint: usdcMint, depthSol: 0, slot: 23 } as const;
+    const entry = openedPoolEntry(opened);
+    const written = (text: string) => ({ ...entry, json: Buffer.from(text) });
+    const forged = ['', '{', 'null', '[]', '{"mint":5}', JSON.stringify({ ...opened, venue: 'x' })].map(written);
+    await publishEntries(own, [...forged, entry]);
+    const { mint: _, ...stored } = opened;
+    await until('it is recorded', async () => (await pools.poolsOf(mint)).length > 0);
+    expect(await pools.poolsOf(mint)).toEqual([stored]);
+    // Its first trade shows its depth.
+    await publish(own, tradeEvent(mint, { ...concentrated, poolAddress: addressOf(17), slot: 24 }));
+    expect(await pools.poolsOf(mint)).toMatchObject([{ address: addressOf(17), depthSol: 0.07, slot: 24 }]);
   });
 
   it('fills an emptied directory from the log when it starts again', async () => {

@@ -997,7 +997,7 @@ class TokenInfo(TypedDict):
     quoteMint: str | None
     """Null if `venue` is."""
     pools: list[TokenInfoPool]
-    """The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint."""
+    """The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint."""
     curve: TokenInfoCurve | None
     """Null if the token has no bonding curve."""
     reserves: Reserves | None

@@ -201,7 +201,7 @@ export const TokenInfo = Type.Object(
     pools: Type.Array(TokenPool, {
       maxItems: maxTokenPools,
       description:
-        'The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint.',
+        'The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint.',
     }),
     curve: Nullable(
       Type.Object(
