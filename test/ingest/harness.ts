@@ -8,7 +8,7 @@ import { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { AccountFetcher } from '@sluice/ingest/sources/rpc/account-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
-import type { OpenedPool, PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
+import type { PoolNews, PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
 import type { Loss } from '@sluice/ingest/report.ts';
 import { accountAnswers } from './scripted-node.ts';
@@ -25,7 +25,7 @@ export interface Harness {
   /** Published events in order. */
   readonly events: StreamEvent[];
   /** Opened pools in order. */
-  readonly opened: OpenedPool[];
+  readonly opened: PoolNews[];
   readonly faults: DecodeFault[];
   readonly losses: Loss[];
   readonly lines: LogLine[];
@@ -61,7 +61,7 @@ export function createHarness(
   const events: StreamEvent[] = [];
   const faults: DecodeFault[] = [];
   const losses: Loss[] = [];
-  const opened: OpenedPool[] = [];
+  const opened: PoolNews[] = [];
   const lines: LogLine[] = [];
   const calls: { method: string; params: readonly unknown[] }[] = [];
   const fromAccounts = accountAnswers(options.accounts ?? new Map());
@@ -94,7 +94,7 @@ export function createHarness(
     log,
     signal,
     publish: options.publish ?? ((event) => void events.push(event)),
-    openPool: (pool) => void opened.push(pool),
+    onPool: (pool) => void opened.push(pool),
     onFault: (fault) => void faults.push(fault),
     onLoss: (loss) => void losses.push(loss),
   });

@@ -86,7 +86,7 @@ describe('a boosted pool', () => {
     expect(harness.events).toEqual([]);
     const depthSol = expect.closeTo(100 * (1 - Math.sqrt(0.99)), 9) as number;
     const known = { venue: 'pump-amm', mint: mintAddress, address: poolAddress, quoteMint: wrappedSolMint, depthSol };
-    expect(harness.opened).toEqual([expect.objectContaining({ type: 'openedPool', ...known })]);
+    expect(harness.opened).toEqual([expect.objectContaining({ type: 'pool', ...known })]);
   });
 
   it('is published with the reserves after the boost; its tokens did not move', () => {

@@ -5,7 +5,7 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
-import { openedPoolEntry } from '@sluice/shared/pools/opened-pool.ts';
+import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
 import { depthShare } from '@sluice/shared/venues/kit/depth.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -110,7 +110,7 @@ describe.each(['in process', 'redis'] as const)('the keeper of the directory of 
     keep(own, pools);
     const mint = addressOf(4);
     const opened = { mint, venue: 'orca-whirlpool', address: addressOf(17), quoteMint: usdcMint, depthSol: 0, slot: 23 } as const;
-    const entry = openedPoolEntry(opened);
+    const entry = poolNewsEntry(opened);
     const written = (text: string) => ({ ...entry, json: Buffer.from(text) });
     const forged = ['', '{', 'null', '[]', '{"mint":5}', JSON.stringify({ ...opened, venue: 'x' })].map(written);
     await publishEntries(own, [...forged, entry]);

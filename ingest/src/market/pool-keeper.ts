@@ -3,7 +3,7 @@ import { Recent } from '@sluice/shared/collections/recent.ts';
 import { depthInSol } from '@sluice/shared/market/depth.ts';
 import type { LeaseTerm } from '@sluice/shared/market/market.ts';
 import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/directory.ts';
-import { readOpenedPool } from '@sluice/shared/pools/opened-pool.ts';
+import { readPoolNews } from '@sluice/shared/pools/pool-news.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
 import { newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { readEvent, type MarketEvent } from './read-event.ts';
@@ -79,7 +79,7 @@ export class PoolKeeper {
   /** Any entry of the log; opened pools, and the pool that a coin begins in, are seen before their first trade. */
   addCreation(entry: Pick<LogEntry, 'topics' | 'json'>): void {
     const { topics, json } = entry;
-    const opened = readOpenedPool(entry);
+    const opened = readPoolNews(entry);
     if (opened !== null && this.#isNews(opened.address, opened.depthSol)) this.#wait(opened);
     if (topics[0]?.topic !== newTokensTopic) return;
     const event = parseCreation(json);

@@ -11,7 +11,7 @@ import type {
 import { inSol } from '@sluice/shared/money.ts';
 import { flipPrice, flipReserves } from '@sluice/shared/venues/flip.ts';
 import { depthOfReserves, stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import type { OpenedPool, PublishableEvent } from '../publisher/outgoing.ts';
+import type { PoolNews, PublishableEvent } from '../publisher/outgoing.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {
@@ -55,7 +55,7 @@ export interface EmitterParts {
   readonly simulated: boolean;
   readonly publish: (event: PublishableEvent) => void;
   /** Called for each pool that is opened. */
-  readonly openPool: (opened: OpenedPool) => void;
+  readonly onPool: (opened: PoolNews) => void;
 }
 
 /** Turns resolved events into events of the contract, values them, and remembers the last price of every pool. */
@@ -64,13 +64,13 @@ export class Emitter {
   readonly #solUsd: SolUsdFeed;
   readonly #simulated: boolean;
   readonly #publish: (event: PublishableEvent) => void;
-  readonly #openPool: (opened: OpenedPool) => void;
+  readonly #onPool: (opened: PoolNews) => void;
 
   constructor(parts: EmitterParts) {
     this.#solUsd = parts.solUsd;
     this.#simulated = parts.simulated;
     this.#publish = parts.publish;
-    this.#openPool = parts.openPool;
+    this.#onPool = parts.onPool;
   }
 
   trade({ transaction, path, pool, event }: ResolvedEvent<VenueTrade>, completes: boolean): void {
@@ -118,7 +118,7 @@ export class Emitter {
     const raw = reserves === null ? 0 : depthOfReserves(Number(reserves.virtualQuote), Number(reserves.realQuote));
     const depthSol = inSol(raw / 10 ** decimals!, quoteMint, this.#solUsdAt(transaction.receivedUs)?.price ?? null) ?? 0;
     const ts = { received: transaction.receivedUs, published: 0 };
-    this.#openPool({ type: 'openedPool', mint: token!.mint, venue: venue.name, address, quoteMint, depthSol, slot: transaction.slot, ts });
+    this.#onPool({ type: 'pool', mint: token!.mint, venue: venue.name, address, quoteMint, depthSol, slot: transaction.slot, ts });
   }
 
   /** The program changed reserves without a trade. */

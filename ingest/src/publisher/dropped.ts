@@ -16,7 +16,7 @@ export class Dropped {
 
   /** Events that were dropped with it: 1, or 0 for a verdict or an opened pool, which its first trade shows again. */
   add(dropped: Outgoing): number {
-    if (dropped.type === 'openedPool') return 0;
+    if (dropped.type === 'pool') return 0;
     this.#receivedUs = Math.max(this.#receivedUs, dropped.ts.received);
     if (dropped.type !== 'slots') {
       const { slot, signature } = dropped;

@@ -20,13 +20,13 @@ export interface SlotNews extends SlotVerdict {
 }
 
 /** A pool was opened. Only the keeper of the directory of pools reads it. */
-export interface OpenedPool extends PoolSighting {
-  readonly type: 'openedPool';
+export interface PoolNews extends PoolSighting {
+  readonly type: 'pool';
   readonly ts: { readonly received: number; published: number };
 }
 
 /** An item that waits to be published. */
-export type Outgoing = PublishableEvent | SlotNews | OpenedPool;
+export type Outgoing = PublishableEvent | SlotNews | PoolNews;
 
 /** Retracts an event, on the topics that carried it. */
 export interface Retraction {
@@ -42,7 +42,7 @@ export type LogItem = Outgoing | Retraction;
 
 /** Whether the item is an event that clients get. */
 export function isEvent(item: LogItem): item is PublishableEvent {
-  return item.type !== 'slots' && item.type !== 'retract' && item.type !== 'openedPool';
+  return item.type !== 'slots' && item.type !== 'retract' && item.type !== 'pool';
 }
 
 const metadataEnding = '.metadata';

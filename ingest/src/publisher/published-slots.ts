@@ -97,7 +97,7 @@ export class PublishedSlots {
   admit(queued: readonly Outgoing[]): LogItem[] {
     const admitted: LogItem[] = [];
     for (const item of queued) {
-      if (item.type === 'openedPool') admitted.push(item);
+      if (item.type === 'pool') admitted.push(item);
       else if (item.type === 'slots') this.#judge(item, admitted);
       else this.#admit(item, admitted);
     }

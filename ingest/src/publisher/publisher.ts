@@ -2,7 +2,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import { busLimits, type Bus, type BusEntry, type BusPublisher, type Lease, type LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { openedPoolEntry } from '@sluice/shared/pools/opened-pool.ts';
+import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
@@ -402,7 +402,7 @@ function encode(events: readonly LogItem[]): Encoded[] {
 
 function entryOf(event: LogItem): BusEntry {
   if (event.type === 'slots') return verdictEntry(event);
-  if (event.type === 'openedPool') return openedPoolEntry(event);
+  if (event.type === 'pool') return poolNewsEntry(event);
   if (event.type === 'retract') return { topics: event.topics, ...encodeEvent({ type: event.type, id: event.id }) };
   return { topics: topicsOf(event), ...encodeEvent(event) };
 }

@@ -7,20 +7,20 @@ import type { PoolSighting } from './directory.ts';
  * The entry that ingest writes into the log when it sees that a pool was opened. With it, the keeper of the directory knows the pool before its first
  * trade. It is only a hint, like the directory: it is never retracted, and may be repeated. It is not an event, and is not sent to clients.
  */
-const openedTopic = '~pools';
+const newsTopic = '~pools';
 
-export function openedPoolEntry({ mint, venue, address, quoteMint, depthSol, slot }: PoolSighting): BusEntry {
-  const bytes = Buffer.from(JSON.stringify({ type: 'openedPool', mint, venue, address, quoteMint, depthSol, slot }));
-  return { topics: [openedTopic], json: bytes, msgpack: bytes };
+export function poolNewsEntry({ mint, venue, address, quoteMint, depthSol, slot }: PoolSighting): BusEntry {
+  const bytes = Buffer.from(JSON.stringify({ type: 'pool', mint, venue, address, quoteMint, depthSol, slot }));
+  return { topics: [newsTopic], json: bytes, msgpack: bytes };
 }
 
-export function isOpenedPool({ topics }: Pick<LogEntry, 'topics'>): boolean {
-  return topics[0]?.topic === openedTopic;
+export function isPoolNews({ topics }: Pick<LogEntry, 'topics'>): boolean {
+  return topics[0]?.topic === newsTopic;
 }
 
 /** Null if the entry is not such a pool. */
-export function readOpenedPool(entry: Pick<LogEntry, 'topics' | 'json'>): PoolSighting | null {
-  if (!isOpenedPool(entry)) return null;
+export function readPoolNews(entry: Pick<LogEntry, 'topics' | 'json'>): PoolSighting | null {
+  if (!isPoolNews(entry)) return null;
   const { json } = entry;
   let value: unknown;
   try {
