@@ -3,6 +3,7 @@ import { ReplaySource, type Playback, type RecordedTransaction } from '@sluice/i
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import { isPoolNews } from '@sluice/shared/pools/pool-news.ts';
 import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { TransactionRecord } from '@sluice/simnet/chain.ts';
@@ -107,7 +108,7 @@ async function printEvents(
   let count = 0;
   await subscriber.start({
     onEntry: (entry) => {
-      if (readVerdict(entry) !== null) return;
+      if (readVerdict(entry) !== null || isPoolNews(entry)) return;
       count++;
       const text = Buffer.from(entry.json).toString('utf8');
       if (json) return console.log(text);

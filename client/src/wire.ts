@@ -157,6 +157,8 @@ export interface Trade {
     /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
     readonly realQuote: string;
   } | null;
+  /** Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string. */
+  readonly depth?: string;
   /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
   readonly traderBalance?: string;
   /** This trade completed the bonding curve. */
@@ -221,6 +223,8 @@ export interface Price {
     /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
     readonly realQuote: string;
   } | null;
+  /** Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string. */
+  readonly depth?: string;
 }
 
 /** A token was created. */
@@ -1267,7 +1271,7 @@ export interface TokenInfo {
   readonly poolAddress: string | null;
   /** Null if `venue` is. */
   readonly quoteMint: string | null;
-  /** The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint. */
+  /** The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint. */
   readonly pools: readonly ({
     /** Venue of the pool. */
     readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
@@ -1492,6 +1496,8 @@ export interface TradePage {
       /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
       readonly realQuote: string;
     } | null;
+    /** Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string. */
+    readonly depth?: string;
     /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
     readonly traderBalance?: string;
     /** This trade completed the bonding curve. */

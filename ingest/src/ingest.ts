@@ -209,6 +209,7 @@ function openReading(parts: ReadingParts): RunningParts {
       continuity.publish(event);
       if (event.type === 'newToken') tokenMetadata.add(event);
     },
+    onPool: (opened) => publisher.push(opened),
     onFault: (fault) => report.note(fault),
     onLoss,
   });

@@ -48,10 +48,9 @@ export function inSolAndUsd(
 }
 
 /**
- * SOL value of what a pool holds of its quote coin, from the prices of one of its events. `rawQuote` is in raw units; prices are in quote
- * coins and SOL for one token. 0 if the value is unknown.
+ * Value in SOL of raw quote coins, from the prices of an event of a pool: in quote coins and in SOL for one token. 0 if the value is unknown.
  */
-export function depthInSol(rawQuote: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {
+export function rawInSol(rawQuote: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {
   const coin = quoteCoins.get(quoteMint);
   if (coin === undefined) return 0;
   const amount = rawQuote / 10 ** coin.decimals;

@@ -23,9 +23,17 @@ const verdictOf = (alive: readonly number[], dead: readonly number[], received: 
 const slots = (from: number, count: number): number[] => Array.from({ length: count }, (_, i) => from + i);
 const fill = (queue: EventQueue, from: number, count: number): number =>
   slots(from, count).reduce((dropped, slot) => dropped + queue.push(eventAt(slot)), 0);
-const namesOf = (taken: readonly Outgoing[]): string[] => taken.map((one) => (one.type === 'slots' ? 'slots' : one.id));
+const namesOf = (taken: readonly Outgoing[]): string[] => taken.map((one) => ('id' in one ? one.id : one.type));
 
 describe('a queue that overflows', () => {
+  it('drops a pool that was opened without a report, because its first trade shows it again', () => {
+    const queue = new EventQueue();
+    const pool = { mint: 'mint', venue: 'orca-whirlpool', address: 'pool', quoteMint: 'quote', depthSol: 0, slot: 999 } as const;
+    queue.push({ type: 'pool', ...pool, ts: { received: 999, published: 0 } });
+    expect(fill(queue, 1_000, most + 1)).toBe(1);
+    expect(queue.take(1)).toMatchObject([{ type: 'slots', lost: { from: 1_000, to: 1_000 } }]);
+  });
+
   it('reports first which slots are missing, with some of the transactions', () => {
     const queue = new EventQueue();
     expect(fill(queue, 1_000, most + 30)).toBe(30);

@@ -8,7 +8,7 @@ import { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { AccountFetcher } from '@sluice/ingest/sources/rpc/account-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
-import type { PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
+import type { PoolNews, PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
 import type { Loss } from '@sluice/ingest/report.ts';
 import { accountAnswers } from './scripted-node.ts';
@@ -24,6 +24,8 @@ export interface Harness {
   readonly pipeline: Pipeline;
   /** Published events in order. */
   readonly events: StreamEvent[];
+  /** Opened pools in order. */
+  readonly opened: PoolNews[];
   readonly faults: DecodeFault[];
   readonly losses: Loss[];
   readonly lines: LogLine[];
@@ -59,6 +61,7 @@ export function createHarness(
   const events: StreamEvent[] = [];
   const faults: DecodeFault[] = [];
   const losses: Loss[] = [];
+  const opened: PoolNews[] = [];
   const lines: LogLine[] = [];
   const calls: { method: string; params: readonly unknown[] }[] = [];
   const fromAccounts = accountAnswers(options.accounts ?? new Map());
@@ -91,10 +94,11 @@ export function createHarness(
     log,
     signal,
     publish: options.publish ?? ((event) => void events.push(event)),
+    onPool: (pool) => void opened.push(pool),
     onFault: (fault) => void faults.push(fault),
     onLoss: (loss) => void losses.push(loss),
   });
-  return { pipeline, events, faults, losses, lines, calls, solUsd };
+  return { pipeline, events, opened, faults, losses, lines, calls, solUsd };
 }
 
 /** Waits for a condition, at most ten seconds. */

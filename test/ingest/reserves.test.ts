@@ -5,8 +5,9 @@ import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/s
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { tradeEvent, tradePrice, type MarketTrade } from '@sluice/ingest/pipeline/normalize.ts';
-import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
+import { marketTrade, tradeEvent, tradePrice, type MarketTrade } from '@sluice/ingest/pipeline/normalize.ts';
+import { stateOfSqrtPrice } from '@sluice/shared/venues/kit/concentrated.ts';
+import { depthOfReserves, stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
 import { createHarness, until, type Harness } from './harness.ts';
 import {
   addressOf,
@@ -78,6 +79,15 @@ const lastPrice = (harness: Harness): PriceEvent => harness.events.findLast((eve
 
 describe('a boosted pool', () => {
   const opened = createPoolEventBytes(pool, mint, 1_000_000_000n, 100_000_000_000n, timestamp);
+
+  it('is reported for the directory when it is opened, before any trade', () => {
+    const harness = createHarness();
+    take(harness, ammProgram, [opened]);
+    expect(harness.events).toEqual([]);
+    const depthSol = expect.closeTo(100 * (1 - Math.sqrt(0.99)), 9) as number;
+    const known = { venue: 'pump-amm', mint: mintAddress, address: poolAddress, quoteMint: wrappedSolMint, depthSol };
+    expect(harness.opened).toEqual([expect.objectContaining({ type: 'pool', ...known })]);
+  });
 
   it('is published with the reserves after the boost; its tokens did not move', () => {
     const harness = createHarness();
@@ -327,6 +337,45 @@ describe('reserves without a price', () => {
       { ...held, owner: null },
     ];
     expect(balanceWith(...ofOthers)).toBeUndefined();
+  });
+});
+
+describe('the depth of a pool', () => {
+  const origin = { signature: signatureOf('s'), slot: 1, commitment: 'processed', receivedUs: 1, feePayer: null, blockTime: 1 } as const;
+  const seen = { ...origin, tokenBalances: null, late: false, simulated: false };
+  const place = { venue: 'orca-whirlpool', poolAddress: addressOf('pool'), mint: mintAddress, quoteMint: wrappedSolMint } as const;
+  const market = { ...place, baseDecimals: 6, quoteDecimals: 9, supply: null };
+  // 2 raw B for one raw A. Sellers of A receive 10^10 × √2 × (1 − √0.99) raw B until the price has fallen by 1 %.
+  const state = stateOfSqrtPrice(((1n << 64n) * 141_421_356n) / 100_000_000n, 10_000n * 10n ** 6n);
+  const amounts = { baseAmount: 1_000n, quoteAmount: 2_000n, fees: [], feeTotal: 0n } as const;
+  const swap = { type: 'trade', pool: place.poolAddress, mint: null, quoteMint: null, side: 'sell', supply: null, timestamp } as const;
+  const published = (flipped: boolean) => {
+    const trade = marketTrade({ ...swap, trader: addressOf('trader'), ...amounts, ...state }, flipped);
+    const made = tradeEvent(seen, '0', { ...market, flipped }, trade, null, false);
+    return [made, tradePrice(made, trade, null)!] as const;
+  };
+
+  it('is published where reserves do not determine it, in the coin of the price', () => {
+    const share = 1 - Math.sqrt(0.99);
+    for (const [flipped, expected] of [
+      [false, 1e10 * Math.SQRT2 * share],
+      [true, (1e10 / Math.SQRT2) * share],
+    ] as const) {
+      for (const event of published(flipped)) {
+        expect(event.reserves).toBeNull();
+        expect(Number(event.depth) / expected).toBeCloseTo(1, 6);
+        expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
+        expect(JSON.parse(Buffer.from(encodeEvent(event).json).toString())).toEqual(event);
+      }
+    }
+  });
+
+  it('agrees between the two kinds of pools where they have the same liquidity and price', () => {
+    // A constant product with the reserves x and y has the liquidity √(x·y) at every price.
+    const [made] = published(false);
+    const quote = 1e10 * Math.SQRT2;
+    expect(depthOfReserves(quote, quote) / Number(made.depth)).toBeCloseTo(1, 6);
+    expect(depthOfReserves(quote, 5)).toBe(5);
   });
 });
 

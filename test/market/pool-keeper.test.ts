@@ -1,10 +1,12 @@
 import { Keeper } from '@sluice/ingest/market/keeper.ts';
-import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
+import { depthShare } from '@sluice/shared/venues/kit/depth.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../contract/bus-harness.ts';
@@ -47,16 +49,25 @@ function keep({ bus, market }: World, pools: PoolDirectory): Keeper {
   return keeper;
 }
 
-async function publish({ bus, market }: World, ...events: readonly Parameters<typeof entryOf>[0][]): Promise<void> {
+function publish(own: World, ...events: readonly Parameters<typeof entryOf>[0][]): Promise<void> {
+  return publishEntries(
+    own,
+    events.map((event) => entryOf(event)),
+  );
+}
+
+async function publishEntries({ bus, market }: World, entries: readonly BusEntry[]): Promise<void> {
   const publisher = await bus.publisher();
-  await publisher.publish(events.map((event) => entryOf(event)));
+  await publisher.publish(entries);
   await publisher.close();
   const end = (await bus.tail(1)).at(-1)!.offset;
   await until('the state has them', async () => ((await market.checkpoint())?.offset ?? 0) >= end);
 }
 
 const [created, traded, migrated] = [addressOf(1), addressOf(2), addressOf(3)];
-const reserves = (realQuote: bigint) => ({ virtualBase: '1', virtualQuote: '1', realBase: '1', realQuote: String(realQuote) });
+const reserves = (quote: bigint) => ({ virtualBase: '1', virtualQuote: String(quote), realBase: '1', realQuote: String(quote) });
+const depthOf = (quote: number): number => expect.closeTo(quote * depthShare, 9) as number;
+const concentrated = { pool: 'orca-whirlpool', reserves: null, depth: '70000000' } as const;
 const events = [
   newTokenEvent(created, { poolAddress: addressOf(11), reserves: reserves(0n) }),
   tradeEvent(traded, { pool: 'pump-amm', poolAddress: addressOf(12), slot: 20, reserves: reserves(4_000_000_000n) }),
@@ -69,16 +80,18 @@ const events = [
     priceQuote: 1,
     priceSol: 0.01,
   }),
+  tradeEvent(traded, { ...concentrated, poolAddress: addressOf(16), slot: 22 }),
   migrationEvent(migrated, { poolAddress: addressOf(14), quoteAmount: '84000000000' }),
 ];
 const mints = [created, traded, migrated];
 const expected = [
   [{ venue: 'pump', address: addressOf(11), depthSol: 0 }],
   [
-    { venue: 'pump-amm', address: addressOf(13), quoteMint: usdcMint, depthSol: 9, slot: 21 },
-    { venue: 'pump-amm', address: addressOf(12), depthSol: 4, slot: 20 },
+    { venue: 'orca-whirlpool', address: addressOf(16), depthSol: 0.07, slot: 22 },
+    { venue: 'pump-amm', address: addressOf(13), quoteMint: usdcMint, depthSol: depthOf(9), slot: 21 },
+    { venue: 'pump-amm', address: addressOf(12), depthSol: depthOf(4), slot: 20 },
   ],
-  [{ venue: 'pump-amm', address: addressOf(14), depthSol: 84 }],
+  [{ venue: 'pump-amm', address: addressOf(14), depthSol: depthOf(84) }],
 ];
 const all = (pools: PoolDirectory) => Promise.all(mints.map((mint) => pools.poolsOf(mint)));
 
@@ -89,6 +102,24 @@ describe.each(['in process', 'redis'] as const)('the keeper of the directory of 
     keep(own, pools);
     await publish(own, ...events);
     expect(await all(pools)).toMatchObject(expected);
+  });
+
+  it('records a pool that was opened and had no trade, and no entry that ingest did not write', async () => {
+    const own = await world(kind);
+    const pools = await own.open();
+    keep(own, pools);
+    const mint = addressOf(4);
+    const opened = { mint, venue: 'orca-whirlpool', address: addressOf(17), quoteMint: usdcMint, depthSol: 0, slot: 23 } as const;
+    const entry = poolNewsEntry(opened);
+    const written = (text: string) => ({ ...entry, json: Buffer.from(text) });
+    const forged = ['', '{', 'null', '[]', '{"mint":5}', JSON.stringify({ ...opened, venue: 'x' })].map(written);
+    await publishEntries(own, [...forged, entry]);
+    const { mint: _, ...stored } = opened;
+    await until('it is recorded', async () => (await pools.poolsOf(mint)).length > 0);
+    expect(await pools.poolsOf(mint)).toEqual([stored]);
+    // Its first trade shows its depth.
+    await publish(own, tradeEvent(mint, { ...concentrated, poolAddress: addressOf(17), slot: 24 }));
+    expect(await pools.poolsOf(mint)).toMatchObject([{ address: addressOf(17), depthSol: 0.07, slot: 24 }]);
   });
 
   it('fills an emptied directory from the log when it starts again', async () => {
@@ -115,8 +146,8 @@ describe.each(['in process', 'redis'] as const)('the keeper of the directory of 
     const at = (slot: number, realQuote: bigint) => tradeEvent(traded, { poolAddress: addressOf(15), slot, reserves: reserves(realQuote) });
     await publish(own, at(30, 10_000_000_000n));
     await publish(own, at(31, 11_000_000_000n));
-    expect(await pools.poolsOf(traded)).toMatchObject([{ depthSol: 10, slot: 30 }]);
+    expect(await pools.poolsOf(traded)).toMatchObject([{ depthSol: depthOf(10), slot: 30 }]);
     await publish(own, at(32, 13_000_000_000n));
-    expect(await pools.poolsOf(traded)).toMatchObject([{ depthSol: 13, slot: 32 }]);
+    expect(await pools.poolsOf(traded)).toMatchObject([{ depthSol: depthOf(13), slot: 32 }]);
   });
 });

@@ -36,18 +36,34 @@ const trade = fc.record({
   priceQuote: price,
   priceSol: price,
   priceUsd: price,
+  virtualQuote: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
   realQuote: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  depth: fc.option(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })),
   simulated: fc.boolean(),
   curveCompleted: fc.boolean(),
 });
 
-function eventOf({ realQuote, simulated, curveCompleted, ...fields }: typeof trade extends fc.Arbitrary<infer T> ? T : never): TradeEvent {
+function eventOf({
+  virtualQuote,
+  realQuote,
+  depth,
+  simulated,
+  curveCompleted,
+  ...fields
+}: typeof trade extends fc.Arbitrary<infer T> ? T : never): TradeEvent {
   const event = tradeEvent(fields.mint, {
     ...fields,
     ...(simulated ? { simulated: true } : {}),
     ...(curveCompleted ? { curveCompleted: true } : {}),
   });
-  return { ...event, reserves: { ...event.reserves!, realQuote: String(realQuote) } };
+  if (depth !== null) return { ...event, reserves: null, depth: String(depth) };
+  return { ...event, reserves: { ...event.reserves!, virtualQuote: String(virtualQuote), realQuote: String(realQuote) } };
+}
+
+/** As the schema of the event describes it. */
+function rawDepthOf({ reserves, depth }: TradeEvent): number {
+  if (reserves === null) return Number(depth);
+  return Math.min(Number(reserves.virtualQuote) * (1 - Math.sqrt(0.99)), Number(reserves.realQuote));
 }
 
 describe('reading events for the market', () => {
@@ -82,7 +98,7 @@ describe('reading events for the market', () => {
           completesCurve: event.curveCompleted === true,
         });
         expect(read.json).toBe(notJson);
-        if (event.quoteMint === wrappedSolMint) expect(read.trade.depthSol).toBeCloseTo(Number(event.reserves!.realQuote) / 1e9, 6);
+        if (event.quoteMint === wrappedSolMint) expect(read.trade.depthSol).toBeCloseTo(rawDepthOf(event) / 1e9, 6);
         else if (event.quoteMint !== usdcMint) expect(read.trade.depthSol).toBe(0);
       }),
       { numRuns: 500 },
@@ -110,7 +126,8 @@ describe('reading events for the market', () => {
     expect(readEvent({ ...entry, json: notJson })).toEqual({ ...read, json: notJson });
     expect(readEvent({ ...entry, msgpack: Buffer.from([0x80]) })).toEqual(read);
     const migration = { ...migrationEvent(mint), quoteAmount: '84000000000' };
-    const moved = { kind: 'migration', poolAddress: migration.poolAddress, depthSol: 84 };
+    const depthSol = expect.closeTo(84 * (1 - Math.sqrt(0.99)), 9) as number;
+    const moved = { kind: 'migration', poolAddress: migration.poolAddress, depthSol };
     expect(readEvent(logEntry(1, migration))).toMatchObject({ kind: 'trade', mint, trade: moved });
     expect(readEvent(logEntry(1, newTokenEvent(mint)))).toBeNull();
     expect(readEvent({ ...entry, topics: [{ topic: `candles:${mint}:1m`, seq: 1 }] })).toBeNull();

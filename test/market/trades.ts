@@ -1,4 +1,5 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import { depthShare } from '@sluice/shared/venues/kit/depth.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
@@ -39,7 +40,13 @@ export function tradeOf(shape: TradeShape): TradeEvent {
     priceUsd,
     ...(shape.completes === true ? { curveCompleted: true } : {}),
   });
-  return { ...event, reserves: { ...event.reserves!, realQuote: String(BigInt(Math.round(depthSol * 1e9))) } };
+  return { ...event, reserves: { ...event.reserves!, ...quoteReservesOf(depthSol) } };
+}
+
+/** Quote reserves, all of them real, of a pool with this depth. */
+function quoteReservesOf(depthSol: number): { readonly virtualQuote: string; readonly realQuote: string } {
+  const reserve = String(Math.round((depthSol * 1e9) / depthShare));
+  return { virtualQuote: reserve, realQuote: reserve };
 }
 
 /** An entry of the log at an offset. */

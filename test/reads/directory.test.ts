@@ -80,20 +80,39 @@ test('a pool whose address does not follow from its mint is found by the directo
   ]);
 });
 
-test('a pool of concentrated liquidity has the price of its account and what its vault holds', async () => {
-  const [known, deep] = [putPool('concentrated', 7_000_000_000n), putPool('deep', 50_000_000_000n)];
-  const [vaultA, vaultB] = [vaultOf(known.address, mint), vaultOf(known.address, wrappedSolMint)];
-  // A price of 0.25 lamports for one raw token.
-  const [mintA, mintB, sqrtPrice] = [addressBytes(mint), addressBytes(wrappedSolMint), 1n << 63n];
-  const data = whirlpoolAccountData({ tickSpacing: 1, feeRate: 0, protocolFeeRate: 0, liquidity: 1n, sqrtPrice, tick: 0, mintA, mintB });
-  data.set(addressBytes(vaultA), whirlpool.vaultA);
-  data.set(addressBytes(vaultB), whirlpool.vaultB);
-  accounts.set(known.address, { owner: whirlpoolProgram, data });
-  harness.known.set(mint, [{ ...known, venue: 'orca-whirlpool' }, deep]);
-  const { pools } = await harness.info(mint);
-  expect(pools.map(({ poolAddress }) => poolAddress)).toEqual([deep.address, known.address]);
-  expect(pools[1]).toMatchObject({ venue: 'orca-whirlpool', priceSol: 0.25e-3, liquiditySol: 7 });
-});
+test.each(['token', 'quote coin'])(
+  'a pool of concentrated liquidity whose base is the %s has a price, and what its vault holds',
+  async (base) => {
+    const [known, deep] = [putPool('concentrated', 7_000_000_000n), putPool('deep', 50_000_000_000n)];
+    const isToken = base === 'token';
+    const [mintA, mintB] = isToken ? [mint, wrappedSolMint] : [wrappedSolMint, mint];
+    // A price of 0.25 lamports for one raw token.
+    const sqrtPrice = isToken ? 1n << 63n : 1n << 65n;
+    const pair = { mintA: addressBytes(mintA), mintB: addressBytes(mintB) };
+    const put = (liquidity: bigint): void => {
+      const data = whirlpoolAccountData({ tickSpacing: 1, feeRate: 0, protocolFeeRate: 0, liquidity, sqrtPrice, tick: 0, ...pair });
+      data.set(addressBytes(vaultOf(known.address, mintA)), whirlpool.vaultA);
+      data.set(addressBytes(vaultOf(known.address, mintB)), whirlpool.vaultB);
+      accounts.set(known.address, { owner: whirlpoolProgram, data });
+    };
+    harness.known.set(mint, [{ ...known, venue: 'orca-whirlpool' }, deep]);
+    put(1n);
+    const { pools } = await harness.info(mint);
+    expect(pools.map(({ poolAddress }) => poolAddress)).toEqual([deep.address, known.address]);
+    expect(pools[1]).toMatchObject({ venue: 'orca-whirlpool', quoteMint: wrappedSolMint, priceSol: 0.25e-3, liquiditySol: 7 });
+    // Its liquidity of 101 SOL at this price is deeper than 50 SOL of reserves at all prices.
+    put(202n * 10n ** 9n);
+    const other = new BookHarness(chain);
+    other.node.lie = harness.node.lie;
+    other.known.set(mint, [deep, { ...known, venue: 'orca-whirlpool' }]);
+    expect(await other.info(mint)).toMatchObject({
+      venue: 'orca-whirlpool',
+      poolAddress: known.address,
+      priceSol: 0.25e-3,
+      liquiditySol: 7,
+    });
+  },
+);
 
 test('an entry of the directory is ignored if the account at its address is not a pool of this mint', async () => {
   const forged = putPool('forged', 90_000_000_000n, { owner: tokenProgram });

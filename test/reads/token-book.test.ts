@@ -106,7 +106,8 @@ describe('a warm token', () => {
     const { priceQuote, priceSol, priceUsd, liquiditySol, liquidityUsd, priceSlot } = cold;
     const main = { venue: 'pump', poolAddress: curve, quoteMint: wrappedSolMint, slot: priceSlot };
     expect(cold.pools).toEqual([{ ...main, priceQuote, priceSol, priceUsd, liquiditySol, liquidityUsd }]);
-    const reserves = (sol: number) => ({ virtualBase: '1', virtualQuote: '1', realBase: '1', realQuote: `${sol}000000000` });
+    const held = (sol: number) => `${sol}000000000`;
+    const reserves = (sol: number) => ({ virtualBase: '1', virtualQuote: held(sol), realBase: '1', realQuote: held(sol) });
     const other = { pool: 'pump-amm', slot: chain.slot + 2 } as const;
     harness.append(price({ ...other, poolAddress: addressOf(1), priceQuote: 7e-8, reserves: reserves(3) }));
     harness.append(price({ ...other, poolAddress: addressOf(2), priceQuote: 8e-8, reserves: reserves(40) }));

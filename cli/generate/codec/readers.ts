@@ -67,7 +67,7 @@ function readField(draft: Draft, { name, kind, optional }: Field, path: string, 
       .map((part, index) => (index === 0 ? part : capitalized(part)))
       .join('');
     const read = `fields.${methodOf(kind, optional, type)}('${name}')${castOf(kind, type)}`;
-    draft.members.push({ name: member, type: `${optional ? 'boolean' : type}${condition === null ? '' : ' | null'}` });
+    draft.members.push({ name: member, type: memberType(kind, optional, type, condition !== null) });
     draft.lines.push(`  const ${member} = ${condition === null ? read : `${condition} ? ${read} : null`};`);
   } else if ([...draft.unread].some((one) => one.startsWith(`${own}.`))) {
     if (kind.kind === 'nullable' && kind.of.kind === 'object' && !optional && condition === null) {
@@ -88,9 +88,15 @@ function readField(draft: Draft, { name, kind, optional }: Field, path: string, 
 
 function methodOf(kind: Kind, optional: boolean, type: string): string {
   if (optional && kind.kind === 'constant' && kind.value === true) return 'flag';
+  if (optional && kind.kind === 'plain' && !kind.isEnum) return 'optionalText';
   if (!optional && (kind.kind === 'plain' || kind.kind === 'number')) return kind.kind === 'plain' ? 'text' : 'number';
   if (!optional && kind.kind === 'nullable' && kind.of.kind === 'number') return 'nullableNumber';
   throw new Error(`${type}: MsgpackFields has no method for this kind of field. Add one in shared/src/codec/msgpack-fields.ts.`);
+}
+
+function memberType(kind: Kind, optional: boolean, type: string, inNullable: boolean): string {
+  const own = !optional ? type : kind.kind === 'constant' ? 'boolean' : `NonNullable<${type}>`;
+  return inNullable || (optional && kind.kind !== 'constant') ? `${own} | null` : own;
 }
 
 /** The values of an enum are not checked, because the writer of the event has checked them. */

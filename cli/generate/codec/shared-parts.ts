@@ -65,13 +65,20 @@ function isComparableKind(kind: Kind): boolean {
   return kind.kind === 'object' ? kind.fields.every(isComparable) : kind.kind !== 'list';
 }
 
-/** The values in a part: their paths from the event, with their types. */
-export function leavesOf(fields: readonly Field[], at: string): readonly { readonly path: string; readonly type: string }[] {
+/** A value in a part: its path from the event, its type, and whether it may be undefined. */
+interface Leaf {
+  readonly path: string;
+  readonly type: string;
+  readonly mayBeAbsent: boolean;
+}
+
+export function leavesOf(fields: readonly Field[], at: string): readonly Leaf[] {
   return fields.flatMap(({ name, kind, optional }) => {
     const path = `${at}.${name}`;
     const value = withoutNull(kind);
     if (value.kind === 'object') return leavesOf(value.fields, optional || kind.kind === 'nullable' ? `${path}?` : path);
-    return [{ path, type: kind.kind === 'nullable' ? `${leafType(kind.of)} | null` : leafType(kind) }];
+    const type = kind.kind === 'nullable' ? `${leafType(kind.of)} | null` : leafType(kind);
+    return [{ path, type, mayBeAbsent: optional || at.includes('?') }];
   });
 }
 

@@ -69,15 +69,15 @@ function sharedHead(types: readonly string[]): string {
 }
 
 function partFunction({ name, fields }: SharedPart, writer: ValueWriter): string {
-  const leaves = leavesOf(fields, 'event').map(({ path, type }) => ({ path, type, last: lastName(path) }));
+  const leaves = leavesOf(fields, 'event').map((leaf) => ({ ...leaf, last: lastName(leaf.path) }));
   for (const [index, field] of fields.entries()) writer.field(field, 'event', 'WrittenEvent', index === 0);
   return [
     ...leaves.map(({ last, type }) => `let ${last}: ${type} | undefined;\n`),
     `let ${name}Part: Part = { json: '', msgpack: '' };\n\n`,
     `function write${capitalized(name)}(event: WrittenEvent): Part {\n`,
     `${ifAll([
-      // The values of a null object are undefined, like the values before the first event.
-      ...(leaves.every(({ path }) => path.includes('?')) ? [`${name}Part.json !== ''`] : []),
+      // Absent values and those of a null object are undefined, like the values before the first event.
+      ...(leaves.every(({ mayBeAbsent }) => mayBeAbsent) ? [`${name}Part.json !== ''`] : []),
       ...leaves.map(({ last, path }) => `${last} === ${path}`),
     ])}\n`,
     `    return ${name}Part;\n  }\n`,

@@ -1,4 +1,6 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
+import { flipPrice, flipReserves } from '@sluice/shared/venues/flip.ts';
 import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
 import type { ChainAccount } from '../chain/account-reader.ts';
 
@@ -16,6 +18,7 @@ export interface CurveFacts {
 export interface PoolFacts {
   readonly venue: Venue;
   readonly address: string;
+  /** Its base is the token, even if the program has the pair the other way round. */
   readonly account: PoolAccount;
   /** Null if its vaults were not among the accounts, or did not show balances of this pool. */
   readonly reserves: PoolReserves | null;
@@ -36,18 +39,33 @@ export function poolsAt(
     const decoded = found === null || found.owner !== venue.programId ? null : venue.decodeAccount(found.data);
     if (decoded?.kind !== 'decoded') continue;
     if (decoded.account.type === 'curve') curve ??= { venue, address, account: decoded.account };
-    else if (decoded.account.baseMint === mint) {
-      pools.push({ venue, address, account: decoded.account, ...vaultsOf(address, decoded.account, accounts) });
+    else {
+      const { baseMint, quoteMint } = decoded.account;
+      // Ingest uses the same rule: prices are in quote coins.
+      const isFlipped = quoteMint === mint && quoteCoins.has(baseMint) && !quoteCoins.has(quoteMint);
+      if (baseMint !== mint && !isFlipped) continue;
+      const { reserves, baseHeld, quoteHeld } = vaultsOf(address, decoded.account, accounts);
+      if (!isFlipped) pools.push({ venue, address, account: decoded.account, reserves, quoteHeld });
+      else {
+        const flipped = reserves === null ? null : flipReserves(reserves);
+        pools.push({ venue, address, account: flipAccount(decoded.account), reserves: flipped, quoteHeld: baseHeld });
+      }
     }
   }
   return { curve, pools };
+}
+
+function flipAccount(account: PoolAccount): PoolAccount {
+  const { baseMint, quoteMint, baseVault, quoteVault, price } = account;
+  const vaults = { baseVault: quoteVault, quoteVault: baseVault };
+  return { ...account, ...vaults, baseMint: quoteMint, quoteMint: baseMint, price: price === null ? null : flipPrice(price) };
 }
 
 function vaultsOf(
   pool: string,
   account: PoolAccount,
   accounts: ReadonlyMap<string, ChainAccount | null>,
-): Pick<PoolFacts, 'reserves' | 'quoteHeld'> {
+): Pick<PoolFacts, 'reserves' | 'quoteHeld'> & { readonly baseHeld: bigint | null } {
   const balance = (vault: string, mint: string): bigint | null => {
     const found = accounts.get(vault) ?? null;
     const decoded = found === null ? null : decodeTokenAccount(found.owner, found.data);
@@ -56,9 +74,10 @@ function vaultsOf(
   const base = balance(account.baseVault, account.baseMint);
   const quote = balance(account.quoteVault, account.quoteMint);
   // If the account states a price, the price does not follow from the balances of the vaults.
-  if (account.price !== null || base === null || quote === null) return { reserves: null, quoteHeld: quote };
+  if (account.price !== null || base === null || quote === null) return { reserves: null, baseHeld: base, quoteHeld: quote };
   return {
     reserves: { virtualBase: base, virtualQuote: quote + account.virtualQuote, realBase: base, realQuote: quote },
+    baseHeld: base,
     quoteHeld: quote,
   };
 }

@@ -1,7 +1,9 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { rawDepth } from '@sluice/shared/market/depth.ts';
+import { inSol, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
 import type { PriceEvent, Reserves, VenueName } from '@sluice/shared/wire/events.ts';
+import type { PoolFacts } from '../pools/pool-accounts.ts';
 import type { TokenFacts } from './token-facts.ts';
 
 /** The last known state of a pool of a token. */
@@ -12,6 +14,8 @@ export interface PoolState {
   /** Quote coins for one token. Null: the pool is empty, or the price is unknown. */
   readonly priceQuote: number | null;
   readonly reserves: Reserves | null;
+  /** Its depth in raw quote coins if reserves do not determine it; null if it is unknown, or if there are reserves. */
+  readonly depth: string | null;
   /** Decimals of the quote coin. Null: only the price is known. */
   readonly quoteDecimals: number | null;
   readonly slot: number;
@@ -38,11 +42,21 @@ export function stateAtRead(
     quoteMint: account.quoteMint,
     priceQuote: reserves === null || quoteDecimals === null ? null : priceOf(reserves, token.decimals, quoteDecimals),
     reserves: wireReserves(reserves),
+    depth: null,
     quoteDecimals,
     slot,
     atMs: askedAtMs,
     source: 'chain',
   };
+}
+
+/** The state of a pool as of the read that found it. The account of a pool of concentrated liquidity states its price. */
+export function stateOfPool(facts: TokenFacts, pool: PoolFacts): PoolState {
+  const state = stateAtRead(facts, pool, pool.reserves);
+  const { price } = pool.account;
+  if (price === null || price.priceBase <= 0n || price.priceQuote <= 0n || state.quoteDecimals === null) return state;
+  const priceQuote = toUi(price.priceQuote, state.quoteDecimals) / toUi(price.priceBase, facts.token.decimals);
+  return { ...state, priceQuote: Number.isFinite(priceQuote) ? priceQuote : null, depth: price.depth?.toString() ?? null };
 }
 
 /** The state of a pool after a price event. */
@@ -53,6 +67,7 @@ export function stateOfPrice(event: PriceEvent): PoolState {
     quoteMint: event.quoteMint,
     priceQuote: event.priceQuote,
     reserves: event.reserves,
+    depth: event.depth ?? null,
     quoteDecimals: quoteCoins.get(event.quoteMint)?.decimals ?? null,
     slot: event.slot,
     atMs: receivedAtMs(event),
@@ -74,6 +89,13 @@ export function isFollowedBy(known: PoolState, { slot, atMs }: Pick<PoolState, '
 export function heldUi({ quoteDecimals, reserves }: PoolState, quoteHeld: bigint | null): number | null {
   const raw = reserves === null ? quoteHeld : BigInt(reserves.realQuote);
   return raw === null || quoteDecimals === null ? null : toUi(raw, quoteDecimals);
+}
+
+/** Depth of the pool in SOL; 0 if it is unknown. `solUsd` is the price of SOL, for quote coins that are worth 1 USD. */
+export function depthOf({ reserves, depth, quoteMint, quoteDecimals }: PoolState, solUsd: number | null): number {
+  if (quoteDecimals === null) return 0;
+  const raw = rawDepth(reserves?.virtualQuote ?? null, reserves?.realQuote ?? null, depth);
+  return inSol(raw / 10 ** quoteDecimals, quoteMint, solUsd) ?? 0;
 }
 
 function receivedAtMs({ ts }: Pick<PriceEvent, 'ts'>): number {

@@ -81,7 +81,7 @@ export function bounded({ name, symbol, uri, source, updateAuthority }: TokenIde
 
 /** Creator and traits from the curve, or else from the first pool. Null: neither exists. */
 export function creatorOf({ curve, pools }: TokenFacts): string | null {
-  const creator = curve?.account.creator ?? pools[0]?.account.coinCreator ?? zeroAddress;
+  const creator = curve?.account.creator ?? pools[0]?.account.tokenCreator ?? null;
   return creator === zeroAddress ? null : creator;
 }
 

@@ -1,8 +1,9 @@
+import { depthInSol } from '@sluice/shared/market/depth.ts';
 import { isMainPool, type MainPoolFacts } from '@sluice/shared/market/head.ts';
-import { depthInSol, quoteCoins } from '@sluice/shared/money.ts';
+import { quoteCoins } from '@sluice/shared/money.ts';
 import type { MigrationEvent, PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { WindowSums } from './pages/minutes.ts';
-import { isOutdated, stateAtRead, stateOfPrice, type PoolState } from './pool-state.ts';
+import { depthOf, isOutdated, stateAtRead, stateOfPool, stateOfPrice, type PoolState } from './pool-state.ts';
 import type { TokenFacts } from './token-facts.ts';
 
 /**
@@ -32,8 +33,8 @@ export class TokenMarket {
     // A main pool whose address is not derived stays the main pool, unless the curve has just completed.
     const after = this.#addressOfMain;
     const isOther = before !== null && before.address !== after && wasOver && !this.#isCurve(before);
-    // Accounts of concentrated liquidity have no reserves, and some vaults cannot be read, but an event had the price.
-    const knewMore = before !== null && before.address === after && (before.reserves ?? before.priceQuote) !== null && this.#lacksReserves;
+    // Some vaults cannot be read, but an event had the price.
+    const knewMore = before !== null && before.address === after && (before.reserves ?? before.priceQuote) !== null && this.#lacksPrice;
     if (isOther || knewMore) this.main = before;
   }
 
@@ -46,9 +47,9 @@ export class TokenMarket {
     }
     if (!this.#isCurveOver) return;
     for (const found of pools) {
-      const pool = stateAtRead(facts, found, found.reserves);
+      const pool = stateOfPool(facts, found);
       // The deepest of several pools is the main one.
-      if (this.main === null || this.#isCurve(this.main) || depthOf(pool) > depthOf(this.main)) this.main = pool;
+      if (this.main === null || this.#isCurve(this.main) || depthOf(pool, null) > depthOf(this.main, null)) this.main = pool;
     }
   }
 
@@ -56,8 +57,8 @@ export class TokenMarket {
     return this.main?.address ?? null;
   }
 
-  get #lacksReserves(): boolean {
-    return this.main?.reserves === null;
+  get #lacksPrice(): boolean {
+    return this.main?.reserves === null && this.main.priceQuote === null;
   }
 
   get #isCurveOver(): boolean {
@@ -94,6 +95,7 @@ export class TokenMarket {
       quoteMint: event.quoteMint,
       priceQuote: event.priceQuote,
       reserves: null,
+      depth: null,
       quoteDecimals: quoteCoins.get(event.quoteMint)?.decimals ?? event.quoteDecimals,
       slot: event.slot,
       atMs: Math.round(event.ts.received / 1000),
@@ -112,21 +114,16 @@ export class TokenMarket {
     const head: MainPoolFacts = {
       pool: main.venue,
       poolAddress: main.address,
-      depthSol: depthOf(main),
+      depthSol: depthOf(main, event.priceSol === null || event.priceUsd === null ? null : event.priceUsd / event.priceSol),
       mainTradedS: this.#tradedS || Math.floor(main.atMs / 1000),
       curveOver: this.#isCurveOver,
     };
-    const depthSol = depthInSol(Number(event.reserves?.realQuote ?? 0), event.quoteMint, event.priceQuote, event.priceSol);
-    return isMainPool(head, { pool: event.pool, poolAddress: event.poolAddress, depthSol, atS: secondOf(event) });
+    return isMainPool(head, { pool: event.pool, poolAddress: event.poolAddress, depthSol: depthInSol(event), atS: secondOf(event) });
   }
 
   get decimals(): number {
     return this.#decimals;
   }
-}
-
-function depthOf({ reserves, quoteMint, priceQuote }: PoolState): number {
-  return reserves === null ? 0 : depthInSol(Number(reserves.realQuote), quoteMint, priceQuote, null);
 }
 
 function secondOf({ blockTime, ts }: Pick<TradeEvent, 'blockTime' | 'ts'>): number {

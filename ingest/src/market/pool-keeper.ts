@@ -1,8 +1,9 @@
 import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
+import { depthInSol } from '@sluice/shared/market/depth.ts';
 import type { LeaseTerm } from '@sluice/shared/market/market.ts';
-import { depthInSol } from '@sluice/shared/money.ts';
 import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/directory.ts';
+import { readPoolNews } from '@sluice/shared/pools/pool-news.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
 import { newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { readEvent, type MarketEvent } from './read-event.ts';
@@ -22,7 +23,7 @@ interface Written {
 }
 
 /**
- * Keeps the directory of pools from the creations, trades and migrations of the log, under the lease of the market's keeper. What a stretch
+ * Keeps the directory of pools from the creations, opened pools, trades and migrations of the log, under the lease of the market's keeper. What a stretch
  * of the log shows is written before the market's checkpoint moves past it, so no pool is missed if a process ends between the two.
  */
 export class PoolKeeper {
@@ -75,13 +76,16 @@ export class PoolKeeper {
     if (this.#isNews(address, depthSol)) this.#wait({ mint, venue, address, quoteMint, depthSol, slot });
   }
 
-  /** Any entry of the log; creations show the pool that a coin begins in. */
-  addCreation({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): void {
+  /** Any entry of the log; opened pools, and the pool that a coin begins in, are seen before their first trade. */
+  addCreation(entry: Pick<LogEntry, 'topics' | 'json'>): void {
+    const { topics, json } = entry;
+    const opened = readPoolNews(entry);
+    if (opened !== null && this.#isNews(opened.address, opened.depthSol)) this.#wait(opened);
     if (topics[0]?.topic !== newTokensTopic) return;
     const event = parseCreation(json);
     if (event === null) return;
-    const { mint, pool: venue, poolAddress: address, quoteMint, slot, reserves, priceQuote, priceSol } = event;
-    const depthSol = depthInSol(Number(reserves.realQuote), quoteMint, priceQuote, priceSol);
+    const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event;
+    const depthSol = depthInSol(event);
     if (this.#isNews(address, depthSol)) this.#wait({ mint, venue, address, quoteMint, depthSol, slot });
   }
 

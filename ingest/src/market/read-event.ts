@@ -1,8 +1,9 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { readMarketPriceFields, readMarketTradeFields } from '@sluice/shared/codec/event-readers.ts';
+import { depthInSol, rawDepth } from '@sluice/shared/market/depth.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { depthInSol } from '@sluice/shared/money.ts';
+import { rawInSol } from '@sluice/shared/money.ts';
 import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
@@ -87,7 +88,7 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeRead | null {
     priceQuote,
     priceSol,
     priceUsd: fields.priceUsd,
-    depthSol: depthInSol(Number(fields.reservesRealQuote ?? 0), quoteMint, priceQuote, priceSol),
+    depthSol: rawInSol(rawDepth(fields.reservesVirtualQuote, fields.reservesRealQuote, fields.depth), quoteMint, priceQuote, priceSol),
     isBuy: fields.side === 'buy',
     base: fields.tokenAmount,
     quote: fields.quoteUiAmount,
@@ -112,7 +113,6 @@ function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): Market
 
 function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
   const isTrade = event.type === 'trade';
-  const realQuote = isTrade ? (event.reserves?.realQuote ?? '0') : event.quoteAmount;
   return {
     kind: event.type,
     id: event.id,
@@ -128,13 +128,18 @@ function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
     priceQuote: event.priceQuote,
     priceSol: event.priceSol,
     priceUsd: event.priceUsd,
-    depthSol: depthInSol(Number(realQuote), event.quoteMint, event.priceQuote, event.priceSol),
+    depthSol: isTrade ? depthInSol(event) : depthAtOpening(event),
     isBuy: isTrade && event.side === 'buy',
     base: isTrade ? event.tokenAmount : 0,
     quote: isTrade ? event.quoteUiAmount : 0,
     sol: isTrade ? event.solAmount : null,
     completesCurve: isTrade && event.curveCompleted === true,
   };
+}
+
+/** A migration opens a pool with these amounts. */
+function depthAtOpening({ quoteAmount, quoteMint, priceQuote, priceSol }: MigrationEvent): number {
+  return rawInSol(rawDepth(quoteAmount, quoteAmount, null), quoteMint, priceQuote, priceSol);
 }
 
 /** Which event is retracted: the entry has the topics of that event. */

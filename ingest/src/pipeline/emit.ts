@@ -1,19 +1,21 @@
 import type {
   ChangedReserves,
   CurveMigrated,
+  PoolCreated,
   PriceState,
   ReservesChanged,
   TokenCreated,
   Venue,
   VenueTrade,
 } from '@sluice/shared/venues/venue.ts';
-import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import type { PublishableEvent } from '../publisher/outgoing.ts';
+import { inSol } from '@sluice/shared/money.ts';
+import { flipPrice, flipReserves } from '@sluice/shared/venues/flip.ts';
+import { depthOfReserves, stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
+import type { PoolNews, PublishableEvent } from '../publisher/outgoing.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {
   accountPrice,
-  flipPrice,
   marketTrade,
   migrationEvent,
   newTokenEvent,
@@ -48,17 +50,27 @@ export interface ResolvedEvent<E> {
   readonly event: E;
 }
 
+export interface EmitterParts {
+  readonly solUsd: SolUsdFeed;
+  readonly simulated: boolean;
+  readonly publish: (event: PublishableEvent) => void;
+  /** Called for each pool that is opened. */
+  readonly onPool: (opened: PoolNews) => void;
+}
+
 /** Turns resolved events into events of the contract, values them, and remembers the last price of every pool. */
 export class Emitter {
   readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };
   readonly #solUsd: SolUsdFeed;
   readonly #simulated: boolean;
   readonly #publish: (event: PublishableEvent) => void;
+  readonly #onPool: (opened: PoolNews) => void;
 
-  constructor(parts: { readonly solUsd: SolUsdFeed; readonly simulated: boolean; readonly publish: (event: PublishableEvent) => void }) {
+  constructor(parts: EmitterParts) {
     this.#solUsd = parts.solUsd;
     this.#simulated = parts.simulated;
     this.#publish = parts.publish;
+    this.#onPool = parts.onPool;
   }
 
   trade({ transaction, path, pool, event }: ResolvedEvent<VenueTrade>, completes: boolean): void {
@@ -96,6 +108,17 @@ export class Emitter {
     const made = migrationEvent(this.#sighting(transaction), path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
     this.counts.migrations++;
     this.#publish(made);
+  }
+
+  /** A pool was opened. The event always names the pair, so nothing must be read. */
+  poolCreated({ transaction, pool, event }: ResolvedEvent<PoolCreated>): void {
+    const { venue, address, token, quote, flipped } = pool;
+    const { mint: quoteMint, decimals } = quote!;
+    const reserves = event.reserves !== null && flipped ? flipReserves(event.reserves) : event.reserves;
+    const raw = reserves === null ? 0 : depthOfReserves(Number(reserves.virtualQuote), Number(reserves.realQuote));
+    const depthSol = inSol(raw / 10 ** decimals!, quoteMint, this.#solUsdAt(transaction.receivedUs)?.price ?? null) ?? 0;
+    const ts = { received: transaction.receivedUs, published: 0 };
+    this.#onPool({ type: 'pool', mint: token!.mint, venue: venue.name, address, quoteMint, depthSol, slot: transaction.slot, ts });
   }
 
   /** The program changed reserves without a trade. */

@@ -2,6 +2,7 @@ import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { chargedFees, feesInBase } from '@sluice/shared/venues/fee.ts';
+import { flipPrice } from '@sluice/shared/venues/flip.ts';
 import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
 import type { CurveMigrated, Fee, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { Commitment, MigrationEvent, NewTokenEvent, PriceEvent, Reserves, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
@@ -73,25 +74,6 @@ export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
   };
 }
 
-/** The same state with base and quote exchanged. */
-export function flipPrice({ priceQuote, priceBase, reserves, depth }: PriceState): PriceState {
-  return {
-    priceQuote: priceBase,
-    priceBase: priceQuote,
-    reserves: reserves === null ? null : flipReserves(reserves),
-    depth: depth === null || priceQuote === 0n ? null : (depth * priceBase) / priceQuote,
-  };
-}
-
-function flipReserves(reserves: PoolReserves): PoolReserves {
-  return {
-    virtualBase: reserves.virtualQuote,
-    virtualQuote: reserves.virtualBase,
-    realBase: reserves.realQuote,
-    realQuote: reserves.realBase,
-  };
-}
-
 /** The trade of the contract. Its price is that of the reserves after it; if these give none, that of its own amounts, or null. */
 export function tradeEvent(
   seen: Sighting,
@@ -137,6 +119,7 @@ export function tradeEvent(
     feeTotal: trade.feeTotal.toString(),
     reserves: trade.reserves === null ? null : wireReserves(trade.reserves),
   };
+  if (trade.depth !== null) event.depth = trade.depth.toString();
   const traderBalance = balanceAfter(seen.tokenBalances, trade.trader, market.mint);
   if (traderBalance !== null) event.traderBalance = traderBalance.toString();
   if (seen.late) event.late = true;
@@ -178,6 +161,7 @@ export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: MarketT
     solUsd,
     reserves: trade.reserves,
   };
+  if (trade.depth !== undefined) event.depth = trade.depth;
   if (trade.late === true) event.late = true;
   if (trade.simulated === true) event.simulated = true;
   return event;
@@ -217,6 +201,7 @@ export function accountPrice(seen: TickSighting, market: Market, state: PriceSta
     solUsd,
     reserves: state.reserves === null ? null : wireReserves(state.reserves),
   };
+  if (state.depth !== null) event.depth = state.depth.toString();
   if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
   return event;

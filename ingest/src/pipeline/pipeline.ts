@@ -1,7 +1,6 @@
 import type { MemoryBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
-import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
@@ -10,12 +9,11 @@ import { AccountChanges } from './account-changes.ts';
 import { AccountTicks } from './account-ticks.ts';
 import { Decoder, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
 import { Dedupe } from './dedupe.ts';
-import { Emitter } from './emit.ts';
+import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './order.ts';
 import { PoolBook, type Pool } from './pools.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
-import type { SolUsdFeed } from './sol-usd.ts';
 import { Supplies } from './supplies.ts';
 import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
 
@@ -32,17 +30,14 @@ export interface PipelineCounts extends UnfinishedCounts {
   lostEvents: number;
 }
 
-export interface PipelineParts {
+export interface PipelineParts extends EmitterParts {
   readonly venues: readonly Venue[];
-  readonly simulated: boolean;
   /** Bounds of the memory; `standardMemory` if not given. */
   readonly memory?: MemoryBounds;
-  readonly solUsd: SolUsdFeed;
   readonly accounts: AccountFetcher;
   readonly transactions: TransactionFetcher;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  readonly publish: (event: PublishableEvent) => void;
   readonly onFault: (fault: DecodeFault) => void;
   readonly onLoss: (loss: Loss) => void;
 }
@@ -276,6 +271,7 @@ export class Pipeline {
     } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event.mint, event.trader));
     else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
+    else if (event.type === 'poolCreated') this.emitter.poolCreated({ event, ...base });
   }
 
   #lose(placed: readonly Placed[], reason: string): void {

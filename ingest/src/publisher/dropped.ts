@@ -14,8 +14,9 @@ export class Dropped {
   #lost: SlotLoss | null = null;
   #receivedUs = 0;
 
-  /** Events that were dropped with it: 1, or 0 for a verdict. */
+  /** Events that were dropped with it: 1, or 0 for a verdict or an opened pool, which its first trade shows again. */
   add(dropped: Outgoing): number {
+    if (dropped.type === 'pool') return 0;
     this.#receivedUs = Math.max(this.#receivedUs, dropped.ts.received);
     if (dropped.type !== 'slots') {
       const { slot, signature } = dropped;

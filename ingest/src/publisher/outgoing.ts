@@ -1,3 +1,4 @@
+import type { PoolSighting } from '@sluice/shared/pools/directory.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { MarketStreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import {
@@ -18,8 +19,14 @@ export interface SlotNews extends SlotVerdict {
   readonly ts: { readonly received: number; published: number };
 }
 
+/** A pool was opened. Only the keeper of the directory of pools reads it. */
+export interface PoolNews extends PoolSighting {
+  readonly type: 'pool';
+  readonly ts: { readonly received: number; published: number };
+}
+
 /** An item that waits to be published. */
-export type Outgoing = PublishableEvent | SlotNews;
+export type Outgoing = PublishableEvent | SlotNews | PoolNews;
 
 /** Retracts an event, on the topics that carried it. */
 export interface Retraction {
@@ -32,6 +39,11 @@ export interface Retraction {
 
 /** An item for the log. */
 export type LogItem = Outgoing | Retraction;
+
+/** Whether the item is an event that clients get. */
+export function isEvent(item: LogItem): item is PublishableEvent {
+  return item.type !== 'slots' && item.type !== 'retract' && item.type !== 'pool';
+}
 
 const metadataEnding = '.metadata';
 

@@ -3,7 +3,7 @@ import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import { readRecord } from './log-tail.ts';
-import { creationIdOf, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';
+import { creationIdOf, isEvent, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';
 
 /** Published events of undecided slots: minutes at full load. Above this limit, the oldest slot is forgotten, and counted. */
 const maxOpen = 100_000;
@@ -97,7 +97,8 @@ export class PublishedSlots {
   admit(queued: readonly Outgoing[]): LogItem[] {
     const admitted: LogItem[] = [];
     for (const item of queued) {
-      if (item.type === 'slots') this.#judge(item, admitted);
+      if (item.type === 'pool') admitted.push(item);
+      else if (item.type === 'slots') this.#judge(item, admitted);
       else this.#admit(item, admitted);
     }
     return admitted;
@@ -105,7 +106,7 @@ export class PublishedSlots {
 
   /** Forgets admitted items that the log did not accept. */
   drop(refused: readonly LogItem[]): void {
-    for (const one of refused) if (one.type !== 'slots' && one.type !== 'retract') this.#remove(one.id);
+    for (const one of refused) if (isEvent(one)) this.#remove(one.id);
   }
 
   #admit(event: PublishableEvent, into: LogItem[]): void {

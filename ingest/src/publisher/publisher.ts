@@ -2,13 +2,14 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import { busLimits, type Bus, type BusEntry, type BusPublisher, type Lease, type LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { EventQueue } from './event-queue.ts';
-import { topicsOf, type Outgoing, type LogItem } from './outgoing.ts';
+import { isEvent, topicsOf, type Outgoing, type LogItem } from './outgoing.ts';
 import { PublishedSlots, type PublishedSlotsCounts } from './published-slots.ts';
 
 /** The lease of the one ingest process that publishes. */
@@ -348,7 +349,7 @@ export class Publisher {
     this.counts.refused += events.length;
     this.#log.error({ err: error, events: events.length }, 'events_refused_by_bus');
     contents.drop(events);
-    for (const event of events) if (event.type !== 'slots' && event.type !== 'retract') this.#queue.lose(event);
+    for (const event of events) if (isEvent(event)) this.#queue.lose(event);
   }
 
   #isAccepted(entry: BusEntry): boolean {
@@ -401,6 +402,7 @@ function encode(events: readonly LogItem[]): Encoded[] {
 
 function entryOf(event: LogItem): BusEntry {
   if (event.type === 'slots') return verdictEntry(event);
+  if (event.type === 'pool') return poolNewsEntry(event);
   if (event.type === 'retract') return { topics: event.topics, ...encodeEvent({ type: event.type, id: event.id }) };
   return { topics: topicsOf(event), ...encodeEvent(event) };
 }

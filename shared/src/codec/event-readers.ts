@@ -26,7 +26,9 @@ export interface MarketTradeFields {
   readonly priceQuote: TradeEvent['priceQuote'];
   readonly priceSol: TradeEvent['priceSol'];
   readonly priceUsd: TradeEvent['priceUsd'];
+  readonly reservesVirtualQuote: NonNullable<TradeEvent['reserves']>['virtualQuote'] | null;
   readonly reservesRealQuote: NonNullable<TradeEvent['reserves']>['realQuote'] | null;
+  readonly depth: NonNullable<TradeEvent['depth']> | null;
   readonly curveCompleted: boolean;
 }
 
@@ -66,9 +68,10 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
   fields.skip('feeTotal');
   const hasReserves = fields.enterOrNull('reserves');
   if (hasReserves) fields.skip('virtualBase');
-  if (hasReserves) fields.skip('virtualQuote');
+  const reservesVirtualQuote = hasReserves ? fields.text('virtualQuote') : null;
   if (hasReserves) fields.skip('realBase');
   const reservesRealQuote = hasReserves ? fields.text('realQuote') : null;
+  const depth = fields.optionalText('depth');
   fields.skipOptional('traderBalance');
   const curveCompleted = fields.flag('curveCompleted');
   if (fields.failed) return null;
@@ -91,7 +94,9 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
     priceQuote,
     priceSol,
     priceUsd,
+    reservesVirtualQuote,
     reservesRealQuote,
+    depth,
     curveCompleted,
   };
 }

@@ -8,12 +8,13 @@ import { arrayHead, mapHead, nil, packNumber, packText } from './msgpack.ts';
 export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
   const mintToSimulated = writeMintToSimulated(event);
   const priceQuoteToMarketCapUsd = writePriceQuoteToMarketCapUsd(event);
-  const reserves = writeReserves(event);
-  const json = `{"type":"trade","id":"${event.id}",${mintToSimulated.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${priceQuoteToMarketCapUsd.json},"fees":${feesListJson(event.fees)},"feeTotal":"${event.feeTotal}",${reserves.json}${event.traderBalance === undefined ? '' : `,"traderBalance":"${event.traderBalance}"`}${event.curveCompleted === undefined ? '' : ',"curveCompleted":true'}}`;
+  const reservesToDepth = writeReservesToDepth(event);
+  const json = `{"type":"trade","id":"${event.id}",${mintToSimulated.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${priceQuoteToMarketCapUsd.json},"fees":${feesListJson(event.fees)},"feeTotal":"${event.feeTotal}",${reservesToDepth.json}${event.traderBalance === undefined ? '' : `,"traderBalance":"${event.traderBalance}"`}${event.curveCompleted === undefined ? '' : ',"curveCompleted":true'}}`;
   const fieldCount =
     29 +
     (event.late === undefined ? 0 : 1) +
     (event.simulated === undefined ? 0 : 1) +
+    (event.depth === undefined ? 0 : 1) +
     (event.traderBalance === undefined ? 0 : 1) +
     (event.curveCompleted === undefined ? 0 : 1);
   const msgpack =
@@ -46,7 +47,7 @@ export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
     feesListMsgpack(event.fees) +
     '\xa8feeTotal' +
     packText(event.feeTotal) +
-    reserves.msgpack +
+    reservesToDepth.msgpack +
     (event.traderBalance === undefined ? '' : '\xadtraderBalance' + packText(event.traderBalance)) +
     (event.curveCompleted === undefined ? '' : '\xaecurveCompleted\xc3');
   return { json: bytesOf(json), msgpack: bytesOf(msgpack) };
@@ -55,9 +56,10 @@ export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
 export function encodePriceEvent(event: PriceEvent): EncodedEvent {
   const mintToSimulated = writeMintToSimulated(event);
   const priceQuoteToMarketCapUsd = writePriceQuoteToMarketCapUsd(event);
-  const reserves = writeReserves(event);
-  const json = `{"type":"price","id":"${event.id}",${mintToSimulated.json},"source":"${event.source}",${priceQuoteToMarketCapUsd.json},"solUsd":${event.solUsd === null ? 'null' : solUsdJson(event.solUsd)},${reserves.json}}`;
-  const fieldCount = 19 + (event.late === undefined ? 0 : 1) + (event.simulated === undefined ? 0 : 1);
+  const reservesToDepth = writeReservesToDepth(event);
+  const json = `{"type":"price","id":"${event.id}",${mintToSimulated.json},"source":"${event.source}",${priceQuoteToMarketCapUsd.json},"solUsd":${event.solUsd === null ? 'null' : solUsdJson(event.solUsd)},${reservesToDepth.json}}`;
+  const fieldCount =
+    19 + (event.late === undefined ? 0 : 1) + (event.simulated === undefined ? 0 : 1) + (event.depth === undefined ? 0 : 1);
   const msgpack =
     mapHead(fieldCount) +
     '\xa4type\xa5price\xa2id' +
@@ -68,7 +70,7 @@ export function encodePriceEvent(event: PriceEvent): EncodedEvent {
     priceQuoteToMarketCapUsd.msgpack +
     '\xa6solUsd' +
     (event.solUsd === null ? nil : solUsdMsgpack(event.solUsd)) +
-    reserves.msgpack;
+    reservesToDepth.msgpack;
   return { json: bytesOf(json), msgpack: bytesOf(msgpack) };
 }
 
@@ -196,26 +198,32 @@ let lastReservesVirtualBase: string | undefined;
 let lastReservesVirtualQuote: string | undefined;
 let lastReservesRealBase: string | undefined;
 let lastReservesRealQuote: string | undefined;
-let reservesPart: Part = { json: '', msgpack: '' };
+let lastDepth: string | undefined;
+let reservesToDepthPart: Part = { json: '', msgpack: '' };
 
-function writeReserves(event: WrittenEvent): Part {
+function writeReservesToDepth(event: WrittenEvent): Part {
   if (
-    reservesPart.json !== '' &&
+    reservesToDepthPart.json !== '' &&
     lastReservesVirtualBase === event.reserves?.virtualBase &&
     lastReservesVirtualQuote === event.reserves?.virtualQuote &&
     lastReservesRealBase === event.reserves?.realBase &&
-    lastReservesRealQuote === event.reserves?.realQuote
+    lastReservesRealQuote === event.reserves?.realQuote &&
+    lastDepth === event.depth
   ) {
-    return reservesPart;
+    return reservesToDepthPart;
   }
   lastReservesVirtualBase = event.reserves?.virtualBase;
   lastReservesVirtualQuote = event.reserves?.virtualQuote;
   lastReservesRealBase = event.reserves?.realBase;
   lastReservesRealQuote = event.reserves?.realQuote;
-  const json = `"reserves":${event.reserves === null ? 'null' : reservesJson(event.reserves)}`;
-  const msgpack = '\xa8reserves' + (event.reserves === null ? nil : reservesMsgpack(event.reserves));
-  reservesPart = { json, msgpack };
-  return reservesPart;
+  lastDepth = event.depth;
+  const json = `"reserves":${event.reserves === null ? 'null' : reservesJson(event.reserves)}${event.depth === undefined ? '' : `,"depth":"${event.depth}"`}`;
+  const msgpack =
+    '\xa8reserves' +
+    (event.reserves === null ? nil : reservesMsgpack(event.reserves)) +
+    (event.depth === undefined ? '' : '\xa5depth' + packText(event.depth));
+  reservesToDepthPart = { json, msgpack };
+  return reservesToDepthPart;
 }
 
 function feesItemJson(feesItem: TradeEvent['fees'][number]): string {

@@ -62,6 +62,11 @@ export class MsgpackFields {
     return true;
   }
 
+  /** A string that may be absent; null if it is. */
+  optionalText(name: string): string | null {
+    return this.#isNext(name) ? this.text(name) : null;
+  }
+
   /** Begins to read the fields of a map inside this one. */
   enter(name: string): void {
     this.#key(name);

@@ -12,7 +12,7 @@ export interface MintHead {
   readonly quoteMint: string;
   /** The slot from which it is the main pool; 0: since the first known event of the mint. */
   readonly poolSlot: number;
-  /** What the pool holds of its quote coin, in SOL; 0 if unknown. */
+  /** Depth of the pool in SOL: what sellers receive until the price has fallen by 1 %. 0 if unknown. */
   readonly depthSol: number;
   /** Last price in the main pool, in quote coins and in USD for one token (null if unknown), and its slot. */
   readonly priceQuote: number | null;

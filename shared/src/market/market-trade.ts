@@ -19,7 +19,7 @@ export interface MarketTrade {
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
-  /** What the pool holds of its quote coin, in SOL; 0 if unknown. */
+  /** Depth of the pool in SOL; 0 if unknown. */
   readonly depthSol: number;
   /** Of a trade; 0, null and false for a migration. */
   readonly isBuy: boolean;

@@ -12,7 +12,7 @@ export interface KnownPool {
   readonly venue: VenueName;
   readonly address: string;
   readonly quoteMint: string;
-  /** SOL value of what the pool holds of its quote coin; 0 if unknown. */
+  /** Its depth in SOL: what sellers receive until the price has fallen by 1 %. 0 if unknown. */
   readonly depthSol: number;
   /** Slot of the event that these values come from. */
   readonly slot: number;

@@ -1,5 +1,5 @@
-import type { ChargedFeeKind } from './names.ts';
-import type { Fee, FeeKind, FeePart } from './venue.ts';
+import type { FeeKind } from './names.ts';
+import type { Fee, FeePart } from './venue.ts';
 
 const noFee: FeePart = Object.freeze({ amount: 0n, bps: 0 });
 
@@ -16,17 +16,13 @@ export function feesInBase(fees: readonly Fee[]): bigint {
 
 /** A fee as clients get it: `amount` in raw units of the coin `mint`. */
 export interface ChargedFee {
-  kind: ChargedFeeKind;
+  kind: FeeKind;
   amount: string;
   bps: number;
   mint: string;
 }
 
-/** The fees as clients get them. A buyback is a share of the protocol fee, so it is left out. */
+/** The fees as clients get them. */
 export function chargedFees(fees: readonly Fee[], base: string, quote: string): ChargedFee[] {
-  const list: ChargedFee[] = [];
-  for (const { kind, amount, bps, coin } of fees) {
-    if (kind !== 'buyback') list.push({ kind, amount: amount.toString(), bps, mint: coin === 'base' ? base : quote });
-  }
-  return list;
+  return fees.map(({ kind, amount, bps, coin }) => ({ kind, amount: amount.toString(), bps, mint: coin === 'base' ? base : quote }));
 }

@@ -15,4 +15,4 @@ export type VenueName = (typeof venueNames)[number];
 
 /** Kinds of fees, each charged in addition to the amount through the pool. */
 export const feeKinds = ['protocol', 'creator', 'lp', 'cashback', 'holderRewards'] as const;
-export type ChargedFeeKind = (typeof feeKinds)[number];
+export type FeeKind = (typeof feeKinds)[number];

@@ -1,10 +1,13 @@
 import { discriminatorHex, hasPrefix } from '../solana/bytes.ts';
-import type { DecodedAccount, DecodeOutcome } from './venue.ts';
+import type { DecodedAccount, DecodeOutcome, TokenTerms } from './venue.ts';
 
 export type UndecodedAccount = Exclude<DecodedAccount, { kind: 'decoded' }>;
 
 /** The result for every decoded event. One object, because it says nothing about the event itself. */
 export const decoded: DecodeOutcome = { kind: 'decoded' };
+
+/** The terms of a token of which the venue records nothing. */
+export const noTerms: TokenTerms = Object.freeze({ traits: [], supplyByMint: true, creatorFeeBps: 0 });
 
 /** The result if nothing was decoded. */
 export function malformed(reason: string): Extract<DecodeOutcome & DecodedAccount, { kind: 'malformed' }> {

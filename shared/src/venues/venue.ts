@@ -1,5 +1,5 @@
 import type { TokenBalance, TransactionInnerInstruction, TransactionInstruction } from '../solana/transaction/inner-events.ts';
-import type { ChargedFeeKind, VenueName } from './names.ts';
+import type { FeeKind, VenueName } from './names.ts';
 import type { VenueQuoting } from './quoting.ts';
 import type { VenueSigning } from './signing.ts';
 import type { TradeFault } from './trading.ts';
@@ -126,12 +126,9 @@ export interface PriceState {
   readonly priceBase: bigint;
   /** Null for a pool whose price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
-  /** Raw quote that sellers receive until the price has fallen by 1 %, without fees. Null if unknown, or if it follows from `reserves`. */
+  /** Depth: raw quote that sellers receive until the price has fallen by 1 %, without fees. Null if unknown, or if it follows from `reserves`. */
   readonly depth: bigint | null;
 }
-
-/** `buyback` is a share of the protocol fee. Each of the others is charged in addition to the amount through the pool. */
-export type FeeKind = ChargedFeeKind | 'buyback';
 
 export interface FeePart {
   readonly amount: bigint;
@@ -139,7 +136,7 @@ export interface FeePart {
   readonly bps: number;
 }
 
-/** Events often contain no mints, so a fee names the side of the pair in which it was charged. */
+/** Charged in addition to the amount through the pool. Events often contain no mints, so a fee names the side of the pair in which it was charged. */
 export interface Fee extends FeePart {
   readonly kind: FeeKind;
   readonly coin: 'base' | 'quote';
@@ -167,7 +164,7 @@ export interface VenueTrade extends PriceState {
   readonly timestamp: number | null;
 }
 
-export interface TokenCreated {
+export interface TokenCreated extends TokenTerms {
   readonly type: 'created';
   readonly mint: string;
   readonly quoteMint: string;
@@ -181,13 +178,19 @@ export interface TokenCreated {
   readonly tokenProgram: string | null;
   readonly supply: bigint;
   readonly decimals: number;
+  /** Not null, because the published `newToken` has reserves. A curve without reserves needs a change of that schema first. */
   readonly reserves: PoolReserves;
+  readonly timestamp: number | null;
+}
+
+/** What a venue records about a token. An ordinary pool has `noTerms`. */
+export interface TokenTerms {
   /** Names of the token's special properties, as its venue defines them. */
   readonly traits: readonly string[];
-  /** Only the mint's account shows the correct supply. */
+  /** Only the mint's account shows the correct supply: events have none, or it changes without them. */
   readonly supplyByMint: boolean;
+  /** Creator fee that was set for this token; 0 if there is none. General, because clients get it with each new token. */
   readonly creatorFeeBps: number;
-  readonly timestamp: number | null;
 }
 
 /** A pool was opened; `base` and `quote` are in the program's order. */
@@ -247,7 +250,7 @@ export interface ChangedReserves {
 }
 
 /** Fields of a bonding curve's account. */
-export interface CurveAccount {
+export interface CurveAccount extends TokenTerms {
   readonly type: 'curve';
   readonly quoteMint: string;
   readonly reserves: PoolReserves;
@@ -255,29 +258,22 @@ export interface CurveAccount {
   readonly supply: bigint | null;
   readonly complete: boolean;
   readonly creator: string;
-  /** Names of the token's special properties, as its venue defines them. */
-  readonly traits: readonly string[];
-  /** Only the mint's account shows the correct supply. */
-  readonly supplyByMint: boolean;
-  readonly creatorFeeBps: number;
 }
 
 /** Fields of a pool's account. */
-export interface PoolAccount {
+export interface PoolAccount extends TokenTerms {
   readonly type: 'pool';
   readonly baseMint: string;
   readonly quoteMint: string;
   readonly baseVault: string;
   readonly quoteVault: string;
-  /** Creator of the token; the zero address if there is none. */
-  readonly coinCreator: string;
+  /** Creator of the token; null if the pool does not name one. */
+  readonly tokenCreator: string | null;
   /** Null if the price follows from the balances of the vaults. */
   readonly price: PriceState | null;
-  /** Added to the quote vault's balance for the price; may be negative. */
+  /**
+   * Added to the quote vault's balance for the price; negative if a part of the balance is not liquidity, such as fees that wait in the vault. General,
+   * because several programs keep such fees in their vaults.
+   */
   readonly virtualQuote: bigint;
-  /** Names of the token's special properties, as its venue defines them. */
-  readonly traits: readonly string[];
-  /** Only the mint's account shows the correct supply. */
-  readonly supplyByMint: boolean;
-  readonly creatorFeeBps: number;
 }

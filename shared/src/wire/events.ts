@@ -64,6 +64,12 @@ export const Reserves = Type.Object(
 
 const ReservesOrNull = Nullable(Reserves, 'Null if reserves do not determine the price of the venue (concentrated liquidity).');
 
+const depth = Type.Optional(
+  Raw(
+    'Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`.',
+  ),
+);
+
 const priceQuote = Ui('Quote coins for one token.');
 const valuation = {
   priceQuote: Nullable(priceQuote, 'Null if neither the reserves nor the amounts give a price. There is no price event then.'),
@@ -94,6 +100,7 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   fees: Fees,
   feeTotal: Raw('What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade.'),
   reserves: ReservesOrNull,
+  depth,
   traderBalance: Type.Optional(
     Raw(
       'What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not.',
@@ -120,6 +127,7 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
     'The SOL/USD price that the USD values use; null if it is unknown.',
   ),
   reserves: ReservesOrNull,
+  depth,
 });
 
 const InitialBuy = Type.Object(

@@ -1,6 +1,8 @@
+import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { decodeData } from '@sluice/shared/venues/decode-data.ts';
 import { feeOfKind } from '@sluice/shared/venues/fee.ts';
 import type { Quote } from '@sluice/shared/venues/quoting.ts';
+import type { PumpAmmPool } from '@sluice/shared/venues/pump-amm/decode.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type {
   DecodedAccount,
@@ -63,12 +65,13 @@ export type PlainQuote = Omit<Quote, 'fees' | 'feeTotal' | 'before' | 'after' | 
   readonly after: PoolReserves;
 };
 
-export function plainQuote(quote: Quote): PlainQuote {
-  const { fees, feeTotal, before, after, priceQuote, priceBase, ...others } = quote;
+/** `quote`: of a pump program, whose quotes also contain the buyback. */
+export function plainQuote(quote: Quote & { readonly buyback?: FeePart }): PlainQuote {
+  const { fees, feeTotal, before, after, priceQuote, priceBase, buyback, ...others } = quote;
+  if (buyback === undefined) throw new Error('The quote has no buyback.');
   if (before === null || after === null) throw new Error('The pool has no reserves.');
   if (priceQuote !== before.virtualQuote || priceBase !== before.virtualBase) throw new Error('The price is not that of the reserves.');
-  const { amount, bps } = feeOfKind(fees, 'buyback');
-  return { ...others, fees: feesByKind(fees, feeTotal), buyback: { amount, bps }, before, after };
+  return { ...others, fees: feesByKind(fees, feeTotal), buyback, before, after };
 }
 
 function flagsOf(traits: readonly string[]): Flags {
@@ -120,7 +123,9 @@ export function decodeAccount(venue: Venue, data: Uint8Array): unknown {
   const flags = flagsOf(traits);
   if (supplyByMint !== flags.mayhemMode) throw new Error('The supply of a mayhem coin, and of no other, is the mint’s.');
   if (others.type !== 'pool') return { kind: 'decoded', account: { ...others, ...flags } };
-  const { price, ...pool } = others;
+  const { price, tokenCreator, ...pool } = others;
+  const { coinCreator } = others as PumpAmmPool;
+  if (tokenCreator !== (coinCreator === zeroAddress ? null : coinCreator)) throw new Error('The pool has two creators of its token.');
   if (price !== null) throw new Error('A pool of vaults has a price of its own.');
   return { kind: 'decoded', account: { ...pool, ...flags } };
 }

@@ -181,6 +181,8 @@ class Trade(TypedDict):
     """What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade. Raw integer in its smallest unit, as a decimal string."""
     reserves: Reserves | None
     """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
+    depth: NotRequired[str]
+    """Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string."""
     traderBalance: NotRequired[str]
     """What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string."""
     curveCompleted: NotRequired[Literal[True]]
@@ -234,6 +236,8 @@ class Price(TypedDict):
     """The SOL/USD price that the USD values use; null if it is unknown."""
     reserves: Reserves | None
     """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
+    depth: NotRequired[str]
+    """Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string."""
 
 
 class InitialBuy(TypedDict):
@@ -993,7 +997,7 @@ class TokenInfo(TypedDict):
     quoteMint: str | None
     """Null if `venue` is."""
     pools: list[TokenInfoPool]
-    """The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint."""
+    """The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint."""
     curve: TokenInfoCurve | None
     """Null if the token has no bonding curve."""
     reserves: Reserves | None

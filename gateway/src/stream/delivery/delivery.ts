@@ -2,6 +2,7 @@ import type { BusSubscriber, LogEntry, Loss } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import { isPoolNews } from '@sluice/shared/pools/pool-news.ts';
 import type { SlowConsumers } from '../connections/slow-consumers.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
 import type { Fanout } from '../fanout/fanout.ts';
@@ -106,6 +107,7 @@ export class Delivery {
     const verdict = readVerdict(entry);
     if (verdict !== null) this.#onVerdict(verdict, entry.offset);
     else if (isPause(entry)) this.#onPause(entry);
+    else if (isPoolNews(entry)) return;
     else this.#onEvent(entry, replayed);
   }
 

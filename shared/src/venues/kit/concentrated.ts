@@ -1,14 +1,14 @@
 import type { PriceState } from '../venue.ts';
+import { depthShare } from './depth.ts';
 
 /** Pools of concentrated liquidity. The square root of a price is that of raw quote for raw base, times 2^64 (Q64.64). */
 const sqrtPriceBits = 64n;
 const one = 1n << (2n * sqrtPriceBits);
 
-// If the price falls by 1 %, its square root falls by the factor sqrt(0.99).
 const scale = 1_000_000_000n;
-const fallen = scale - BigInt(Math.round(Math.sqrt(0.99) * Number(scale)));
+const fallen = BigInt(Math.round(depthShare * Number(scale)));
 
-/** Raw quote that sellers receive until the price has fallen by 1 %, if the liquidity is the same within that band. */
+/** The depth if the liquidity is the same within that band. */
 function depthOf(sqrtPrice: bigint, liquidity: bigint): bigint {
   return (((liquidity * sqrtPrice) / scale) * fallen) >> sqrtPriceBits;
 }

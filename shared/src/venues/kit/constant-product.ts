@@ -1,4 +1,5 @@
 import type { PoolReserves, PriceState } from '../venue.ts';
+import { depthShare } from './depth.ts';
 
 /** Output of a trade against x × y = k, rounded down. */
 export function amountOut(amountIn: bigint, reserveIn: bigint, reserveOut: bigint): bigint {
@@ -8,4 +9,9 @@ export function amountOut(amountIn: bigint, reserveIn: bigint, reserveOut: bigin
 /** The state of a pool whose price is the quotient of its reserves. */
 export function stateOfReserves(reserves: PoolReserves): PriceState {
   return { priceQuote: reserves.virtualQuote, priceBase: reserves.virtualBase, reserves, depth: null };
+}
+
+/** The depth of such a pool, from raw quote reserves. It is never more than the pool can pay out. */
+export function depthOfReserves(virtualQuote: number, realQuote: number): number {
+  return Math.min(virtualQuote * depthShare, realQuote);
 }

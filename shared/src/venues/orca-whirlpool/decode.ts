@@ -2,7 +2,7 @@ import { encodeBase58 } from '../../solana/base58.ts';
 import { discriminatorHex, discriminatorLength, hasPrefix } from '../../solana/bytes.ts';
 import { zeroAddress } from '../../solana/well-known.ts';
 import { liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
-import { decoded, malformed, undecodedEvent } from '../outcome.ts';
+import { decoded, malformed, noTerms, undecodedEvent } from '../outcome.ts';
 import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, VenueEvent } from '../venue.ts';
 import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
 import { eventDiscriminators, ignoredEvents, swapInstructions } from './program.ts';
@@ -149,12 +149,10 @@ export function decodeAccount(data: Uint8Array): DecodedAccount {
       quoteMint: pool.mintB,
       baseVault: pool.vaultA,
       quoteVault: pool.vaultB,
-      coinCreator: zeroAddress,
+      tokenCreator: null,
       price: stateOfSqrtPrice(pool.sqrtPriceX64, pool.liquidity),
       virtualQuote: 0n,
-      traits: [],
-      supplyByMint: true,
-      creatorFeeBps: 0,
+      ...noTerms,
     },
   };
 }

@@ -13,6 +13,8 @@ type Emit = (event: VenueEvent) => void;
 export interface PumpAmmPool extends PoolAccount {
   readonly lpMint: string;
   readonly creator: string;
+  /** The zero address if there is none. */
+  readonly coinCreator: string;
   /** Fees in the quote vault that are not paid out yet; `virtualQuote` is reduced by the same amount. */
   readonly waitingFees: bigint;
   readonly mayhemMode: boolean;
@@ -21,7 +23,7 @@ export interface PumpAmmPool extends PoolAccount {
 }
 
 /** The fields on which a quote and an instruction depend. */
-export type QuotedAmmPool = Omit<PumpAmmPool, 'traits' | 'supplyByMint' | 'price'>;
+export type QuotedAmmPool = Omit<PumpAmmPool, 'traits' | 'supplyByMint' | 'price' | 'tokenCreator'>;
 
 interface TradeTail {
   creatorFee: FeePart;
@@ -223,6 +225,7 @@ function decodePool(data: Uint8Array): DecodedPool {
   const mayhemMode = flag(poolAt.mayhemMode);
   const cashback = flag(poolAt.cashback);
   const holderReward = flag(poolAt.holderReward);
+  const coinCreator = key(poolAt.coinCreator);
   return {
     kind: 'decoded',
     account: {
@@ -233,7 +236,8 @@ function decodePool(data: Uint8Array): DecodedPool {
       quoteVault: key(poolAt.quoteVault),
       lpMint: key(poolAt.lpMint),
       creator: key(poolAt.creator),
-      coinCreator: key(poolAt.coinCreator),
+      coinCreator,
+      tokenCreator: coinCreator === zeroAddress ? null : coinCreator,
       price: null,
       virtualQuote:
         length >= poolAt.virtualQuote + 16

@@ -66,13 +66,13 @@ function part(amount: bigint, rate: bigint): FeePart {
 
 /**
  * Fees in the form in which trades of this coin show them. The creator's part is cashback for the trader, or goes to the holders, if the
- * coin is of that kind. The buyback is a share of the protocol fee.
+ * coin is of that kind. The buyback is a share of the protocol fee, so it is not in the list.
  */
 export function feesOfCoin(
   { protocol, creator, lp, rates }: ChargedFees,
   coin: { readonly cashback: boolean; readonly holderReward: boolean },
   buybackBps: bigint,
-): { readonly fees: readonly Fee[]; readonly feeTotal: bigint } {
+): { readonly fees: readonly Fee[]; readonly feeTotal: bigint; readonly buyback: FeePart } {
   const creatorFee = part(creator, rates.creator);
   const fees = feeList({
     protocol: part(protocol, rates.protocol),
@@ -81,8 +81,8 @@ export function feesOfCoin(
     cashback: coin.cashback ? creatorFee : noFee,
     holderRewards: coin.holderReward && !coin.cashback ? creatorFee : noFee,
   });
-  fees.push({ kind: 'buyback', amount: shareOf(protocol, buybackBps), bps: Number(buybackBps), coin: 'quote' });
-  return { fees, feeTotal: protocol + creator + lp };
+  const buyback = { amount: shareOf(protocol, buybackBps), bps: Number(buybackBps) };
+  return { fees, feeTotal: protocol + creator + lp, buyback };
 }
 
 /** Bytes of a trader's volume accumulator. */

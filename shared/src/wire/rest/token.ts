@@ -148,7 +148,9 @@ const TokenPool = Type.Object(
     priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
     priceUsd: Nullable(Ui('USD for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in USD is unknown.'),
     liquiditySol: Nullable(
-      Ui('Quote coins that the pool holds and can pay out (without virtual reserves), in SOL. With concentrated liquidity as of `chain`.'),
+      Ui(
+        'Liquidity: quote coins that the pool holds and can pay out (without virtual reserves), in SOL. With concentrated liquidity as of `chain`.',
+      ),
       'Null if it is unknown, or if the curve is complete.',
     ),
     liquidityUsd: Nullable(Ui('The same in USD.'), 'Null if it is unknown, or if the curve is complete.'),
@@ -190,7 +192,7 @@ export const TokenInfo = Type.Object(
     creatorFeeBps: Nullable(Bps('Creator fee that was set for this token; 0 if the venue decides.'), 'Null if it is not known.'),
     venue: Nullable(
       Venue(
-        'Venue of the main pool: the bonding curve until it is complete, and then the pool to which it migrated. Without a curve, the main pool is chosen by its depth.',
+        'Venue of the main pool: the bonding curve until it is complete, and then the pool to which it migrated. Without a curve, the main pool is chosen by its depth: what sellers receive until the price has fallen by 1 %.',
       ),
       'Null if no supported venue trades it.',
     ),
@@ -199,7 +201,7 @@ export const TokenInfo = Type.Object(
     pools: Type.Array(TokenPool, {
       maxItems: maxTokenPools,
       description:
-        'The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known by its trades, or because its address follows from the mint.',
+        'The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint.',
     }),
     curve: Nullable(
       Type.Object(
@@ -229,7 +231,7 @@ export const TokenInfo = Type.Object(
     marketCapSol: Nullable(Ui('Price times supply, in SOL.'), 'Null if the price is.'),
     marketCapUsd: Nullable(Ui('Price times supply, in USD.'), 'Null if the price is.'),
     liquiditySol: Nullable(
-      Ui('Quote coins that the main pool holds and can pay out (without virtual reserves), in SOL.'),
+      Ui('Liquidity of the main pool: quote coins that it holds and can pay out (without virtual reserves), in SOL.'),
       'Null if it is unknown.',
     ),
     liquidityUsd: Nullable(Ui('The same in USD.'), 'Null if it is unknown.'),
