@@ -273,6 +273,10 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.keyboard.press('Escape');
     await open('Status');
     await page.getByText('Behind the chain').waitFor();
+    const fact = (name: string) => page.locator('.fact', { has: page.getByText(name, { exact: true }) }).locator('dd');
+    await until('the price of SOL', async () => /^\$[\d.]+ .+ old$/.test((await fact('SOL price').textContent())!));
+    await until('a watermark', async () => /^[\d,]+ \d+ slots? behind$/.test((await fact('Watermark').textContent())!));
+    await page.locator('.sources').getByRole('row', { name: 'node 1 up' }).waitFor();
     expect(await look(page, 'status')).toEqual([]);
   });
 
