@@ -55,7 +55,13 @@ async function readStatus(): Promise<Status> {
 }
 
 const micros = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : value < 1_000 ? `${Math.round(value)} µs` : `${(value / 1_000).toFixed(1)} ms`;
+  value === null || value === undefined
+    ? '–'
+    : value < 1_000
+      ? `${Math.round(value)} µs`
+      : value < 1_000_000
+        ? `${(value / 1_000).toFixed(1)} ms`
+        : `${(value / 1_000_000).toFixed(2)} s`;
 
 export function StatusPage() {
   const { value: status, fault } = useLoaded(readStatus, 'status', refreshMs);
