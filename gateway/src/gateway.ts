@@ -44,11 +44,13 @@ import type { CountingLimiter } from './ratelimit/limiter.ts';
 import { MarketHealth } from './reads/market-health.ts';
 import { createReads } from './reads/reads.ts';
 import { openStore, type Store } from './store/store.ts';
+import { KeyLimits } from './ratelimit/key-limit.ts';
 import { createAdmission } from './stream/session/admission.ts';
 import { decideHandshake, streamPaths, type Handshake, type HandshakeParts } from './stream/session/handshake.ts';
 import { Hub } from './stream/hub.ts';
 import { sealedEvents, unsealedEvents, type PrivateEvents } from './stream/delivery/private-events.ts';
 import { usageEndpoints } from './usage/endpoints.ts';
+import type { UsageOfKeys } from './usage/usage-of-keys.ts';
 import { orderEndpoints } from './orders/api/order-endpoints.ts';
 import { custodyOf, openTrading, type Custody } from './orders/trading.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
@@ -111,8 +113,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const keys = await openKeys(options);
   const { seal, events } = openSeal(keys.sealKey, config);
   const fleet = await orClose(joinFleet({ config, bus, seal, log, limiter: options.limiter }), keys);
-  const { limiter, tickets } = fleet;
-  const admit = createAdmission({ authenticator: keys.authenticator, limiter, tickets });
+  const limits = new KeyLimits(fleet.limiter);
+  const admit = createAdmission({ authenticator: keys.authenticator, limits, tickets: fleet.tickets });
   const market = options.market ?? new InProcessMarket(config.memory.market);
   const directory = options.directory ?? new InProcessPoolDirectory();
   const store = keys.dashboard?.store ?? null;
@@ -135,6 +137,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const reading = openReading({ ...options, market, directory }, hub);
   const addressOf = addressReader(config);
   const trading = openTrading({ ...options, directory, store, seal, events, hub, simulated: () => reading.health.simulated === true });
+  const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.usages, gateways: () => fleet.size() };
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
   const parts = { config, fleet, hub, ...reading, store, trading, requests, transport: () => transport, isDraining, log };
@@ -144,16 +147,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...reading.endpoints,
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),
-    ...usageEndpoints({ limiter, tickets, usages: hub.usages }),
+    ...usageEndpoints({ limits, tickets: fleet.tickets, usage }),
     ...documentEndpoints({ config, addressOf, assets: docsAssets(options.page) }),
     ...(options.endpoints ?? []),
   ];
   const router = createRouter({
     endpoints,
     streamPaths,
-    ...openPages(keys, options, { port: () => transport?.port ?? config.port, addressOf }),
+    ...openPages(keys, options, { port: () => transport?.port ?? config.port, addressOf, usage }),
     authenticator: keys.authenticator,
-    limiter,
+    limits,
     addressOf,
     admitKeyless: config.pumpPortalKeyless ? createKeyless(addressOf) : null,
     corsOrigins: config.corsOrigins,
@@ -307,7 +310,7 @@ function openSeal(key: Uint8Array, { redisUrls }: Config): { readonly seal: Reco
 function openPages(
   { dashboard, authenticator }: OpenKeys,
   options: GatewayOptions,
-  parts: Pick<DashboardOptions, 'port'> & Pick<RouterOptions, 'addressOf'>,
+  parts: Pick<DashboardOptions, 'port' | 'usage'> & Pick<RouterOptions, 'addressOf'>,
 ): Pick<RouterOptions, 'routes' | 'findSession'> {
   const pages = [...dashboardPages(options.page), ...(options.routes ?? [])];
   if (dashboard === null) return { routes: pages };

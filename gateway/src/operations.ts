@@ -23,7 +23,7 @@ import type { Transport } from './transport/transport.ts';
 
 /** The sources of a gateway's reports about itself. */
 export interface OperationsParts {
-  readonly config: Pick<Config, 'redisUrls' | 'operations'>;
+  readonly config: Pick<Config, 'redisUrls' | 'rpc' | 'operations'>;
   readonly fleet: Fleet;
   readonly hub: Hub;
   readonly health: MarketHealth;
@@ -85,6 +85,7 @@ export function createOperations(of: OperationsParts): Operations {
       lag: lag(),
       parts: parts(),
       rpc: counters.rpc(),
+      rpcUrls: config.rpc?.httpUrls ?? [],
       orders: trading.report(),
     });
   let second: OperationsServer | null = null;

@@ -3,7 +3,9 @@ import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
+import { shownHost } from '@sluice/shared/solana/endpoint-host.ts';
 import { apiVersion } from './http/answers.ts';
+import { chainStatus, sourceStatuses } from './ingest-report.ts';
 import type { MarketHealth } from './reads/market-health.ts';
 import type { Hub } from './stream/hub.ts';
 import { orderStatus, type OrderReport } from './orders/order-report.ts';
@@ -26,6 +28,8 @@ export interface StatusParts {
   readonly parts: Parts;
   /** The RPC endpoints, in the order of the settings. */
   readonly rpc: readonly EndpointHealth[];
+  /** Their URLs, in the same order. */
+  readonly rpcUrls: readonly string[];
   /** Null: this gateway does not trade. */
   readonly orders: OrderReport | null;
 }
@@ -43,9 +47,9 @@ export function lagOf(health: Pick<MarketHealth, 'slot' | 'slotAgeMs'>, ownSlot:
   return { slots, ms: health.slotAgeMs(nowMs) };
 }
 
-/** The body of `/status`. It contains no keys, clients or addresses. */
+/** The body of `/status`. It contains no keys, clients or addresses, and of the hosts of nodes only what `shownHost` gives. */
 export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
-  const { hub, transport, startedAtMs, draining, bus, statuses, lag, parts, rpc, orders } = of;
+  const { hub, transport, startedAtMs, draining, bus, statuses, lag, parts, rpc, rpcUrls, orders } = of;
   const { stats, fanout, dialect, history } = hub;
   const ingests = statuses.filter(({ name }) => name.startsWith('ingest:'));
   return {
@@ -59,9 +63,12 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
     draining,
     lag,
     parts: partReports(parts),
+    chain: chainStatus(ingests),
+    sources: sourceStatuses(ingests),
     cluster: { simulated: simulatedBy(ingests) },
     endpoints: rpc.map(({ impossibleAnswers, suspendedForMs }, index) => ({
       endpoint: index + 1,
+      host: shownHost(rpcUrls[index] ?? ''),
       impossibleAnswers,
       suspended: suspendedForMs > 0,
       suspendedForMs,

@@ -10,10 +10,13 @@ import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
 import type { SightingCounts, SightingRouter } from './sighting-router.ts';
 import type { EndpointHealth, Source, SourceCounts, SourceHealth } from './sources/source.ts';
+import manifest from '../package.json' with { type: 'json' };
 
 /** Statistics of an ingest process: in `stats()`, and every second as the status `ingest:<instance>` on the bus. */
 export interface IngestStats {
   readonly instance: string;
+  /** Version of the program. */
+  readonly version: string;
   readonly uptimeMs: number;
   /** Whether this process publishes; one of several does. */
   readonly leads: boolean;
@@ -96,6 +99,7 @@ export function readStats(of: {
   const health = running?.source.health() ?? notStarted;
   return {
     instance: of.instance,
+    version: manifest.version,
     uptimeMs: nowMs - of.startedAtMs,
     leads: publisher.leads,
     simulated: running?.simulated ?? null,

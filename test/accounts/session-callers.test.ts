@@ -86,6 +86,24 @@ describe('a session calls the public interface', () => {
     expect(usage.headers.get('x-ratelimit-limit')).toBe('100');
   });
 
+  it('and the list of keys shows the use at once', async () => {
+    const visitor = await visit();
+    const keyOf = async () => {
+      const { keys } = (await visitor.client.get('keys')).body as unknown as { readonly keys: readonly Record<string, unknown>[] };
+      return keys.find(({ id }) => id === visitor.keyId)!;
+    };
+    const planLimits = { requestsPerMinute: 100, connections: 10, subscriptions: 1_000 };
+    expect(await keyOf()).toMatchObject({ lastUsedAtMs: null, minutes: null, planLimits });
+    const startedMs = Date.now();
+    for (let count = 0; count < 3; count++) expect((await call(visitor, '/api/usage')).status).toBe(200);
+    const { lastUsedAtMs, minutes } = (await keyOf()) as { lastUsedAtMs: number; minutes: { accepted: number[]; refused: number[] } };
+    expect(lastUsedAtMs).toBeGreaterThanOrEqual(startedMs);
+    expect(minutes.accepted.reduce((sum, count) => sum + count, 0)).toBe(3);
+    const { requests } = (await (await call(visitor, '/api/usage')).json()) as { requests: { minutes: { accepted: number[] } } };
+    expect(requests.minutes).toMatchObject({ gateways: 1, refused: Array.from({ length: 60 }, () => 0) });
+    expect(requests.minutes.accepted.reduce((sum, count) => sum + count, 0)).toBe(4);
+  });
+
   it('gets a stream ticket, and deleting the key ends the stream', async () => {
     const visitor = await visit();
     const { ticket } = (await (await call(visitor, '/api/ws-ticket', 'POST')).json()) as { readonly ticket: string };

@@ -15,7 +15,7 @@ afterEach(async () => {
   liar.close();
 });
 
-it('the status shows which endpoint is suspended after an impossible answer, by its number only', async () => {
+it('the status shows which endpoint is suspended after an impossible answer, without its address', async () => {
   liar = createServer((request, response) => {
     request.resume().on('end', () => response.end(`{"jsonrpc":"2.0","id":1,"result":${'['.repeat(1_000)}${']'.repeat(1_000)}}`));
   });
@@ -26,7 +26,7 @@ it('the status shows which endpoint is suspended after an impossible answer, by 
   server = await startTestGateway({ config: { ...testConfig, rpc: { httpUrls, wsUrls: [] } } });
   server.keys.add('sluice_reader', { scopes: ['read'] });
   const status = async (): Promise<string> => await (await fetch(`http://${server.host}/status`)).text();
-  const well = { impossibleAnswers: 0, suspended: false, suspendedForMs: 0 };
+  const well = { host: null, impossibleAnswers: 0, suspended: false, suspendedForMs: 0 };
   expect(JSON.parse(await status())).toMatchObject({
     endpoints: [
       { endpoint: 1, ...well },
@@ -46,7 +46,7 @@ it('the status shows which endpoint is suspended after an impossible answer, by 
   const { endpoints } = JSON.parse(text) as { readonly endpoints: readonly { readonly suspendedForMs: number }[] };
   expect(endpoints).toEqual([
     { endpoint: 1, ...well },
-    { endpoint: 2, impossibleAnswers: 1, suspended: true, suspendedForMs: expect.any(Number) as number },
+    { endpoint: 2, host: null, impossibleAnswers: 1, suspended: true, suspendedForMs: expect.any(Number) as number },
   ]);
   expect(endpoints[1]!.suspendedForMs).toBeGreaterThan(0);
   expect(endpoints[1]!.suspendedForMs).toBeLessThanOrEqual(2_000);

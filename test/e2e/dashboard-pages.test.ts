@@ -159,6 +159,9 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     expect(await look(page, 'token')).toEqual([]);
     // Followed to its end here, and not only on the page of orders.
     await page.locator('.progress .state.finalized').waitFor({ timeout: 60_000 });
+    await page.getByLabel('Amount').fill('0.1');
+    await page.getByRole('button', { name: 'Simulate the purchase' }).click();
+    await page.locator('.progress').getByText('simulated only').waitFor();
   });
 
   it('an order with real coins needs a second confirmation', async () => {
@@ -265,7 +268,8 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
 
   it('keys with their usage, and the status', async () => {
     await open('API Keys');
-    await page.getByText('Requests used of the burst').waitFor();
+    await page.getByRole('img', { name: /^Requests a minute: at most [1-9]/ }).waitFor();
+    await page.locator('#keys tbody').getByText('just now').waitFor();
     expect(await look(page, 'api-keys')).toEqual([]);
     await page.getByRole('button', { name: 'Generate New Key' }).click();
     await page.getByRole('dialog', { name: 'Generate New Key' }).waitFor();
@@ -273,6 +277,10 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.keyboard.press('Escape');
     await open('Status');
     await page.getByText('Behind the chain').waitFor();
+    const fact = (name: string) => page.locator('.fact', { has: page.getByText(name, { exact: true }) }).locator('dd');
+    await until('the price of SOL', async () => /^\$[\d.]+ .+ old$/.test((await fact('SOL price').textContent())!));
+    await until('a watermark', async () => /^[\d,]+ \d+ slots? behind$/.test((await fact('Watermark').textContent())!));
+    await page.locator('.sources').getByRole('row', { name: 'node 1 up' }).waitFor();
     expect(await look(page, 'status')).toEqual([]);
   });
 

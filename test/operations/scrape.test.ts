@@ -126,10 +126,14 @@ it('the metrics count what happens', async () => {
   expect(value(gateway, 'sluice_gateway_lag_seconds')).toBeGreaterThanOrEqual(0);
   expect(value(gateway, 'nodejs_eventloop_delay_seconds_count')).toBeGreaterThan(0);
   expect(value(gateway, 'process_open_fds')).toBeGreaterThan(10);
-  const { lag, parts } = (await (await fetch(`${urls.publicGateway}/api/status`)).json()) as {
+  const { lag, parts, chain, sources } = (await (await fetch(`${urls.publicGateway}/api/status`)).json()) as {
     readonly lag: { readonly slots: number; readonly ms: number };
     readonly parts: Readiness['parts'];
+    readonly chain: { readonly slot: number; readonly watermark: number | null };
+    readonly sources: readonly unknown[];
   };
+  expect(chain.slot).toBeGreaterThan(chain.watermark ?? 0);
+  expect(sources).toMatchObject([{ endpoint: 1, host: null, state: 'up' }]);
   expect(lag.slots).toBeLessThan(50);
   expect(lag.ms).toBeLessThan(5_000);
   expect(parts['ingest']).toEqual({ ok: true, reason: null });

@@ -79,6 +79,10 @@ export class TestKeys implements Authenticator {
 
   async refresh(): Promise<void> {}
 
+  noteUse(): void {}
+
+  async writeUses(): Promise<void> {}
+
   principalOf(credential: string): Principal | null {
     return [...this.#principals.values()].find((principal) => principal.credential === credential) ?? null;
   }

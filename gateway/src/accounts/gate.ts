@@ -11,6 +11,7 @@ import { inProcessLimiter } from '../ratelimit/create.ts';
 import type { Quota } from '../ratelimit/limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
+import type { UsageOfKeys } from '../usage/usage-of-keys.ts';
 import { addressGroup, mayRead, originOfChange } from './guard.ts';
 import type { Nonces } from './nonces.ts';
 import { publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
@@ -21,8 +22,10 @@ import type { SignInOutcome } from './sign-in.ts';
 export interface DashboardOptions {
   readonly store: Store;
   readonly nonces: Nonces;
-  readonly authenticator: Pick<Authenticator, 'refresh'>;
-  readonly config: Pick<Config, 'host' | 'tls' | 'publicUrl' | 'signUp' | 'trustedProxies' | 'trading'>;
+  readonly authenticator: Pick<Authenticator, 'refresh' | 'writeUses'>;
+  /** What keys use on this gateway. */
+  readonly usage: UsageOfKeys;
+  readonly config: Pick<Config, 'plans' | 'host' | 'tls' | 'publicUrl' | 'signUp' | 'trustedProxies' | 'trading'>;
   /** Name of the keystore with the custodial wallets. */
   readonly keystore: string;
   /** The port on which the gateway listens; called once it does. */

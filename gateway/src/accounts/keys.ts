@@ -1,9 +1,13 @@
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Plan } from '@sluice/shared/config/plans.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { createApiKey, deleteApiKey, endOfKeyMs, rotateApiKey } from '../auth/api-keys.ts';
+import { planOf } from '../auth/key-ring.ts';
 import { readIpRanges } from '../auth/ip-ranges.ts';
 import type { StoredAccount } from '../store/tables/account-table.ts';
 import { maxKeysPerAccount, type StoredKey } from '../store/tables/key-table.ts';
 import type { Store } from '../store/store.ts';
+import type { UsageOfKeys } from '../usage/usage-of-keys.ts';
 import type { NewKeyBody } from './schemas.ts';
 
 /** Maximum number of keys in one list; the newest are listed. `unlisted` is the number of the others. */
@@ -14,17 +18,25 @@ export type KeysOutcome =
   | { readonly value: unknown }
   | { readonly error: ErrorCode; readonly message?: string; readonly details?: Readonly<Record<string, unknown>> };
 
+interface ListParts {
+  readonly store: Store;
+  readonly usage: UsageOfKeys;
+  readonly config: Pick<Config, 'plans'>;
+}
+
 /** The keys of an account, or all keys for the operator; newest first. */
-export async function listKeys(store: Store, account: StoredAccount, nowMs: number): Promise<KeysOutcome> {
+export async function listKeys({ store, usage, config }: ListParts, account: StoredAccount, nowMs: number): Promise<KeysOutcome> {
   const keys = isOperator(account) ? await store.keys.all() : await store.keys.ofAccount(account.id);
   const listed = keys.slice(-maxListed).toReversed();
   return {
     value: {
       keys: listed.map((key) => ({
         ...shownKey(key, nowMs),
+        ...shownUsage(key, usage, planOf(config.plans[key.plan], key.limits), nowMs),
         ...(isOperator(account) ? { accountId: key.accountId, limits: key.limits } : {}),
       })),
       unlisted: keys.length - listed.length,
+      gateways: usage.gateways(),
     },
   };
 }
@@ -101,5 +113,17 @@ function shownKey(key: StoredKey, nowMs: number): Readonly<Record<string, unknow
     expiresAtMs: revokedAtMs === null ? endMs : null,
     state: revokedAtMs !== null ? 'revoked' : endMs !== null && endMs <= nowMs ? 'expired' : 'active',
     secrets: secrets.map((secret) => ({ number: secret.number, createdAtMs: secret.createdAtMs, endsAtMs: secret.endsAtMs })),
+  };
+}
+
+/** What a key uses on this gateway, and the limits of it. `minutes` is null if it made no request in the counted time. */
+function shownUsage({ id }: StoredKey, { minutes, streams }: UsageOfKeys, plan: Plan, nowMs: number): Readonly<Record<string, unknown>> {
+  const counts = minutes.of(id, nowMs);
+  const isUsed = [counts.accepted, counts.refused].some((each) => each.some((count) => count > 0));
+  const { connections, subscriptions } = streams.of(id);
+  return {
+    minutes: isUsed ? counts : null,
+    stream: { connections, subscriptions },
+    planLimits: { requestsPerMinute: plan.requestsPerMinute, connections: plan.connections, subscriptions: plan.subscriptions },
   };
 }

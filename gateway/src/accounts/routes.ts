@@ -51,9 +51,11 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
       method: 'GET',
       path: '/dashboard/keys',
       handler: (request) =>
-        gate.read(request, async (signedIn) =>
-          signedIn === null ? notSignedIn(request) : keysAnswer(request, await listKeys(store, signedIn.account, Date.now())),
-        ),
+        gate.read(request, async (signedIn) => {
+          if (signedIn === null) return notSignedIn(request);
+          await authenticator.writeUses();
+          return keysAnswer(request, await listKeys(options, signedIn.account, Date.now()));
+        }),
     },
     {
       method: 'GET',

@@ -18,7 +18,7 @@ const tokenHeader = 'x-csrf-token';
 const quota: Quota = { perMinute: 1_200, burst: 240 };
 
 export interface SessionCallerOptions extends Pick<DashboardOptions, 'store' | 'config' | 'port' | 'log'> {
-  readonly authenticator: Pick<Authenticator, 'principalOf' | 'refresh'>;
+  readonly authenticator: Pick<Authenticator, 'principalOf' | 'refresh' | 'noteUse'>;
   readonly addressOf: (request: HttpRequest) => string;
 }
 
@@ -40,7 +40,9 @@ export function createSessionCallers(options: SessionCallerOptions): FindSession
       const nowMs = Date.now();
       const signedIn = await findSession(store, token, nowMs);
       if (signedIn === null || !isCsrfTokenOf(signedIn, csrfToken)) return null;
-      return await principalOfKey({ store, authenticator }, signedIn.account, keyId, nowMs);
+      const principal = await principalOfKey({ store, authenticator }, signedIn.account, keyId, nowMs);
+      if (principal !== null) authenticator.noteUse(principal.keyId);
+      return principal;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       log.warn({ reason: error.message, requestId: request.requestId }, 'session_store_unavailable');

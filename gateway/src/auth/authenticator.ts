@@ -84,6 +84,8 @@ export async function createAuthenticator(options: {
       const nowMs = Date.now();
       return nowMs - reader.readAtMs() > maxStaleMs ? null : ring.byCredential(credential, nowMs);
     },
+    noteUse: (keyId) => uses.used(keyId, Date.now()),
+    writeUses: () => uses.note(),
     onRevoked: (listener) => {
       revoked.add(listener);
       return () => void revoked.delete(listener);

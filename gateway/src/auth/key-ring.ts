@@ -134,7 +134,7 @@ function principalOf(key: StoredKey, { number, endsAtMs }: StoredSecret, plan: P
 }
 
 /** The plan with the limits of the key. If the key sets a rate but no burst, the burst follows from the rate as in a plan. */
-function planOf(plan: Plan, limits: KeyLimits | null): Plan {
+export function planOf(plan: Plan, limits: KeyLimits | null): Plan {
   if (limits === null) return plan;
   const { requestsPerMinute } = limits;
   const burst = requestsPerMinute === undefined ? plan.burst : Math.ceil((plan.burst * requestsPerMinute) / plan.requestsPerMinute);

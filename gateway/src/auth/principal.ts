@@ -23,6 +23,10 @@ export interface Authenticator {
   authenticate(apiKey: string): Principal | null;
   /** The principal of a credential that was valid before; null if it is no longer valid. As of the last read of the store. */
   principalOf(credential: string): Principal | null;
+  /** Records that a session used the key. `authenticate` records it by itself. */
+  noteUse(keyId: string): void;
+  /** Writes the last uses to the store, if there is one, so that a list shows them. They are also written from time to time. Never rejects. */
+  writeUses(): Promise<void>;
   /**
    * Reports each credential within a second after it became invalid (revoked, replaced, expired), also by another process. The listener must
    * close what uses it, for example sockets. Returns a function that stops the reports.

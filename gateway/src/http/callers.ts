@@ -2,8 +2,8 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { addressAllowed } from '../auth/ip-ranges.ts';
 import { parseApiKey } from '../auth/key-format.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
-import { takeFromKey } from '../ratelimit/key-limit.ts';
-import type { LimitDecision, RateLimiter } from '../ratelimit/limiter.ts';
+import type { KeyLimits } from '../ratelimit/key-limit.ts';
+import type { LimitDecision } from '../ratelimit/limiter.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import { apiKeyOf } from './credentials.ts';
 import { retryAfterSeconds } from './rate-headers.ts';
@@ -35,7 +35,7 @@ export type FindSessionCaller = (request: HttpRequest) => Promise<Principal | 'u
 
 export interface CallerOptions {
   readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter;
+  readonly limits: KeyLimits;
   /** The address of the client, also behind trusted proxies. */
   readonly addressOf: (request: HttpRequest) => string;
   /** Finds the caller of a request of our own page, which has no key but a session. */
@@ -48,11 +48,11 @@ export interface CallerOptions {
  */
 export type IdentifyCaller = (request: HttpRequest, cost: 0 | 1, needed: boolean) => Caller | Promise<Caller>;
 
-export function createCallers({ authenticator, limiter, addressOf, findSession }: CallerOptions): IdentifyCaller {
+export function createCallers({ authenticator, limits, addressOf, findSession }: CallerOptions): IdentifyCaller {
   const admit = (request: HttpRequest, principal: Principal, cost: 0 | 1): Caller | Promise<Caller> => {
     const refusal = principal.ipRanges.length === 0 ? null : addressRefusal(principal, addressOf(request));
     // A caller from a refused address cannot use up the limit of the key.
-    const taken = takeFromKey(limiter, principal, refusal === null ? cost : 0);
+    const taken = limits.take(principal, refusal === null ? cost : 0);
     return taken instanceof Promise
       ? taken.then((decision) => callerOf(principal, decision, refusal))
       : callerOf(principal, taken, refusal);

@@ -1,7 +1,24 @@
 import type { Principal } from '../auth/principal.ts';
 import type { LimitDecision, RateLimiter } from './limiter.ts';
+import { RequestMinutes } from './request-minutes.ts';
 
-/** Takes `cost` requests from the limit of a key; 0 only reads it. */
-export function takeFromKey(limiter: RateLimiter, { keyId, plan }: Principal, cost: number): LimitDecision | Promise<LimitDecision> {
-  return limiter.take(`key:${keyId}`, { perMinute: plan.requestsPerMinute, burst: plan.burst }, cost);
+/** The limits of keys, and the requests that were counted against them. */
+export class KeyLimits {
+  readonly minutes = new RequestMinutes();
+  readonly #limiter: RateLimiter;
+
+  constructor(limiter: RateLimiter) {
+    this.#limiter = limiter;
+  }
+
+  /** Takes `cost` requests from the limit of a key; 0 only reads it. */
+  take({ keyId, plan }: Principal, cost: 0 | 1): LimitDecision | Promise<LimitDecision> {
+    const taken = this.#limiter.take(`key:${keyId}`, { perMinute: plan.requestsPerMinute, burst: plan.burst }, cost);
+    if (cost === 0) return taken;
+    const note = (decision: LimitDecision): LimitDecision => {
+      this.minutes.note(keyId, decision.admitted, Date.now());
+      return decision;
+    };
+    return taken instanceof Promise ? taken.then(note) : note(taken);
+  }
 }

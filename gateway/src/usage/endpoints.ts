@@ -4,15 +4,13 @@ import { readIpRanges } from '../auth/ip-ranges.ts';
 import type { Principal } from '../auth/principal.ts';
 import { ticketTtlMs, type Tickets } from '../auth/tickets.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '../http/endpoint.ts';
-import { takeFromKey } from '../ratelimit/key-limit.ts';
-import type { RateLimiter } from '../ratelimit/limiter.ts';
-import type { KeyUsages } from '../stream/session/key-usage.ts';
+import type { KeyLimits } from '../ratelimit/key-limit.ts';
+import type { UsageOfKeys } from './usage-of-keys.ts';
 
 export interface UsageParts {
-  readonly limiter: RateLimiter;
+  readonly limits: KeyLimits;
   readonly tickets: Tickets;
-  /** What keys have open on this gateway. */
-  readonly usages: Pick<KeyUsages, 'of'>;
+  readonly usage: UsageOfKeys;
 }
 
 /** The usage of a key, and tickets that it can hand to a browser. */
@@ -20,17 +18,17 @@ export function usageEndpoints(parts: UsageParts): BoundEndpoint[] {
   return [bindEndpoint(usageEndpoint, tellUsage(parts)), bindEndpoint(wsTicketEndpoint, issueTicket(parts))];
 }
 
-function tellUsage({ limiter, usages }: UsageParts): EndpointHandler<typeof usageEndpoint> {
+function tellUsage({ limits, usage }: UsageParts): EndpointHandler<typeof usageEndpoint> {
   return async ({ principal }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     const { keyId, label, scopes, ipRanges, expiresAtMs, plan } = principal;
-    const { remaining, resetMs, counted } = await takeFromKey(limiter, principal, 0);
-    const { connections, subscriptions } = usages.of(keyId);
+    const { remaining, resetMs, counted } = await limits.take(principal, 0);
+    const { connections, subscriptions } = usage.streams.of(keyId);
     return {
       json: {
         key: { id: keyId, prefix: prefixOf(principal), label, scopes: [...scopes], ipRanges: [...ipRanges], expiresAtMs },
         plan: { ...plan, withoutEndpoints: [...plan.withoutEndpoints], withoutChannels: [...plan.withoutChannels] },
-        requests: { remaining, resetMs, counted },
+        requests: { remaining, resetMs, counted, minutes: { ...usage.minutes.of(keyId, Date.now()), gateways: usage.gateways() } },
         stream: { connections, subscriptions },
       },
     };

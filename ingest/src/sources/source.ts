@@ -61,6 +61,8 @@ export interface SourceCounts {
 
 export interface EndpointHealth extends SocketCounts {
   readonly index: number;
+  /** The part of its host name that may be shown (`shownHost`). */
+  readonly host: string | null;
   readonly state: EndpointState;
   readonly slot: number;
   readonly slotsBehind: number;

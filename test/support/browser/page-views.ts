@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { isFullFuzz } from '../fuzz.ts';
 
 /** Retained after the run, to be looked at. Git ignores the folder. */
-const screenshots = join(import.meta.dirname, '../e2e/screenshots');
+const screenshots = join(import.meta.dirname, '../../e2e/screenshots');
 const allViews = [
   { name: 'light', colorScheme: 'light', size: { width: 1400, height: 900 } },
   { name: 'dark', colorScheme: 'dark', size: { width: 1400, height: 900 } },

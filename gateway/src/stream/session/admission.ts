@@ -2,8 +2,8 @@ import type { Authenticator, Principal } from '../../auth/principal.ts';
 import { addressAllowed } from '../../auth/ip-ranges.ts';
 import { parseApiKey } from '../../auth/key-format.ts';
 import type { Tickets } from '../../auth/tickets.ts';
-import { takeFromKey } from '../../ratelimit/key-limit.ts';
-import type { LimitDecision, RateLimiter } from '../../ratelimit/limiter.ts';
+import type { KeyLimits } from '../../ratelimit/key-limit.ts';
+import type { LimitDecision } from '../../ratelimit/limiter.ts';
 import { missingBatch } from './plan-features.ts';
 
 /** What a client authenticates with. */
@@ -33,14 +33,14 @@ export type Admit = (credential: Credential, form: ConnectionForm) => Promise<Ad
 
 export interface AdmissionParts {
   readonly authenticator: Authenticator;
-  readonly limiter: RateLimiter;
+  readonly limits: KeyLimits;
   readonly tickets: Tickets;
 }
 
 type Identified = { readonly principal: Principal; readonly addressRanges: readonly string[] } | Extract<Admission, { ok: false }>;
 
 /** The check for the handshake and for `auth`: key or ticket, address, scope and plan. It counts as one request of the key. */
-export function createAdmission({ authenticator, limiter, tickets }: AdmissionParts): Admit {
+export function createAdmission({ authenticator, limits, tickets }: AdmissionParts): Admit {
   const identify = (credential: Credential): Promise<Identified> =>
     'key' in credential ? identifyKey(authenticator, credential.key) : identifyTicket(authenticator, tickets, credential.ticket);
   return async (credential, form) => {
@@ -49,7 +49,7 @@ export function createAdmission({ authenticator, limiter, tickets }: AdmissionPa
     const { principal, addressRanges } = identified;
     const isAllowed = addressAllowed(addressRanges, form.address);
     // A stolen key cannot use up the limit of its owner.
-    const decision = await takeFromKey(limiter, principal, isAllowed ? 1 : 0);
+    const decision = await limits.take(principal, isAllowed ? 1 : 0);
     const counted = { principal, decision };
     const refusal = isAllowed ? refusalOf(principal, form) : wrongAddress(form);
     if (refusal !== null) return { ok: false, code: 'FORBIDDEN', ...refusal, counted };

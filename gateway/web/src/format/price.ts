@@ -41,6 +41,11 @@ export function short(value: number | null | undefined): string {
   return value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 }
 
+/** A whole number with separators: `1,234`. */
+export function whole(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
 /** An amount of SOL, at most four digits after the point: `0.5 SOL`. */
 export function sol(value: number | null | undefined): string {
   return value === null || value === undefined || !Number.isFinite(value) ? none : `${coins(value)} SOL`;

@@ -16,6 +16,11 @@ export function age(ms: number): string {
   return ms < dayMs ? `${Math.floor(ms / hourMs)}h` : `${Math.floor(ms / dayMs)}d`;
 }
 
+/** A short time with its unit: `80 ms`, `4s`, `12m`. */
+export function duration(ms: number): string {
+  return ms < secondMs ? `${Math.round(ms)} ms` : age(ms);
+}
+
 export function ago(atMs: number | null, nowMs: number): string {
   if (atMs === null) return 'never';
   const text = age(nowMs - atMs);

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { ask, me, pageKey } from '../state/server.ts';
+import { whole } from '../format/price.ts';
 import { ago, dateText, dateTime } from '../format/text.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink } from '../parts/links.tsx';
@@ -7,14 +8,15 @@ import { Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { DeleteKey, NewKey, RotateKey, CreatedKey } from './dialogs.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
-import { UsageChart } from './usage.tsx';
+import { Usage } from './usage.tsx';
 
 /** How often the visible list is read again. */
-const refreshMs = 15_000;
+const refreshMs = 5_000;
 
 interface KeyList {
   readonly keys: readonly ListedKey[];
   readonly unlisted: number;
+  readonly gateways: number;
 }
 
 type Open =
@@ -25,6 +27,8 @@ type Open =
 export function KeysPage() {
   const { value: list, fault, reload } = useLoaded(() => ask<KeyList>('keys'), 'keys', refreshMs);
   const [open, setOpen] = useState<Open | null>(null);
+  const acting = useStore(pageKey);
+  const active = list?.keys.filter(({ state }) => state === 'active') ?? [];
   const isOperator = useStore(me)?.account?.kind === 'operator';
   const close = (): void => setOpen(null);
   const show = (secret: string): void => {
@@ -41,7 +45,7 @@ export function KeysPage() {
         </button>
       </div>
       <Fault text={fault} />
-      <UsageChart />
+      {active.length > 0 && <Usage keys={active} own={acting} gateways={list?.gateways ?? 1} />}
       <section class="card" id="keys" aria-label="Keys">
         {isOperator && <p class="faint">You are the operator and see the keys of all accounts.</p>}
         {list !== null && list.keys.length === 0 && <Empty>No keys yet.</Empty>}
@@ -83,6 +87,7 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
           <th class="wide-only">Scopes</th>
           <th class="wide-only">Created</th>
           <th class="wide-only">Last use</th>
+          <th class="wide-only number">This minute</th>
           <th>State</th>
           <th>
             <span class="hidden">Actions</span>
@@ -111,6 +116,9 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
               {dateText(key.createdAtMs)}
             </td>
             <td class="wide-only faint">{ago(key.lastUsedAtMs, now)}</td>
+            <td class="wide-only number" title="Requests in this minute, and the limit of a minute">
+              {whole(key.minutes?.accepted.at(-1) ?? 0)} / {whole(key.planLimits.requestsPerMinute)}
+            </td>
             <td class={key.state === 'active' ? 'buy' : 'faint'}>{stateText(key)}</td>
             <td>
               <div class="row end">

@@ -1,88 +1,113 @@
-import { useEffect, useState } from 'preact/hooks';
-import { pageKey, sessionRequest } from '../state/server.ts';
-import { useLoaded } from '../parts/hooks.ts';
-import { Fact, Fault } from '../parts/parts.tsx';
+import { useState } from 'preact/hooks';
+import { whole } from '../format/price.ts';
+import { Fact } from '../parts/parts.tsx';
+import { nameOfKey, type ListedKey } from './listed-key.ts';
 
-interface Usage {
-  readonly key: { readonly id: string; readonly prefix: string; readonly label: string | null };
-  readonly plan: {
-    readonly name: string;
-    readonly requestsPerMinute: number;
-    readonly burst: number;
-    readonly connections: number;
-    readonly subscriptions: number;
-  };
-  readonly requests: { readonly remaining: number; readonly counted: 'shared' | 'local' };
-  readonly stream: { readonly connections: number; readonly subscriptions: number };
+const [width, height, top] = [600, 110, 4];
+/** The chart reaches at least this number of requests, so that a few do not look like many. */
+const minScale = 10;
+/** A limit that is more than this many times the peak is named below the chart, and not drawn. */
+const maxLimitToPeak = 10;
+const noRequests: readonly number[] = [];
+
+interface UsageProps {
+  /** At least one. */
+  readonly keys: readonly ListedKey[];
+  /** The key that is shown first. */
+  readonly own: string | null;
+  /** Gateways that run. The counts are those of one of them. */
+  readonly gateways: number;
 }
 
-const readEveryMs = 5_000;
-/** Ten minutes. */
-const maxPoints = 120;
-const [width, height] = [600, 90];
-
-/** How much of the plan's limits the key of this page uses. */
-export function UsageChart() {
-  const key = pageKey.value ?? '';
-  const { value: usage, fault } = useLoaded(() => sessionRequest<Usage>('/api/usage'), key, readEveryMs);
-  const [points, setPoints] = useState<readonly number[]>([]);
-  useEffect(() => {
-    if (usage === null) return;
-    const used = 1 - usage.requests.remaining / usage.plan.burst;
-    setPoints((last) => [...last, Math.min(1, Math.max(0, used))].slice(-maxPoints));
-  }, [usage]);
-  if (usage === null) return <Fault text={fault} />;
-  const { plan, requests, stream } = usage;
-  const used = plan.burst - requests.remaining;
+/** What a key has used in the last hour, and its limits. */
+export function Usage({ keys, own, gateways }: UsageProps) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const shown = keys.find(({ id }) => id === chosen) ?? keys.find(({ id }) => id === own) ?? keys[0]!;
+  const { minutes, stream, planLimits } = shown;
+  const [accepted, refused] = [minutes?.accepted ?? noRequests, minutes?.refused ?? noRequests];
+  const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
   return (
     <section class="card" aria-labelledby="usage">
       <div class="row between">
-        <h2 id="usage">
-          Usage of {usage.key.prefix} {usage.key.label !== null && <small>{usage.key.label}</small>}
-        </h2>
-        <span class="badge">{plan.name}</span>
+        <h2 id="usage">Usage in the last hour</h2>
+        <label class="inline">
+          <span>Key</span>
+          <select value={shown.id} onChange={(event) => setChosen(event.currentTarget.value)}>
+            {keys.map((key) => (
+              <option key={key.id} value={key.id}>
+                {nameOfKey(key)}
+              </option>
+            ))}
+          </select>
+        </label>
       </div>
       <dl class="facts big">
-        <Fact name="Requests used of the burst">
-          {Math.max(0, used).toLocaleString('en-US')} / {plan.burst.toLocaleString('en-US')}
+        <Fact name="Requests this minute">
+          {whole(accepted.at(-1) ?? 0)} / {whole(planLimits.requestsPerMinute)}
         </Fact>
-        <Fact name="Refill a minute">{plan.requestsPerMinute.toLocaleString('en-US')}</Fact>
+        <Fact name="Requests in the hour">{whole(sum(accepted))}</Fact>
+        <Fact name="Refused by the limit">
+          <span class={sum(refused) > 0 ? 'sell' : ''}>{whole(sum(refused))}</span>
+        </Fact>
         <Fact name="Connections">
-          {stream.connections} / {plan.connections.toLocaleString('en-US')}
+          {whole(stream.connections)} / {whole(planLimits.connections)}
         </Fact>
         <Fact name="Subscriptions">
-          {stream.subscriptions} / {plan.subscriptions.toLocaleString('en-US')}
+          {whole(stream.subscriptions)} / {whole(planLimits.subscriptions)}
         </Fact>
       </dl>
-      <UsageLine points={points} />
-      {requests.counted === 'local' && (
-        <p class="warn">The gateways cannot count together at present; these are the numbers of this one.</p>
+      <UsageBars accepted={accepted} refused={refused} limit={planLimits.requestsPerMinute} />
+      {gateways > 1 && (
+        <p class="faint">
+          These are the numbers of the gateway that answered, since its start. {whole(gateways)} gateways run, and each counts its own.
+        </p>
       )}
-      <Fault text={fault} />
     </section>
   );
 }
 
-function UsageLine({ points }: { readonly points: readonly number[] }) {
-  const step = width / (maxPoints - 1);
-  const places = points.map(
-    (used, at) => `${(width - (points.length - 1 - at) * step).toFixed(1)},${(height - used * (height - 4)).toFixed(1)}`,
-  );
-  const last = Math.round((points.at(-1) ?? 0) * 100);
+interface BarsProps {
+  readonly accepted: readonly number[];
+  readonly refused: readonly number[];
+  /** Requests a minute that the plan allows. */
+  readonly limit: number;
+}
+
+/** One bar for each minute: accepted requests, and refused ones above them. */
+function UsageBars({ accepted, refused, limit }: BarsProps) {
+  const totals = accepted.map((count, at) => count + (refused[at] ?? 0));
+  const peak = Math.max(0, ...totals);
+  const isLimitDrawn = limit <= maxLimitToPeak * Math.max(peak, minScale);
+  const scale = Math.max(peak, minScale, isLimitDrawn ? limit : 0);
+  const y = (count: number): number => height - (count / scale) * (height - top);
+  const step = width / Math.max(1, totals.length);
+  const bar = (at: number, from: number, to: number, className: string) =>
+    to > from && <rect class={className} x={at * step + 1} width={step - 2} y={y(to)} height={y(from) - y(to)} />;
+  const share = Math.round((peak / limit) * 1_000) / 10;
   return (
-    <svg
-      class="usage"
-      viewBox={`0 0 ${width} ${height + 2}`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={`${last} % of the limit is in use`}
-    >
-      <line x1="0" x2={width} y1="4" y2="4" class="limit" />
-      <line x1="0" x2={width} y1={height} y2={height} class="axis" />
-      {places.length > 1 && (
-        <polygon class="area" points={`${places[0]!.split(',')[0]},${height} ${places.join(' ')} ${width},${height}`} />
-      )}
-      {places.length > 1 && <polyline class="line" points={places.join(' ')} />}
-    </svg>
+    <figure class="usage">
+      <svg
+        viewBox={`0 0 ${width} ${height + 2}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Requests a minute: at most ${whole(peak)}, which is ${share} % of the limit of ${whole(limit)}`}
+      >
+        {isLimitDrawn && <line x1="0" x2={width} y1={y(limit)} y2={y(limit)} class="limit" />}
+        <line x1="0" x2={width} y1={height} y2={height} class="axis" />
+        {totals.map((total, at) => (
+          <g key={at}>
+            {bar(at, 0, accepted[at]!, 'accepted')}
+            {bar(at, accepted[at]!, total, 'refused')}
+          </g>
+        ))}
+      </svg>
+      <figcaption class="row between faint">
+        <span>an hour ago</span>
+        <span>
+          peak {whole(peak)} a minute, {share} % of the limit{isLimitDrawn ? ' (dashed)' : ''}
+        </span>
+        <span>now</span>
+      </figcaption>
+    </figure>
   );
 }

@@ -1,9 +1,11 @@
 import { age } from '../format/text.ts';
-import { short } from '../format/price.ts';
+import { whole } from '../format/price.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { ModeBadge } from '../orders/mode.tsx';
 import { DocsLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
+import { Chain, type ChainStatus } from './chain.tsx';
+import { Sources, type SourcesStatus } from './sources.tsx';
 
 interface Latencies {
   readonly count: number;
@@ -14,7 +16,7 @@ interface Latencies {
 }
 
 /** The parts of `GET /status` that the page shows. */
-interface Status {
+interface Status extends SourcesStatus {
   readonly version: string;
   readonly apiVersion: string;
   readonly node: string;
@@ -23,7 +25,7 @@ interface Status {
   readonly draining: boolean;
   readonly lag: { readonly slots: number | null; readonly ms: number | null };
   readonly parts: Readonly<Record<string, { readonly ok: boolean; readonly reason: string | null }>>;
-  readonly endpoints: readonly { readonly endpoint: number; readonly impossibleAnswers: number; readonly suspended: boolean }[];
+  readonly chain: ChainStatus | null;
   readonly bus: { readonly kind: string; readonly linkUp: boolean; readonly epoch: string | null };
   readonly stream: {
     readonly connections: number;
@@ -42,12 +44,9 @@ interface Status {
     readonly executionUs: Readonly<Record<string, Latencies>>;
   } | null;
   readonly trading: { readonly mode: 'off' | 'paper' | 'live'; readonly halted: boolean; readonly role: 'self' | 'other' | null } | null;
-  readonly ingest: readonly { readonly name: string; readonly value: Readonly<Record<string, unknown>> }[];
 }
 
 const refreshMs = 3_000;
-/** Fields of one report that are listed. */
-const maxFields = 40;
 
 async function readStatus(): Promise<Status> {
   const response = await fetch('/status');
@@ -56,7 +55,13 @@ async function readStatus(): Promise<Status> {
 }
 
 const micros = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : value < 1_000 ? `${Math.round(value)} µs` : `${(value / 1_000).toFixed(1)} ms`;
+  value === null || value === undefined
+    ? '–'
+    : value < 1_000
+      ? `${Math.round(value)} µs`
+      : value < 1_000_000
+        ? `${(value / 1_000).toFixed(1)} ms`
+        : `${(value / 1_000_000).toFixed(2)} s`;
 
 export function StatusPage() {
   const { value: status, fault } = useLoaded(readStatus, 'status', refreshMs);
@@ -83,6 +88,8 @@ function Report({ status }: { readonly status: Status }) {
   const { stream, orders } = status;
   return (
     <div class="cards">
+      <Chain chain={status.chain} lag={status.lag} gaps={stream.gaps} />
+      <Sources status={status} />
       <section class="card" aria-labelledby="parts">
         <h2 id="parts">Parts</h2>
         <dl class="facts list">
@@ -93,26 +100,25 @@ function Report({ status }: { readonly status: Status }) {
           ))}
         </dl>
       </section>
-      <section class="card" aria-labelledby="lag">
-        <h2 id="lag">Lag and gaps</h2>
+      <section class="card" aria-labelledby="gateway">
+        <h2 id="gateway">This gateway</h2>
         <dl class="facts list">
-          <Fact name="Behind the chain">{status.lag.slots === null ? 'unknown' : `${status.lag.slots} slots`}</Fact>
-          <Fact name="Newest slot seen">{status.lag.ms === null ? 'unknown' : `${status.lag.ms} ms ago`}</Fact>
-          <Fact name="Gaps reported to clients">{stream.gaps}</Fact>
-          <Fact name="Slow clients closed">{stream.slowCloses}</Fact>
-          <Fact name="Events">{short(stream.events)}</Fact>
-          <Fact name="Connections, topics">{`${stream.connections}, ${stream.topics}`}</Fact>
+          <Fact name="Running for">{status.draining ? `${age(status.uptimeMs)}, ends now` : age(status.uptimeMs)}</Fact>
+          <Fact name="Connected clients">{whole(stream.connections)}</Fact>
+          <Fact name="Topics that they follow">{whole(stream.topics)}</Fact>
+          <Fact name="Events received">{whole(stream.events)}</Fact>
+          <Fact name="Slow clients closed">{whole(stream.slowCloses)}</Fact>
+          <Fact name="Bus">{`${status.bus.kind}${status.bus.linkUp ? '' : ', not connected'}`}</Fact>
         </dl>
       </section>
       <section class="card" aria-labelledby="versions">
         <h2 id="versions">Versions</h2>
         <dl class="facts list">
           <Fact name="sluice">{status.version}</Fact>
+          {status.chain !== null && <Fact name="sluice ingest">{status.chain.version ?? 'unknown'}</Fact>}
           <Fact name="API">{status.apiVersion}</Fact>
           <Fact name="Node.js">{status.node}</Fact>
           <Fact name="Transport">{status.transport ?? '–'}</Fact>
-          <Fact name="Bus">{`${status.bus.kind}${status.bus.linkUp ? '' : ', not connected'}`}</Fact>
-          <Fact name="Running for">{age(status.uptimeMs)}</Fact>
         </dl>
       </section>
       <section class="card" aria-labelledby="latency">
@@ -146,7 +152,6 @@ function Report({ status }: { readonly status: Status }) {
           </dl>
         </section>
       )}
-      <Sources status={status} />
     </div>
   );
 }
@@ -176,47 +181,5 @@ function LatencyRow({ name, of }: { readonly name: string; readonly of: Latencie
       <td class="number wide-only">{micros(of.p90)}</td>
       <td class="number">{micros(of.p99)}</td>
     </tr>
-  );
-}
-
-/** The name of a field of a report in words, and its value with its unit: `slotAgeMs` 32 is `slot age` 32 ms. */
-function fieldText(field: string, value: unknown): readonly [string, string] {
-  const [, name, unit] = /^(.+?)(Ms)?$/.exec(field)!;
-  const words = name!.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  if (typeof value === 'boolean') return [words, value ? 'yes' : 'no'];
-  if (typeof value !== 'number') return [words, String(value)];
-  if (unit !== undefined) return [words, value < 1_000 ? `${Math.round(value)} ms` : age(value)];
-  return [words, value.toLocaleString('en-US')];
-}
-
-/** The reports of the ingest processes, without their lists. */
-function Sources({ status: { ingest, endpoints } }: { readonly status: Status }) {
-  return (
-    <section class="card" aria-labelledby="sources">
-      <h2 id="sources">Sources</h2>
-      <dl class="facts list">
-        {endpoints.map(({ endpoint, impossibleAnswers, suspended }) => (
-          <Fact key={endpoint} name={`RPC endpoint ${endpoint}`}>
-            <span class={suspended ? 'sell' : 'buy'}>{suspended ? 'suspended' : 'in use'}</span>
-            {impossibleAnswers > 0 && ` ${impossibleAnswers} faulty answers`}
-          </Fact>
-        ))}
-      </dl>
-      {ingest.length === 0 && <Empty>No ingest process reports.</Empty>}
-      {ingest.map(({ name, value }) => (
-        <dl key={name} class="facts list">
-          <Fact name="Process">{name}</Fact>
-          {Object.entries(value)
-            .filter(([, each]) => ['string', 'number', 'boolean'].includes(typeof each))
-            .slice(0, maxFields)
-            .map(([field, each]) => fieldText(field, each))
-            .map(([words, text]) => (
-              <Fact key={words} name={words}>
-                {text}
-              </Fact>
-            ))}
-        </dl>
-      ))}
-    </section>
   );
 }

@@ -18,6 +18,8 @@ interface Attempt {
 export interface Placing {
   /** The side whose request is under way. */
   readonly busy: Side | null;
+  /** Whether that request is, or the last one was, a simulation. */
+  readonly isDry: boolean;
   /** No other order can be placed now. */
   readonly isLocked: boolean;
   readonly answer: TradeAnswer | null;
@@ -37,6 +39,7 @@ export function usePlacing(): Placing {
   const underWay = useRef(false);
   const [isSettling, setSettling] = useState(false);
   const [busy, setBusy] = useState<Side | null>(null);
+  const [isDry, setDry] = useState(false);
   const [answer, setAnswer] = useState<TradeAnswer | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const [unknown, setUnknown] = useState<Attempt | null>(null);
@@ -52,6 +55,7 @@ export function usePlacing(): Placing {
     const { side, amount, body } = attempt.wish;
     setSettling(true);
     setBusy(side);
+    setDry(body.dryRun === true);
     setFault(null);
     setAnswer(null);
     try {
@@ -76,6 +80,7 @@ export function usePlacing(): Placing {
 
   return {
     busy,
+    isDry,
     isLocked: isSettling || unknown !== null,
     answer,
     fault,

@@ -4,7 +4,6 @@ export interface TicketValues {
   readonly amount: string;
   readonly slippage: string;
   readonly priorityFee: string;
-  readonly dryRun: boolean;
 }
 
 /** What the visitor sets before placing an order. */
@@ -13,10 +12,9 @@ export function TicketFields(props: {
   /** Symbol of the coin that a buy spends. */
   readonly quote: string;
   readonly fields: TicketValues;
-  readonly isPaper: boolean;
   readonly onChange: (fields: TicketValues) => void;
 }) {
-  const { symbol, quote, fields, isPaper, onChange } = props;
+  const { symbol, quote, fields, onChange } = props;
   const set = (change: Partial<TicketValues>): void => onChange({ ...fields, ...change });
   return (
     <>
@@ -62,10 +60,6 @@ export function TicketFields(props: {
           />
         </label>
       </div>
-      <label class="check">
-        <input type="checkbox" checked={fields.dryRun} onChange={(event) => set({ dryRun: event.currentTarget.checked })} />
-        {isPaper ? 'Quote only: check the order, store nothing' : 'Simulate only: build and simulate the transaction, send nothing'}
-      </label>
     </>
   );
 }

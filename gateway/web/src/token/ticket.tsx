@@ -25,12 +25,12 @@ export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
   const mode = useStore(me)?.trading ?? 'off';
   const wallets = useOwnWallets();
   const [wallet, setWallet] = useState('');
-  const [fields, setFields] = useState<TicketValues>({ amount: '0.1', slippage: '10', priorityFee: '', dryRun: false });
+  const [fields, setFields] = useState<TicketValues>({ amount: '0.1', slippage: '10', priorityFee: '' });
   const [asked, setAsked] = useState<OrderWish | null>(null);
-  const { busy, isLocked, answer, fault, isUnknown, refuse, place, sendAgain, forget } = usePlacing();
+  const { busy, isDry, isLocked, answer, fault, isUnknown, refuse, place, sendAgain, forget } = usePlacing();
   const publicKey = wallet === '' ? (wallets.value?.at(-1)?.publicKey ?? '') : wallet;
 
-  const request = (side: Side): void => {
+  const request = (side: Side, dryRun: boolean): void => {
     const amount = amountFor(side, fields.amount);
     if (amount === null)
       return refuse(side === 'buy' ? `Amount: ${quote} to spend, for example 0.1.` : 'Amount: tokens, or a part such as 50%.');
@@ -39,19 +39,36 @@ export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
       mint,
       slippage: Number(fields.slippage),
       ...(fields.priorityFee.trim() !== '' && { priorityFee: Number(fields.priorityFee) }),
-      ...(fields.dryRun && { dryRun: true }),
+      ...(dryRun && { dryRun }),
     };
     const wish = { side, amount, symbol, quoteMint, body };
-    if (fields.dryRun) return place(wish);
+    if (dryRun) return place(wish);
     spendsRealCoins().then(
       (isReal) => (isReal ? setAsked(wish) : place(wish)),
       (error: unknown) => refuse(faultText(error)),
     );
   };
-  const button = (side: Side, text: string) => (
-    <button type="button" class={side} disabled={isLocked || publicKey === '' || mode === 'off'} onClick={() => request(side)}>
-      {busy === side ? 'Sending …' : text}
-    </button>
+  const cannot = isLocked || publicKey === '' || mode === 'off';
+  const buttons = (side: Side, text: string, what: string) => (
+    <div>
+      <button type="button" class={side} disabled={cannot} onClick={() => request(side, false)}>
+        {busy === side && !isDry ? 'Sending …' : text}
+      </button>
+      <button
+        type="button"
+        class="small"
+        disabled={cannot}
+        aria-label={`Simulate ${what}`}
+        title={
+          mode === 'paper'
+            ? 'Checks the order at its quote. Nothing is stored.'
+            : 'Builds and simulates the transaction. Nothing is signed or sent.'
+        }
+        onClick={() => request(side, true)}
+      >
+        {busy === side && isDry ? 'Simulating …' : 'Simulate'}
+      </button>
+    </div>
   );
 
   return (
@@ -67,11 +84,11 @@ export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
         </p>
       )}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />
-      <TicketFields symbol={symbol} quote={quote} fields={fields} isPaper={mode === 'paper'} onChange={setFields} />
+      <TicketFields symbol={symbol} quote={quote} fields={fields} onChange={setFields} />
       <Quotes mint={mint} symbol={symbol} amount={fields.amount} slippage={fields.slippage} publicKey={publicKey} />
       <div class="pair actions">
-        {button('buy', 'Buy')}
-        {button('sell', 'Sell')}
+        {buttons('buy', 'Buy', 'the purchase')}
+        {buttons('sell', 'Sell', 'the sale')}
       </div>
       <Fault text={fault ?? wallets.fault} />
       {isUnknown && (

@@ -1,4 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { shownHost } from '@sluice/shared/solana/endpoint-host.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
 import { subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
@@ -83,6 +84,7 @@ export class PubSubSource implements Source {
       blindPeriods: this.#blindPeriods,
       endpoints: this.#sockets.map((socket) => ({
         index: socket.index,
+        host: shownHost(this.#options.urls[socket.index]!),
         state: socket.state,
         slot: socket.slot,
         slotsBehind: slot - socket.slot,

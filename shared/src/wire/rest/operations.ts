@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
-import { Count, Epoch, FreeText, Nullable, Version } from '../values.ts';
+import { Count, Epoch, FreeText, Nullable, Slot, Version } from '../values.ts';
 
 const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
 const closed = { additionalProperties: false } as const;
@@ -17,6 +17,15 @@ const latencies = (count: string, p50: string) =>
   );
 /** RPC endpoints of one gateway (`SOLANA_RPC_URL`). */
 const maxEndpoints = 16;
+/** Sources in one answer: the endpoints of all ingest processes. */
+export const maxSources = 256;
+export const sourceStates = ['up', 'lagging', 'down'] as const;
+/** The part of a host name that may be shown. */
+const Host = () =>
+  Nullable(
+    Type.String({ maxLength: 253, examples: ['helius-rpc.com'] }),
+    'The last two labels of its host name; null for an IP address or a local name. Nothing else of the URL is shown, because it may contain a key.',
+  );
 /** The parts of a gateway, in reports about its readiness. */
 const partNames = ['bus', 'ingest', 'store', 'limits', 'chain', 'trading'];
 const PartReports = Type.Record(
@@ -58,6 +67,60 @@ const Status = Type.Object(
       { ...closed, description: 'How far the stream may be behind the chain.' },
     ),
     parts: PartReports,
+    chain: Nullable(
+      Type.Object(
+        {
+          ingest: FreeText('The ingest process that publishes.'),
+          version: Nullable(FreeText(), 'Version of that process.'),
+          slot: Nullable(Slot('Newest slot that its nodes report.')),
+          slotAgeMs: Nullable(Count('Time since a node reported a newer slot.')),
+          watermark: Nullable(Slot('Slot up to which the stream is complete, compared with the records of nodes.')),
+          solUsd: Nullable(
+            Type.Object(
+              {
+                price: Type.Number({ exclusiveMinimum: 0, description: 'USD (USDC) for one SOL.' }),
+                slot: Slot('Slot of the price.'),
+                ageMs: Count('Age of the price. Events have no values in USD if it is older than a minute.'),
+              },
+              closed,
+            ),
+            'The price of SOL that events are valued with; null before the first.',
+          ),
+          gaps: Type.Object(
+            {
+              filled: Nullable(Count('Transactions that no node delivered live, and that were read from history.')),
+              lostTransactions: Nullable(Count('Transactions that no node delivered live, and that none shows.')),
+              lostSlots: Nullable(Count('Slots of which something is missing in the stream.')),
+            },
+            { ...closed, description: 'Counts since the start of the process.' },
+          ),
+          forks: Type.Object(
+            {
+              deadSlots: Nullable(Count('Slots that were seen and did not become part of the chain.')),
+              retracted: Nullable(Count('Events that were retracted because of them.')),
+            },
+            { ...closed, description: 'Counts since the start of the process.' },
+          ),
+        },
+        closed,
+      ),
+      'How far the leading ingest process has followed the chain; null if none leads. A field is null if the process does not report it.',
+    ),
+    sources: Type.Array(
+      Type.Object(
+        {
+          ingest: FreeText('The ingest process that is connected to it.'),
+          endpoint: Nullable(Type.Integer({ minimum: 1, description: 'Its place in the settings of that process, from 1.' })),
+          host: Host(),
+          state: Type.Enum([...sourceStates], { description: '`lagging`: it is several slots behind the others.' }),
+          slotsBehind: Nullable(Count('How many slots it is behind the newest one; null before its first slot.')),
+          connects: Nullable(Count('Attempts to connect to it since the start of the process.')),
+          faults: Nullable(Count('Frames that no correct node sends.')),
+        },
+        closed,
+      ),
+      { maxItems: maxSources, description: 'The nodes from which ingest processes receive the chain.' },
+    ),
     cluster: Type.Object(
       {
         simulated: Type.Union([Type.Boolean(), Type.Null()], {
@@ -70,13 +133,14 @@ const Status = Type.Object(
       Type.Object(
         {
           endpoint: Type.Integer({ minimum: 1, maximum: maxEndpoints, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
+          host: Host(),
           impossibleAnswers: Count('HTTP answers since the start that were longer, or more deeply nested, than any correct one can be.'),
           suspended: Type.Boolean({ description: 'Whether the endpoint is not used for a while, because it sent such an answer.' }),
           suspendedForMs: Count('Time until it is used again; 0 if it is in use.'),
         },
         closed,
       ),
-      { maxItems: maxEndpoints, description: 'The RPC endpoints of this gateway, without their addresses.' },
+      { maxItems: maxEndpoints, description: 'The RPC endpoints of this gateway, without their URLs.' },
     ),
     bus: Type.Object(
       {
@@ -159,7 +223,7 @@ export const statusEndpoint = defineEndpoint({
   withApiPrefix: true,
   access: 'open',
   tag: 'operations',
-  summary: 'Versions, uptime, lag, and latency percentiles measured by the server.',
+  summary: 'Sources, lag, gaps, versions, uptime, and latency percentiles measured by the server.',
   answer: Status,
   errors: [],
 });

@@ -4,6 +4,10 @@ import { planNames, scopes } from '../plans.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Count, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, UnixMs } from '../values.ts';
 
+/** Minutes of which the requests are reported. */
+const minutes = 60;
+const perMinute = (description: string) => Type.Array(Count(), { minItems: minutes, maxItems: minutes, description });
+
 const closed = { additionalProperties: false } as const;
 
 export const Usage = Type.Object(
@@ -36,6 +40,18 @@ export const Usage = Type.Object(
           description:
             '`shared`: counted on all gateways together. `local`: counted on this gateway against its share, while the gateways cannot count together.',
         }),
+        minutes: Type.Object(
+          {
+            startMs: UnixMs('Start of the first minute, Unix time in milliseconds.'),
+            accepted: perMinute('Requests that were accepted in each minute, oldest first. The last minute is the current one.'),
+            refused: perMinute('Requests that were refused with RATE_LIMIT, in the same minutes.'),
+            gateways: Count('Gateways that run now. Each of them counts its own requests.'),
+          },
+          {
+            ...closed,
+            description: `Requests of the key in the last ${minutes} minutes, counted by the gateway that answers, since its start. Unlike \`remaining\`, other gateways are not included.`,
+          },
+        ),
       },
       closed,
     ),

@@ -1,0 +1,94 @@
+import type { BusStatus } from '@sluice/shared/bus/bus.ts';
+import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
+import { maxSources, sourceStates, type statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+
+type Status = AnswerOf<typeof statusEndpoint>;
+type Report = BusStatus['value'];
+
+const maxVersionChars = 32;
+const maxHostChars = 253;
+
+/**
+ * What the leading ingest process reports of the chain; null if none leads. Other processes write the reports, perhaps of another version. So
+ * a field of another form is null here.
+ */
+export function chainStatus(ingests: readonly BusStatus[]): Status['chain'] {
+  const leader = ingests.find(({ value }) => value['leads'] === true);
+  if (leader === undefined) return null;
+  const { name, value } = leader;
+  const continuity = recordIn(value, 'continuity');
+  const gaps = recordIn(continuity, 'gaps');
+  return {
+    ingest: name,
+    version: textIn(value, 'version', maxVersionChars),
+    slot: slotIn(value, 'slot'),
+    slotAgeMs: countIn(value, 'slotAgeMs'),
+    watermark: slotIn(continuity, 'watermark'),
+    solUsd: solUsdIn(value),
+    gaps: {
+      filled: countIn(gaps, 'filled'),
+      lostTransactions: countIn(gaps, 'lostTransactions'),
+      lostSlots: countIn(gaps, 'lostSlots'),
+    },
+    forks: {
+      deadSlots: countIn(recordIn(continuity, 'slots'), 'dead'),
+      retracted: countIn(recordIn(value, 'publisher'), 'retracted'),
+    },
+  };
+}
+
+/** The nodes that each ingest process follows, by process. */
+export function sourceStatuses(ingests: readonly BusStatus[]): Status['sources'] {
+  return ingests.flatMap(({ name, value }) => endpointsIn(value).map((endpoint) => sourceStatus(name, endpoint))).slice(0, maxSources);
+}
+
+function sourceStatus(ingest: string, endpoint: Report): Status['sources'][number] {
+  const index = countIn(endpoint, 'index');
+  return {
+    ingest,
+    endpoint: index === null ? null : index + 1,
+    host: textIn(endpoint, 'host', maxHostChars),
+    state: sourceStates.find((state) => state === endpoint['state']) ?? 'down',
+    slotsBehind: slotIn(endpoint, 'slot') === null ? null : countIn(endpoint, 'slotsBehind'),
+    connects: countIn(endpoint, 'connects'),
+    faults: countIn(endpoint, 'faults'),
+  };
+}
+
+function endpointsIn({ endpoints }: Report): readonly Report[] {
+  return Array.isArray(endpoints) ? (endpoints as readonly unknown[]).filter(isReport) : [];
+}
+
+function solUsdIn(value: Report): NonNullable<Status['chain']>['solUsd'] {
+  const solUsd = recordIn(value, 'solUsd');
+  const { price } = solUsd;
+  const [slot, ageMs] = [slotIn(solUsd, 'slot'), countIn(solUsd, 'ageMs')];
+  if (typeof price !== 'number' || !(price > 0) || !Number.isFinite(price) || slot === null || ageMs === null) return null;
+  return { price, slot, ageMs };
+}
+
+function recordIn(value: Report, name: string): Report {
+  const found = value[name];
+  return isReport(found) ? found : {};
+}
+
+/** A number that is slightly below 0, such as the distance of a node that is ahead, is 0. */
+function countIn(value: Report, name: string): number | null {
+  const found = value[name];
+  return typeof found === 'number' && Number.isFinite(found) ? Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(found))) : null;
+}
+
+/** Slot 0 means that none is known. */
+function slotIn(value: Report, name: string): number | null {
+  const slot = countIn(value, name);
+  return slot === 0 ? null : slot;
+}
+
+function textIn(value: Report, name: string, maxChars: number): string | null {
+  const found = value[name];
+  return typeof found === 'string' && found.length <= maxChars ? found : null;
+}
+
+function isReport(value: unknown): value is Report {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
