@@ -71,7 +71,7 @@ const Status = Type.Object(
       Type.Object(
         {
           ingest: FreeText('The ingest process that publishes.'),
-          version: Nullable(FreeText(), 'Version of that process.'),
+          version: Nullable(FreeText(), 'Its version.'),
           slot: Nullable(Slot('Newest slot that its nodes report.')),
           slotAgeMs: Nullable(Count('Time since a node reported a newer slot.')),
           watermark: Nullable(Slot('Slot up to which the stream is complete, compared with the records of nodes.')),
