@@ -257,7 +257,9 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         pools: [{ poolAddress: solPricePool.address, priceUsd: result.priceUsd }],
       });
       const last = ofType('price').findLast(({ mint }) => mint === wrappedSolMint)!;
-      expect([result.priceUsd, result.priceSlot]).toEqual([last.priceUsd, last.slot]);
+      // The price is that of the last event, unless the account was read after it.
+      if (result.priceSlot === last.slot) expect(result.priceUsd).toBe(last.priceUsd);
+      else expect(result.priceSlot).toBeGreaterThan(last.slot);
       // The newest swaps are read completely once they are confirmed, so the account is ahead of the events.
       expect(result.priceUsd! / now!).toBeCloseTo(1, 2);
       expect(result.windows?.['24h'].sells).toBeGreaterThan(0);
