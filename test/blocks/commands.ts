@@ -38,7 +38,7 @@ export const endless: readonly Endless[] = [
   { command: /^node stream\.mjs$/, until: /type: 'trade'/ },
   { command: /^node new-tokens\.mjs$/, until: /its creator bought for/ },
   { command: /^LIVE=1 .*sniper\.mjs$/, until: /^sold .*SOL$/m },
-  { command: /sniper\.mjs$/, until: /^bought .*SOL$/m },
+  { command: /sniper\.mjs$/, until: /^bought .*SOL, dry run$/m },
   { command: /chart\.mjs$/, until: /(\{"time".*\n){2}/ },
   { command: /^node server\.mjs$/, until: /http:\/\/127/, servesPage: true },
   { command: /chart\.py$/, until: /^live \d+/m },

@@ -38,7 +38,7 @@ export const generatedFiles: HouseCheck = {
 export interface Tree {
   /** Folders at the top. */
   readonly tops: ReadonlySet<string>;
-  /** Each file and folder by its path, and by each end of it: `stream/hub.ts` and `hub.ts`. */
+  /** Each file and folder by its path, and by each end of it: `stream/hub.ts`, `hub.ts` and `stream/`. */
   readonly ends: ReadonlySet<string>;
   /** Whether this path from the root exists. */
   readonly exists: (path: string) => boolean;
@@ -47,6 +47,9 @@ export interface Tree {
 /** Written by a run. Git ignores it. */
 const written: ReadonlySet<string> = new Set(['test/e2e/screenshots/']);
 const isModule = /^[\w@./-]+\.tsx?$/;
+const isFolder = /^[\w@-][\w@./-]*\/$/;
+/** What a drawing of the source tree names. */
+const inTree = /(?<![\w@./-])[\w@-][\w@./-]*(?:\/(?=[\s,;:)])|\.(?:ts|mjs)\b)/g;
 
 /** Documents name the files of the project by paths that exist: in backticks, and in links. */
 export const documentPaths: HouseCheck = {
@@ -67,7 +70,10 @@ export function treeOf(paths: readonly string[]): Pick<Tree, 'ends'> {
   const ends = new Set<string>();
   for (const path of paths) {
     const parts = path.split('/');
-    for (let at = 0; at < parts.length; at++) ends.add(parts.slice(at).join('/'));
+    for (let end = 1; end <= parts.length; end++) {
+      const last = end === parts.length ? '' : '/';
+      for (let at = 0; at < end; at++) ends.add(`${parts.slice(at, end).join('/')}${last}`);
+    }
   }
   return { ends };
 }
@@ -81,10 +87,13 @@ export function pathFaults(file: SourceFile, { tops, ends, exists }: Tree): read
     // `shared/src/venues/<program>/decode.ts` means several files.
     const known = path.replace(/[<*].*$/, '');
     if (path.includes('/') && tops.has(path.slice(0, path.indexOf('/')))) return !isFound(known);
-    return isModule.test(path) && !path.startsWith('/') && !ends.has(path.replace(/^(\.\.?\/)+/, ''));
+    return (isModule.test(path) || isFolder.test(path)) && !path.startsWith('/') && !ends.has(path.replace(/^(\.\.?\/)+/, ''));
   });
   const linked = [...text.replaceAll(/`[^`\n]*`/g, (code) => ' '.repeat(code.length)).matchAll(/\]\(([^)#\s:]+)(?:#[^)\s]*)?\)/g)].filter(
     ({ 1: path = '' }) => !exists(join(dirname(file.path), path)),
   );
-  return [...named, ...linked].map(({ 1: path = '', index }) => `${place(file, index)}: ${path} does not exist`);
+  const [tree] = file.path === 'ARCHITECTURE.md' ? [...file.text.matchAll(/^```\n([^]*?)^```$/gm)] : [];
+  const drawn = [...(tree?.[1] ?? '').matchAll(inTree)].filter(([path]) => !ends.has(path));
+  const lost = drawn.map(({ 0: path, index }) => ({ 1: path, index: (tree?.index ?? 0) + '```\n'.length + index }));
+  return [...named, ...linked, ...lost].map(({ 1: path, index }) => `${place(file, index)}: ${path} does not exist`);
 }

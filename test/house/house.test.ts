@@ -148,19 +148,38 @@ describe('the paths in documents', () => {
   const tree = { ...treeOf([...paths]), tops: new Set(['shared', 'guides', 'ingest']), exists: (path: string) => paths.has(path) };
   const faultsIn = (text: string): readonly string[] => pathFaults({ path: 'guides/a.md', text }, tree);
 
-  it.each(['`shared/src/bus.ts`', '`shared/src/bus/`', '`hub.ts`', '`src/bus.ts`', '[Charts](chart.md)', '[Charts](../charts.md#data)'])(
-    'are reported if nothing is there: %s',
-    (text) => expect(faultsIn(`one\n${text}`)).toEqual([expect.stringMatching(/^guides\/a\.md:2: .* does not exist$/)]),
+  it.each([
+    '`shared/src/bus.ts`',
+    '`shared/src/bus/`',
+    '`hub.ts`',
+    '`src/bus.ts`',
+    '`pools/`',
+    '[Charts](chart.md)',
+    '[Charts](../charts.md#data)',
+  ])('are reported if nothing is there: %s', (text) =>
+    expect(faultsIn(`one\n${text}`)).toEqual([expect.stringMatching(/^guides\/a\.md:2: .* does not exist$/)]),
   );
 
   it.each([
     '`shared/src/bus/bus.ts`, `bus/bus.ts`, `bus.ts`',
     '`shared/src/venues/<program>/decode.ts`',
     '`ingest/continuity`',
+    '`bus/`, `src/bus/`',
     '[Charts](charts.md#data), [far](https://example.com/none.md)',
     '`/api/data`, `a.md`, `events/s`',
     '```js server.ts\n`shared/none.ts`\n```',
   ])('are accepted otherwise: %s', (text) => expect(faultsIn(text)).toEqual([]));
+});
+
+describe('the source tree in ARCHITECTURE.md', () => {
+  it('names folders and files that exist', () => {
+    const tree = { ...treeOf(['shared/src/bus/bus.ts']), tops: new Set(['shared']), exists: () => true };
+    const text = 'a\n```\nshared/src/  bus/ (bus.ts, redis/)  http/: pages\n```\n';
+    expect(pathFaults({ path: 'ARCHITECTURE.md', text }, tree)).toEqual([
+      'ARCHITECTURE.md:3: redis/ does not exist',
+      'ARCHITECTURE.md:3: http/ does not exist',
+    ]);
+  });
 });
 
 describe('licences', () => {
