@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 
 /** Maximum line length, in characters. The rest of a longer line is dropped as it arrives. */
 const maxLineChars = 1_048_576;
@@ -59,7 +60,7 @@ export async function serveLines(input: Readable, write: (line: string) => void,
       if ('result' in message || 'error' in message) return;
       return send({ id: isId(id) ? id : null, error: { code: codes.invalid, message: 'The message has no method, or is a batch.' } });
     }
-    const args = isObject(params) ? params : {};
+    const args = isRecord(params) ? params : {};
     if (id === undefined) {
       if (method === 'notifications/cancelled' && isId(args['requestId'])) open.get(args['requestId'])?.cancel.abort();
       return;
@@ -102,14 +103,10 @@ async function* linesOf(input: Readable): AsyncGenerator<string | null, void, un
 function parse(line: string): Readonly<Record<string, unknown>> | null {
   try {
     const message: unknown = JSON.parse(line);
-    return isObject(message) ? message : {};
+    return isRecord(message) ? message : {};
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isId(value: unknown): value is Id {

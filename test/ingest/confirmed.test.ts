@@ -8,7 +8,8 @@ import { SlotLedger, type BlockList } from '@sluice/ingest/continuity/slot-ledge
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { readRecord, type LogRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
-import { recordingLog, until } from './harness.ts';
+import { recordingLog } from './harness.ts';
+import { until } from '../support/until.ts';
 import { whirlpoolBytes } from './pump-frames.ts';
 import { buyFrames } from './log-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';

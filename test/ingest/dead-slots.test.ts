@@ -6,7 +6,8 @@ import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.t
 import type { Outgoing, PublishableEvent, LogItem } from '@sluice/ingest/publisher/outgoing.ts';
 import { PublishedSlots } from '@sluice/ingest/publisher/published-slots.ts';
 import { addressOf as someAddress, candleEvent, entryOf, tradeEvent } from '../support/events/stream-events.ts';
-import { createHarness, until, type Harness } from './harness.ts';
+import { createHarness, type Harness } from './harness.ts';
+import { until } from '../support/until.ts';
 import { addressOf, ammProgram, keyOf, mintAccountBytes, poolAccountBytes, pumpProgram, signatureOf } from './pump-frames.ts';
 import { dataLine, invoked } from './log-frames.ts';
 import { curveBuy, poolBuy } from './some-trades.ts';

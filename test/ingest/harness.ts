@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
@@ -99,13 +98,4 @@ export function createHarness(
     onLoss: (loss) => void losses.push(loss),
   });
   return { pipeline, events, opened, faults, losses, lines, calls, solUsd };
-}
-
-/** Waits for a condition, at most ten seconds. */
-export async function until(what: string, met: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
-  for (let tries = 0; !met(); tries++) {
-    if (performance.now() > deadlineMs) throw new Error(`Not within ten seconds: ${what}`);
-    await pause(tries < 50 ? 1 : 5);
-  }
 }

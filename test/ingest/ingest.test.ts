@@ -9,7 +9,8 @@ import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlp
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
-import { recordingLog, until, type LogLine } from './harness.ts';
+import { recordingLog, type LogLine } from './harness.ts';
+import { until } from '../support/until.ts';
 import { addressOf, curveAccountBytes, keyOf, pumpProgram, signatureOf, whirlpoolBytes } from './pump-frames.ts';
 import { dataLine, invoked, logsFrame, routedTradeLogs } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';

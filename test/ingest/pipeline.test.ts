@@ -6,7 +6,8 @@ import { pump as pumpVenue } from '@sluice/shared/venues/pump/index.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
-import { createHarness, until, type Harness } from './harness.ts';
+import { createHarness, type Harness } from './harness.ts';
+import { until } from '../support/until.ts';
 import {
   addressOf,
   ammProgram,

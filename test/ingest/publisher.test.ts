@@ -5,7 +5,8 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus
 import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
-import { createHarness, recordingLog, until, type LogLine } from './harness.ts';
+import { createHarness, recordingLog, type LogLine } from './harness.ts';
+import { until } from '../support/until.ts';
 import { buyFrames } from './log-frames.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { logsSighting } from './sightings.ts';
@@ -204,7 +205,7 @@ describe('two publishers', () => {
     const push = (events: readonly PublishableEvent[], ...to: readonly Publisher[]): void => {
       for (const publisher of to) for (const event of events) publisher.push({ ...event, ts: { ...event.ts } });
     };
-    const settled = (): Promise<void> => until('published', () => leader.publisher.buffered === 0);
+    const settled = (): Promise<boolean> => until('published', () => leader.publisher.buffered === 0);
     return { bus, leader, standby, push, settled };
   }
 

@@ -8,7 +8,8 @@ import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { marketTrade, tradeEvent, tradePrice, type MarketTrade } from '@sluice/ingest/pipeline/normalize.ts';
 import { stateOfSqrtPrice } from '@sluice/shared/venues/kit/concentrated.ts';
 import { depthOfReserves, stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import { createHarness, until, type Harness } from './harness.ts';
+import { createHarness, type Harness } from './harness.ts';
+import { until } from '../support/until.ts';
 import {
   addressOf,
   ammProgram,

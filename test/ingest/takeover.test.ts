@@ -12,7 +12,8 @@ import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
-import { createHarness, recordingLog, until } from './harness.ts';
+import { createHarness, recordingLog } from './harness.ts';
+import { until } from '../support/until.ts';
 import { buyFrames } from './log-frames.ts';
 import { logsSighting } from './sightings.ts';
 

@@ -5,7 +5,8 @@ import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/s
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
-import { createHarness, recordingLog, until, type Harness } from './harness.ts';
+import { createHarness, recordingLog, type Harness } from './harness.ts';
+import { until } from '../support/until.ts';
 import {
   addressOf,
   ammProgram,

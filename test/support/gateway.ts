@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Authenticator, Principal } from '@sluice/gateway/auth/principal.ts';
 import { startGateway, type Gateway, type GatewayOptions } from '@sluice/gateway/gateway.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
@@ -7,6 +6,8 @@ import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+
+export { until } from './until.ts';
 
 /** Settings of a test: the loopback, a free port, the bus in this process. */
 export const testConfig: Config = {
@@ -178,22 +179,4 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       if (options.bus === undefined) await bus.close();
     },
   };
-}
-
-type Maybe<T> = T | undefined | false;
-
-/** Checks cost processor time, so the pauses between them grow up to this. */
-const longestPauseMs = 20;
-
-/** Waits until `check` returns something other than undefined or false. After `timeoutMs` it fails and names what it waited for. */
-export async function until<T>(what: string, check: () => Maybe<T> | Promise<Maybe<T>>, timeoutMs = 10_000): Promise<T> {
-  const endMs = performance.now() + timeoutMs;
-  let pauseMs = 2;
-  for (;;) {
-    const value = await check();
-    if (value !== undefined && value !== false) return value;
-    if (performance.now() > endMs) throw new Error(`timed out waiting for ${what}`);
-    await delay(pauseMs);
-    pauseMs = Math.min(longestPauseMs, pauseMs * 1.1);
-  }
 }

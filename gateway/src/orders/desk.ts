@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
@@ -148,5 +148,5 @@ export function openDesk(of: DeskParts): TradingDesk {
 
 async function untilReady(isReady: () => boolean, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + readyWithinMs;
-  while (!isReady() && !signal.aborted && performance.now() < endMs) await pause(readyLookEveryMs, undefined, { ref: false });
+  while (!isReady() && !signal.aborted && performance.now() < endMs) await pause(readyLookEveryMs, signal, { ref: false });
 }

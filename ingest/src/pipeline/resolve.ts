@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
@@ -59,7 +59,7 @@ export class PoolResolver {
       const fault = faults.find((text) => text !== null) ?? null;
       if (fault === null) return null;
       if (fault === unavailable && performance.now() < deadlineMs && !this.#signal.aborted) {
-        await pause(unavailablePauseMs, undefined, { ref: false });
+        await pause(unavailablePauseMs, this.#signal, { ref: false });
         continue;
       }
       this.#hopeless.set(need.pool.address, performance.now() + (fault === unavailable ? unavailableForMs : hopelessForMs));
@@ -72,7 +72,7 @@ export class PoolResolver {
     const usable = (state: AccountState): boolean => faultOf(state) === null;
     let account: FetchedAccount = await this.#accounts.fetch(address, usable);
     for (let attempt = 1; account.kind === 'missing' && attempt < missingAttempts; attempt++) {
-      await pause(missingPauseMs, undefined, { ref: false });
+      await pause(missingPauseMs, this.#signal, { ref: false });
       account = await this.#accounts.fetch(address, usable);
     }
     if (account.kind === 'unavailable') return unavailable;

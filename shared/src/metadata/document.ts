@@ -1,3 +1,4 @@
+import { isRecord } from '../solana/json-forms.ts';
 import type { OffChainMetadata } from './outcome.ts';
 import { parseUrl } from './parse-url.ts';
 
@@ -9,7 +10,7 @@ const maxLinkChars = 512;
 /** Reads the JSON document of a token's `uri`; null if it is not a JSON object in UTF-8. Never throws. */
 export function readDocument(bytes: Uint8Array): OffChainMetadata | null {
   const document = parse(bytes);
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) return null;
+  if (!isRecord(document)) return null;
   const fields = new Map(Object.entries(document));
   return {
     name: text(fields.get('name'), maxChars.name),

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '../abort/pause.ts';
 import { SettingError } from '../config/settings/setting-error.ts';
 import type { Logger } from '../log/log.ts';
 import { metricsContentType, metricsText, type Metric } from './metric.ts';
@@ -60,7 +60,7 @@ export async function serveOperations(options: OperationsServerOptions): Promise
         log.error({ code: fault }, 'operations_port_refused');
         return;
       }
-      await pause(retryEveryMs, undefined, { signal: closing.signal }).catch(() => undefined);
+      await pause(retryEveryMs, closing.signal);
     }
   };
   let waiting: Promise<void> | null = null;

@@ -17,7 +17,10 @@ export interface Venue {
    * whole.
    */
   readonly reveals: 'logs' | 'cpi' | 'instructions';
-  /** Each trade costs one request to a node, because its logs do not show all of it. True unless `reveals` is `logs`. */
+  /**
+   * Each trade costs one request to a node, because its logs do not show all of it. True if `decode` returns `incomplete` for logs, or if `reveals`
+   * is not `logs`.
+   */
   readonly needsTransaction: boolean;
   /** Prefix of the `Program log:` lines to decode; null if the program logs no text. Requires `logs`, and no event authority. */
   readonly textPrefix: string | null;

@@ -1,3 +1,5 @@
+import { isRecord } from '../solana/json-forms.ts';
+
 /** The parts of a JSON schema that are needed to find faults. */
 export interface FaultSchema {
   readonly type?: string;
@@ -54,7 +56,7 @@ function walk(schema: FaultSchema, value: unknown, path: string, found: Map<stri
   else if (typeof value === 'string') text(schema, value, here, note);
   else if (typeof value === 'number') number(schema, value, here, note);
   else if (Array.isArray(value)) list(schema, value, path, found, note);
-  else if (typeof value === 'object' && value !== null) object(schema, value as Record<string, unknown>, path, found, note);
+  else if (isRecord(value)) object(schema, value, path, found, note);
 }
 
 function alternatives(schemas: readonly FaultSchema[], value: unknown, path: string, found: Map<string, string>): void {
@@ -126,7 +128,7 @@ function isOfType(schema: FaultSchema, value: unknown): boolean {
   if (schema.enum !== undefined) return schema.enum.some((one) => typeof one === typeof value);
   switch (schema.type) {
     case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
+      return isRecord(value);
     case 'array':
       return Array.isArray(value);
     case 'null':

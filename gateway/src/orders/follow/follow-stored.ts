@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { OrderTable } from '../../store/tables/order-table.ts';
 import type { ChainIdentity } from '../nodes/chain-identity.ts';
@@ -29,7 +29,7 @@ export async function followStoredOrders({ chain, follower, orders, log, signal 
       return await follower.start(genesisHash);
     } catch (error) {
       log.error({ err: error }, 'stored_orders_not_followed');
-      await pause(againMs, undefined, { signal }).catch(() => undefined);
+      await pause(againMs, signal);
     }
   }
 }

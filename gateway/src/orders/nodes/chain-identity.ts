@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { countVotes } from '@sluice/shared/solana/quorum/votes.ts';
@@ -70,7 +70,7 @@ export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions)
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {
       await look();
-      await pause(status.kind === 'known' ? lookEveryMs : firstLookEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await pause(status.kind === 'known' ? lookEveryMs : firstLookEveryMs, signal, { ref: false });
     }
   };
   void watch();

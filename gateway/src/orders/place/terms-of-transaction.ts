@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { isVenue, readTrade, type Trade } from '../../signer/trade-instruction.ts';
@@ -46,7 +46,7 @@ function tradeOf({ accountKeys, instructions }: DecodedTransaction): Trade | nul
 async function marketOf(mint: string, state: Pick<HotState, 'market'>) {
   const late = new AbortController();
   try {
-    const read = await Promise.race([state.market(mint), pause(withinMs, null, { signal: late.signal, ref: false })]);
+    const read = await Promise.race([state.market(mint), pause(withinMs, late.signal, { ref: false })]);
     return read?.result.kind === 'market' ? read.result.market : null;
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;

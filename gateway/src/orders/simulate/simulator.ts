@@ -1,5 +1,5 @@
 import { base64Of } from '@sluice/shared/solana/bytes.ts';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SendNode } from '../nodes/nodes.ts';
@@ -95,7 +95,7 @@ export function createSimulator({ nodes, newestSlot, isUnavailable, log, signal 
       if (answer.kind !== 'behind') return answer;
       counters.behind++;
       attempt.isBehind = true;
-      await pause(behindPauseMs, undefined, { ref: false });
+      await pause(behindPauseMs, within, { ref: false });
       if (within.aborted) return { kind: 'none', fault: 'unreachable', reason: 'no endpoint has reached the slot' };
     }
   }

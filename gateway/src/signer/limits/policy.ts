@@ -1,4 +1,5 @@
 import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 
 /**
@@ -89,7 +90,7 @@ function signedBytes(text: string): Uint8Array {
 function parse(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }

@@ -1,3 +1,4 @@
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { errorBody, type ErrorCode } from '@sluice/shared/errors/codes.ts';
 import {
   AuthCommand,
@@ -300,5 +301,5 @@ function parse(bytes: Uint8Array, binary: boolean): Record<string, unknown> | 'p
       return null;
     }
   }
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  return isRecord(value) ? value : null;
 }

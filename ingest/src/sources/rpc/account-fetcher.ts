@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
@@ -114,7 +114,7 @@ export class AccountFetcher {
         reason = error instanceof Error ? error.message : String(error);
       }
       this.failures++;
-      if (attempt + 1 < attempts) await pause(firstPauseMs * 2 ** attempt, undefined, { ref: false });
+      if (attempt + 1 < attempts) await pause(firstPauseMs * 2 ** attempt, this.#signal, { ref: false });
     }
     for (const { address, settle } of batch) settle(found.get(address) ?? { kind: 'unavailable', reason });
   }
