@@ -1,7 +1,7 @@
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Minutes that are retained, including the current one. */
-export const countedMinutes = 60;
+const countedMinutes = 60;
 const minuteMs = 60_000;
 /** Keys that are counted, about a kilobyte each. The least recently used ones are forgotten first. */
 const maxKeys = 4_096;

@@ -103,7 +103,7 @@ export async function asSession(input: RequestInfo | URL, init: RequestInit = {}
 }
 
 /** Requests a resource of the public interface as the session. */
-export async function sessionRequest<T>(path: string, init: RequestInit = {}): Promise<T> {
+async function sessionRequest<T>(path: string, init: RequestInit = {}): Promise<T> {
   const response = await asSession(path, init);
   const answer = (await response.json()) as {
     readonly error?: { code: never; message: string; retryable: boolean; details: Record<string, unknown> };

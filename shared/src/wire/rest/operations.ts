@@ -71,7 +71,7 @@ const Status = Type.Object(
       Type.Object(
         {
           ingest: FreeText('The ingest process that publishes.'),
-          version: Nullable(FreeText(), 'Version of that process.'),
+          version: Nullable(FreeText(), 'Its version.'),
           slot: Nullable(Slot('Newest slot that its nodes report.')),
           slotAgeMs: Nullable(Count('Time since a node reported a newer slot.')),
           watermark: Nullable(Slot('Slot up to which the stream is complete, compared with the records of nodes.')),
@@ -92,14 +92,14 @@ const Status = Type.Object(
               lostTransactions: Nullable(Count('Transactions that no node delivered live, and that none shows.')),
               lostSlots: Nullable(Count('Slots of which something is missing in the stream.')),
             },
-            { ...closed, description: 'Counts since the start of the process.' },
+            { ...closed, description: 'Counts since it started.' },
           ),
           forks: Type.Object(
             {
               deadSlots: Nullable(Count('Slots that were seen and did not become part of the chain.')),
               retracted: Nullable(Count('Events that were retracted because of them.')),
             },
-            { ...closed, description: 'Counts since the start of the process.' },
+            { ...closed, description: 'Counts since it started.' },
           ),
         },
         closed,
@@ -114,7 +114,7 @@ const Status = Type.Object(
           host: Host(),
           state: Type.Enum([...sourceStates], { description: '`lagging`: it is several slots behind the others.' }),
           slotsBehind: Nullable(Count('How many slots it is behind the newest one; null before its first slot.')),
-          connects: Nullable(Count('Attempts to connect to it since the start of the process.')),
+          connects: Nullable(Count('Attempts to connect to it since it started.')),
           faults: Nullable(Count('Frames that no correct node sends.')),
         },
         closed,
