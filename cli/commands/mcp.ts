@@ -3,9 +3,17 @@ import manifest from '../../package.json' with { type: 'json' };
 import { CommandError, loadConfig, parseCommand, UsageError, type Command } from '../command.ts';
 import { gatewayUrl, httpUrl } from '../gateway/gateway-url.ts';
 import { keyForSluice } from '../keys/key-for-sluice.ts';
+import { ownCommand, ownProgram } from '../own-command.ts';
 import { serveLines } from '../mcp/json-rpc.ts';
 import { mcpServer } from '../mcp/server.ts';
 import { toolsOf } from '../mcp/tools.ts';
+
+/** The configuration that agents read, with the command of this installation. */
+function agentConfig(): string {
+  const { command, args } = ownProgram();
+  const server = { command, args: [...args, 'mcp'], env: { SLUICE_API_KEY: '<key>' } };
+  return `  ${JSON.stringify({ mcpServers: { sluice: server } })}`;
+}
 
 export const mcpCommand: Command = {
   help: `Serve tools to an agent by the Model Context Protocol, on standard input and output.
@@ -18,8 +26,10 @@ Usage: SLUICE_API_KEY=<key> sluice mcp [options]
 Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell.
 The API key limits what they reach: give an agent a key with the scope read if it must not trade.
 
-Example, the configuration of an agent:
-  {"mcpServers": {"sluice": {"command": "npx", "args": ["-y", "pnpm@12", "sluice", "mcp"], "env": {"SLUICE_API_KEY": "<key>"}}}}`,
+Make the key: ${ownCommand()} keys create --plan standard --scopes read
+
+Then configure the agent. Most read this JSON, from any folder:
+${agentConfig()}`,
   async run(argv) {
     const { values, positionals } = parseCommand(argv, {
       url: { type: 'string' },

@@ -4,10 +4,11 @@ import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
-import { channelNames, channels } from '@sluice/shared/wire/stream/topics.ts';
+import { channelNames, channels, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, inQuotes, type Command } from '../command.ts';
 import { gatewayUrl, httpUrl } from '../gateway/gateway-url.ts';
 import { keyForSluice } from '../keys/key-for-sluice.ts';
+import { headingLine } from '../watch/event-line.ts';
 import { follow, refusedKey, type WatchedKeys } from '../watch/follow.ts';
 import { Names } from '../watch/names.ts';
 import { paintFor } from '../watch/paint.ts';
@@ -32,8 +33,8 @@ Usage: sluice watch <channel> [key…] [options]
                    orders needs the key whose orders you want to see
   --json           print one JSON event a line
 
-It reconnects when the connection is lost, says why, and runs until Ctrl-C. On a terminal it uses colours (NO_COLOR turns them off) and shows
-the rate of events every ten seconds.
+It reconnects when the connection is lost, says why, and runs until Ctrl-C. On a terminal it uses colours (NO_COLOR turns them off), repeats
+the names of the columns on each screen, and shows the rate of events every ten seconds.
 
 Examples:
   sluice watch trades
@@ -61,9 +62,7 @@ Examples:
     const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, async () => (apiKey = await key.get())) });
     // It uses the key of the stream. If it created another key, the key of the stream would be deleted.
     const reader = new Sluice({ url, apiKey: async () => apiKey, retries: 0 });
-    const printer = values.json ? null : printerOf(new Names(reader, controller.signal));
-    if (process.stdout.isTTY)
-      printer?.heading(subscription.channel === 'prices' ? 'price' : subscription.channel === 'trades' ? 'trade' : 'order');
+    const printer = values.json ? null : printerOf(new Names(reader, controller.signal), subscription.channel);
     try {
       const end = await follow(
         sluice,
@@ -85,9 +84,20 @@ Examples:
   },
 };
 
-function printerOf(names: Names): Printer {
+/** The terminal may be so small that a heading for each screen would hide the events. */
+const minHeadingEvery = 20;
+/** Lines of a terminal that show something else: the heading, the prompt, notices. */
+const otherRows = 4;
+
+function printerOf(names: Names, channel: Channel): Printer {
   const note = process.stdout.isTTY && process.stderr.isTTY ? (text: string) => console.error(text) : null;
-  return new Printer(names, paintFor(process.stdout), { line: (text) => console.log(text), note });
+  return new Printer(names, paintFor(process.stdout), {
+    line: (text) => console.log(text),
+    note,
+    // In a pipe, each line is an event.
+    heading: process.stdout.isTTY ? headingLine(channel) : null,
+    headingEvery: () => Math.max(minHeadingEvery, process.stdout.rows - otherRows),
+  });
 }
 
 /** Why a gateway may refuse the key that watch has just created. */

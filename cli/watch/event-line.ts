@@ -9,6 +9,7 @@ import type {
   TokenMetadataEvent,
   TradeEvent,
 } from '@sluice/shared/wire/events.ts';
+import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { column, priceText as writtenPrice, rightColumn, usdText } from './columns.ts';
 import type { Paint } from './paint.ts';
 
@@ -17,17 +18,42 @@ interface Symbols {
   symbolOf(mint: string): string | null;
 }
 
-const widths = { token: 10, amount: 12, tokens: 14, price: 12, cap: 9, venue: 15 } as const;
+const widths = {
+  kind: 4,
+  token: 10,
+  name: 24,
+  mint: 44,
+  amount: 12,
+  tokens: 14,
+  price: 12,
+  cap: 9,
+  venue: 15,
+  wallet: 10,
+  interval: 8,
+  begin: 19,
+  trades: 6,
+  orderId: 30,
+  status: 9,
+} as const;
 
-/** The column headings for trades and prices; null for other events. */
-export function headingLine(type: StreamEvent['type']): string | null {
-  const time = 'time (UTC)  ';
-  const value = `${rightColumn('price SOL', widths.price)} ${rightColumn('mkt cap', widths.cap)}`;
-  const name = column('token', widths.token);
-  const end = column('venue', widths.venue);
-  if (type === 'price') return `${time}  ${name} ${value}  ${end} from`;
-  if (type !== 'trade') return null;
-  return `${time}  side ${name} ${rightColumn('SOL', widths.amount)} ${rightColumn('tokens', widths.tokens)} ${value}  ${end} trader     mint`;
+const right = (name: string, width: keyof typeof widths): string => rightColumn(name, widths[width]);
+const left = (name: string, width: keyof typeof widths): string => column(name, widths[width]);
+
+const migration = ' '.repeat('MIGRATION'.length);
+
+/** Names of the columns of a channel, in line with its events. */
+const headings: Readonly<Record<Channel, string>> = {
+  newTokens: `${left('', 'kind')} ${left('token', 'token')} ${left('name', 'name')} ${left('mint', 'mint')} ${left('venue', 'venue')} ${left('creator', 'wallet')} first buy`,
+  trades: `${left('side', 'kind')} ${left('token', 'token')} ${right('SOL', 'amount')} ${right('tokens', 'tokens')} ${right('price SOL', 'price')} ${right('mkt cap', 'cap')}  ${left('venue', 'venue')} ${left('trader', 'wallet')} mint`,
+  prices: `${left('token', 'token')} ${right('price SOL', 'price')} ${right('mkt cap', 'cap')}  ${left('venue', 'venue')} from`,
+  migrations: `${migration} ${left('token', 'token')} ${left('mint', 'mint')} ${left('from', 'venue')} ${left('to', 'venue')} ${right('SOL', 'amount')}`,
+  candles: `${left('token', 'token')} ${left('interval', 'interval')} ${left('begins (UTC)', 'begin')} ${['open', 'high', 'low', 'close'].map((name) => right(name, 'price')).join(' ')} ${right('SOL', 'amount')} ${right('trades', 'trades')}  state`,
+  orders: `${left('order', 'orderId')}  ${left('status', 'status')} ${left('side', 'kind')} ${left('token', 'token')} ${right('tokens', 'tokens')} ${right('coins', 'amount')}  kind`,
+};
+
+/** The names of the columns in the lines of a channel. */
+export function headingLine(channel: Channel): string {
+  return `time (UTC)    ${headings[channel]}`;
 }
 
 /** One event as a line of text. Control characters are removed from the names and texts of tokens. */
@@ -42,11 +68,11 @@ export function eventLine(event: StreamEvent, paint: Paint, symbols: Symbols): s
     case 'tokenMetadata':
       return line(event, metadataText(event, paint), paint);
     case 'migration':
-      return line(event, migrationText(event, paint), paint);
+      return line(event, migrationText(event, paint, symbols), paint);
     case 'candle':
       return line(event, candleText(event, paint, symbols), paint);
     case 'order':
-      return line(event, orderText(event, paint), paint);
+      return line(event, orderText(event, paint, symbols), paint);
     case 'retract':
       return paint.faint(`retracted ${event.id}: its fork died`);
   }
@@ -59,55 +85,64 @@ function line(event: Exclude<StreamEvent, { type: 'retract' }>, text: string, pa
 }
 
 function tradeText(event: TradeEvent, paint: Paint, symbols: Symbols): string {
-  const side = event.side === 'buy' ? paint.buy('BUY ') : paint.sell('SELL');
   const paid = event.solAmount === null ? `${amount(event.quoteUiAmount)} ${short(event.quoteMint)}` : amount(event.solAmount);
-  const sizes = `${rightColumn(paid, widths.amount)} ${rightColumn(amount(event.tokenAmount), widths.tokens)}`;
-  const place = paint.faint(`${column(event.pool, widths.venue)} ${column(short(event.trader), 10)} ${short(event.mint)}`);
+  const sizes = `${right(paid, 'amount')} ${right(amount(event.tokenAmount), 'tokens')}`;
+  const place = paint.faint(`${left(event.pool, 'venue')} ${left(short(event.trader), 'wallet')} ${short(event.mint)}`);
   const done = event.curveCompleted === true ? paint.strong('  curve complete') : '';
-  return `${side} ${token(event.mint, symbols, paint)} ${sizes} ${price(event)}  ${place}${done}`;
+  return `${side(event.side, paint)} ${token(event.mint, symbols, paint)} ${sizes} ${price(event)}  ${place}${done}`;
+}
+
+function side(of: 'buy' | 'sell' | null, paint: Paint): string {
+  if (of === null) return left('', 'kind');
+  return of === 'buy' ? paint.buy(left('BUY', 'kind')) : paint.sell(left('SELL', 'kind'));
 }
 
 function priceText(event: PriceEvent, paint: Paint, symbols: Symbols): string {
   const from = event.source === 'account' ? 'an account' : 'a trade';
-  return `${token(event.mint, symbols, paint)} ${price(event)}  ${paint.faint(`${column(event.pool, widths.venue)} ${from}`)}`;
+  return `${token(event.mint, symbols, paint)} ${price(event)}  ${paint.faint(`${left(event.pool, 'venue')} ${from}`)}`;
 }
 
 function token(mint: string, symbols: Symbols, paint: Paint): string {
   const symbol = clean(symbols.symbolOf(mint) ?? '');
-  return symbol === '' ? column(short(mint), widths.token) : paint.strong(column(symbol, widths.token));
+  return symbol === '' ? left(short(mint), 'token') : paint.strong(left(symbol, 'token'));
 }
 
 function newTokenText(event: NewTokenEvent, paint: Paint): string {
   const bought = event.initialBuy?.solAmount ?? null;
-  const buy = bought === null ? '' : `  creator bought for ${amount(bought)} SOL`;
-  return `${paint.strong('NEW ')} ${paint.strong(`${clean(event.name)} (${clean(event.symbol)})`)}  ${event.mint}  ${paint.faint(`${event.pool} by ${short(event.creator)}`)}${buy}`;
+  const names = `${paint.strong(left(clean(event.symbol), 'token'))} ${left(clean(event.name), 'name')}`;
+  const place = paint.faint(`${left(event.pool, 'venue')} ${left(short(event.creator), 'wallet')}`);
+  return `${paint.strong(left('NEW', 'kind'))} ${names} ${left(event.mint, 'mint')} ${place} ${bought === null ? '-' : `${amount(bought)} SOL`}`;
 }
 
 function metadataText(event: TokenMetadataEvent, paint: Paint): string {
   const links = [event.website, event.twitter, event.telegram].flatMap((link) => (link === null ? [] : [clean(link)]));
-  const said = event.description === null || event.description === '' ? '' : `  ${clean(event.description)}`;
-  return `${paint.strong('META')} ${clean(event.name)} (${clean(event.symbol)})  ${event.mint}${said}  ${paint.faint(links.join(' '))}`;
+  const said = event.description === null || event.description === '' ? '' : `${clean(event.description)}  `;
+  const names = `${paint.strong(left(clean(event.symbol), 'token'))} ${left(clean(event.name), 'name')}`;
+  return `${left('META', 'kind')} ${names} ${left(event.mint, 'mint')} ${said}${paint.faint(links.join(' '))}`;
 }
 
-function migrationText(event: MigrationEvent, paint: Paint): string {
-  const moved = event.solAmount === null ? '' : `  with ${amount(event.solAmount)} SOL`;
-  return `${paint.strong('MIGRATION')} ${event.mint}  ${event.from.pool} to ${event.pool}${moved}`;
+function migrationText(event: MigrationEvent, paint: Paint, symbols: Symbols): string {
+  const venues = `${left(event.from.pool, 'venue')} ${left(event.pool, 'venue')}`;
+  const moved = right(event.solAmount === null ? '-' : amount(event.solAmount), 'amount');
+  return `${paint.strong('MIGRATION')} ${token(event.mint, symbols, paint)} ${left(event.mint, 'mint')} ${venues} ${moved}`;
 }
 
 function candleText(event: CandleEvent, paint: Paint, symbols: Symbols): string {
-  const begins = new Date(event.start * 1000).toISOString().slice(0, 19).replace('T', ' ');
-  const prices = [event.open, event.high, event.low, event.close].map((value) => writtenPrice(value)).join(' ');
+  const begins = new Date(event.start * 1000).toISOString().slice(0, widths.begin).replace('T', ' ');
+  const prices = [event.open, event.high, event.low, event.close].map((value) => right(writtenPrice(value), 'price')).join(' ');
+  const sizes = `${right(amount(event.volumeSol), 'amount')} ${right(String(event.trades), 'trades')}`;
   const state = event.closed ? 'closed' : paint.faint('open');
-  return `CANDLE ${token(event.mint, symbols, paint)} ${event.interval} ${begins}  ${prices}  ${amount(event.volumeSol)} SOL in ${event.trades} trades  ${state}`;
+  return `${token(event.mint, symbols, paint)} ${left(event.interval, 'interval')} ${begins} ${prices} ${sizes}  ${state}`;
 }
 
-function orderText(event: OrderEvent, paint: Paint): string {
-  const side = event.side === null ? '' : event.side === 'buy' ? paint.buy('BUY ') : paint.sell('SELL ');
-  const what = event.mint === null ? '' : short(event.mint);
-  const coin = event.quoteMint === null ? '' : event.quoteMint === wrappedSolMint ? 'SOL' : short(event.quoteMint);
-  const done = event.fill === null ? '' : `  ${amount(event.fill.baseUiAmount)} for ${amount(event.fill.traderQuoteUiAmount)} ${coin}`;
-  const failed = event.error === null ? '' : `  ${event.error.code}`;
-  return `ORDER ${event.orderId}  ${paint.strong(event.status)}  ${side}${what}${done}${failed}  ${paint.faint(event.kind)}`;
+function orderText(event: OrderEvent, paint: Paint, symbols: Symbols): string {
+  const what = event.mint === null ? left('', 'token') : token(event.mint, symbols, paint);
+  const coin = event.quoteMint === null ? '' : event.quoteMint === wrappedSolMint ? ' SOL' : ` ${short(event.quoteMint)}`;
+  const [tokens, coins] =
+    event.fill === null ? ['-', '-'] : [amount(event.fill.baseUiAmount), `${amount(event.fill.traderQuoteUiAmount)}${coin}`];
+  const failed = event.error === null ? '' : `  ${paint.sell(event.error.code)}`;
+  const state = `${left(event.orderId, 'orderId')}  ${paint.strong(left(event.status, 'status'))}`;
+  return `${state} ${side(event.side, paint)} ${what} ${right(tokens, 'tokens')} ${right(coins, 'amount')}  ${paint.faint(event.kind)}${failed}`;
 }
 
 const maxNameLength = 40;
@@ -131,5 +166,5 @@ function amount(value: number): string {
 function price({ priceSol, priceQuote, marketCapUsd, marketCapSol }: TradeEvent | PriceEvent): string {
   const shown = priceSol === null ? (priceQuote === null ? '-' : `${writtenPrice(priceQuote)} quote`) : writtenPrice(priceSol);
   const cap = marketCapUsd === null ? (marketCapSol === null ? '-' : `${amount(marketCapSol)} SOL`) : usdText(marketCapUsd);
-  return `${rightColumn(shown, widths.price)} ${rightColumn(cap, widths.cap)}`;
+  return `${right(shown, 'price')} ${right(cap, 'cap')}`;
 }

@@ -1,5 +1,5 @@
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
-import { eventLine, headingLine } from './event-line.ts';
+import { eventLine } from './event-line.ts';
 import type { Names } from './names.ts';
 import type { Paint } from './paint.ts';
 
@@ -18,6 +18,10 @@ interface Output {
   line(text: string): void;
   /** Rates, for a terminal; null: none are shown. */
   readonly note: ((text: string) => void) | null;
+  /** The names of the columns; null: they are not shown. */
+  readonly heading: string | null;
+  /** Lines after which the heading is printed again. It is asked before each line, because the size of a terminal changes. */
+  readonly headingEvery: () => number;
 }
 
 /** Prints events as lines in their order, with the names of their tokens, and how many there were. */
@@ -30,6 +34,8 @@ export class Printer {
   #timer: NodeJS.Timeout | null = null;
   #count = { events: 0, buys: 0, sells: 0, sol: 0 };
   #total = 0;
+  /** Lines since the heading was printed. */
+  #lines = Number.POSITIVE_INFINITY;
 
   constructor(names: Names, paint: Paint, output: Output) {
     this.#names = names;
@@ -40,7 +46,8 @@ export class Printer {
 
   print(event: StreamEvent): void {
     this.#add(event);
-    const reads = event.type === 'trade' || event.type === 'price' || event.type === 'candle' ? this.#names.read(event.mint) : null;
+    const mint = mintToName(event);
+    const reads = mint === null ? null : this.#names.read(mint);
     if (event.type === 'newToken' || event.type === 'tokenMetadata') this.#names.learn(event.mint, event.symbol);
     const entry = { event, isReady: reads === null };
     this.#waiting.push(entry);
@@ -57,11 +64,6 @@ export class Printer {
     this.#drain();
   }
 
-  heading(event: StreamEvent['type']): void {
-    const text = headingLine(event);
-    if (text !== null) this.#output.line(this.#paint.faint(text));
-  }
-
   /** Prints what still waits, and the totals. */
   close(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
@@ -74,8 +76,18 @@ export class Printer {
   #drain(): void {
     while (this.#waiting[0]?.isReady === true) {
       const { event } = this.#waiting.shift()!;
+      this.#printHeading();
       this.#output.line(eventLine(event, this.#paint, this.#names));
+      this.#lines++;
     }
+  }
+
+  /** Prints the heading first, and again before it leaves the screen. */
+  #printHeading(): void {
+    const { heading } = this.#output;
+    if (heading === null || this.#lines < this.#output.headingEvery()) return;
+    this.#output.line(this.#paint.faint(heading));
+    this.#lines = 0;
   }
 
   #add(event: StreamEvent): void {
@@ -92,5 +104,19 @@ export class Printer {
     this.#count = { events: 0, buys: 0, sells: 0, sol: 0 };
     const trades = buys + sells === 0 ? '' : `: ${buys} buys, ${sells} sells, ${sol.toFixed(2)} SOL`;
     this.#output.note?.(this.#paint.faint(`-- ${(events / (rateEveryMs / 1000)).toFixed(1)} events a second${trades}`));
+  }
+}
+
+/** The mint of an event that does not name its token. */
+function mintToName(event: StreamEvent): string | null {
+  switch (event.type) {
+    case 'trade':
+    case 'price':
+    case 'candle':
+    case 'migration':
+    case 'order':
+      return event.mint;
+    default:
+      return null;
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -199,6 +199,14 @@ describe('sluice mcp', () => {
     expect(token.result).toMatchObject({ isError: false, structuredContent: { mint } });
     expect(textOf(replies.find(({ id }) => id === 3)!)).toMatch(/"code":"(FORBIDDEN|NOT_FOUND|INVALID_REQUEST)"/);
     expect(stdout).not.toContain(key);
+  });
+
+  it('shows how to configure an agent with the command of this installation, from any folder', async () => {
+    const { stdout } = await sluice(['mcp', '--help'], { folder: tmpdir() });
+    const { mcpServers } = JSON.parse(/^ *(\{"mcpServers".*)$/m.exec(stdout)![1]!) as { mcpServers: { sluice: { args: string[] } } };
+    const { args } = mcpServers.sluice;
+    expect([args[2], args.slice(4)]).toEqual(['--dir', ['sluice', 'mcp']]);
+    expect(existsSync(join(args[3]!, 'run.mjs'))).toBe(true);
   });
 
   it('needs a key, and says what a wrong one leads to', async () => {

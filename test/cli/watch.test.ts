@@ -13,11 +13,15 @@ import { orderEvent } from '@sluice/gateway/orders/ledger/order-object.ts';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { ordersTopic } from '@sluice/shared/wire/stream/topics.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { ordersTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { probeGateway } from '../../cli/gateway/gateway-probe.ts';
 import { column, priceText } from '../../cli/watch/columns.ts';
+import { headingLine } from '../../cli/watch/event-line.ts';
 import { Names } from '../../cli/watch/names.ts';
+import { paintFor } from '../../cli/watch/paint.ts';
+import { Printer } from '../../cli/watch/printer.ts';
 import { startProgram, sluice } from '../support/command-line.ts';
 import { testConfig } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
@@ -125,7 +129,7 @@ describe('sluice watch', () => {
     await waitFor(() => expect(notices()).toContain('connected'));
     await publisher.publish([entryOf(candleEvent(mint, { interval: '5s', closed: true }))]);
     await waitFor(() => expect(lines).toHaveLength(1));
-    expect(lines[0]).toMatch(/CANDLE .* 5s 2026-11-21 08:00:00 .* closed/);
+    expect(lines[0]).toMatch(/ 5s +2026-11-21 08:00:00 .* closed/);
     for (const args of [['candles', mint, '--interval', '2s'], ['trades', '--interval', '5s'], ['candles']]) {
       expect((await sluice(['watch', ...args, '--url', gateway.url], { folder })).code).toBe(2);
     }
@@ -145,8 +149,8 @@ describe('sluice watch', () => {
     } as const;
     await publisher.publish([entryOf(orderEvent(order, Date.now() * 1000, true), [ordersTopic(id)])]);
     await waitFor(() => expect(lines).toHaveLength(1));
-    expect(lines[0]).toContain(`ORDER ${order.id}  confirmed  BUY `);
-    expect(lines[0]).toMatch(/ for \S+ SOL /);
+    expect(lines[0]).toContain(`${order.id}  confirmed BUY `);
+    expect(lines[0]).toMatch(/ [\d,.]+ +[\d,.]+ SOL /);
     expect(lines[0]).toContain('(simulated)');
   });
 
@@ -178,6 +182,41 @@ describe('sluice watch', () => {
     expect([names.symbolOf('mint'), names.read('mint')]).toEqual(['PEPE', null]);
   });
 
+  it('names the columns on a terminal, above them and again on each screen', () => {
+    const names = new Names({ tokenInfo: async () => ({ symbol: 'PEPE' }) as TokenInfo }, new AbortController().signal);
+    names.learn(addressOf(1), 'PEPE');
+    const print = (channel: Channel, events: readonly StreamEvent[], heading: string | null = headingLine(channel)): readonly string[] => {
+      const lines: string[] = [];
+      const line = (text: string): void => void lines.push(text);
+      const printer = new Printer(names, paintFor({ isTTY: false }), { line, note: null, heading, headingEvery: () => 20 });
+      for (const event of events) printer.print(event);
+      printer.close();
+      return lines;
+    };
+    const mint = addressOf(1);
+    const trade = tradeEvent(mint);
+    const lines = print(
+      'trades',
+      Array.from({ length: 50 }, () => trade),
+    );
+    expect(lines.flatMap((line, at) => (line.startsWith('time (UTC)') ? [at] : []))).toEqual([0, 21, 42]);
+    expect(print('trades', [trade], null)).toHaveLength(1);
+    const order = orderEvent({ ...newOrder(Date.now()), updatedAtMs: Date.now(), version: 1 }, Date.now() * 1000, false);
+    const cases = [
+      ['trades', trade, 'trader', trade.trader.slice(0, 4)],
+      ['newTokens', newTokenEvent(mint, { name: 'Pepe', symbol: 'PEPE' }), 'mint', mint],
+      ['newTokens', newTokenEvent(mint, { name: 'Pepe', symbol: 'PEPE' }), 'name', 'Pepe'],
+      ['candles', candleEvent(mint, { interval: '5s' }), 'begins', '2026-'],
+      ['candles', candleEvent(mint, { interval: '5s', closed: true }), 'state', 'closed'],
+      ['orders', order, 'token', 'PEPE'],
+      ['orders', order, 'kind', order.kind],
+    ] as const;
+    for (const [channel, event, name, value] of cases) {
+      const [heading = '', line = ''] = print(channel, [event]);
+      expect(line.indexOf(value, heading.indexOf(name)), `${name} of ${channel}:\n${heading}\n${line}`).toBe(heading.indexOf(name));
+    }
+  });
+
   it('says in plain words that nothing listens, or that another service does, and sends that no key', { timeout: 40_000 }, async () => {
     const asked: unknown[] = [];
     const other = createHttpServer((request, response) => {
@@ -205,7 +244,7 @@ describe('sluice watch', () => {
     const name = 'evil\u001B[2J\u202E\ntoken';
     await publisher.publish([entryOf(newTokenEvent(addressOf(1), { name, symbol: 'E\u0007', simulated: true }))]);
     await waitFor(() => expect(lines).toHaveLength(1));
-    expect(lines[0]).toContain('evil[2Jtoken (E)');
+    expect(lines[0]).toMatch(/ NEW {2}E {10}evil\[2Jtoken /);
     expect(lines[0]).toContain('(simulated)');
     expect(lines[0]).toMatch(/^[\P{C}]*$/u);
   });

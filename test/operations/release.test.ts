@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ownCommand } from '../../cli/own-command.ts';
+import { ownCommand, ownProgram } from '../../cli/own-command.ts';
 import { releasedText } from '../../compile/release/pack.mjs';
 import { installStaged } from '../support/product/staged-release.ts';
 
@@ -57,6 +57,7 @@ it('runs the programs and the commands, and names its own command', async () => 
   expect(await sluice('ingest')).toEqual({ code: 1, output: expect.stringContaining('SOLANA_RPC_URL') });
   expect(ownCommand(release, folder)).toBe('npx sluice');
   expect(ownCommand(release, '/')).toBe(join(folder, 'node_modules/.bin/sluice'));
+  expect(ownProgram(release)).toEqual({ command: join(folder, 'node_modules/.bin/sluice'), args: [] });
   expect(ownCommand()).toBe('npx -y pnpm@12 sluice');
 });
 

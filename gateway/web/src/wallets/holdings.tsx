@@ -48,7 +48,7 @@ export function Holdings({ publicKey }: { readonly publicKey: string }) {
                 <td class="number">
                   {one.valueUsd === null ? (one.valueSol === null ? 'no price' : sol(one.valueSol)) : usd(one.valueUsd)}
                 </td>
-                <td class="number wide-only faint">{one.sharePercent === null ? '–' : `${one.sharePercent.toFixed(1)} %`}</td>
+                <td class="number wide-only faint">{one.sharePercent === null ? '–' : shareText(one.sharePercent)}</td>
               </tr>
             ))}
           </tbody>
@@ -57,4 +57,8 @@ export function Holdings({ publicKey }: { readonly publicKey: string }) {
       {hidden > 0 && <p class="faint">{hidden} more tokens are not listed.</p>}
     </>
   );
+}
+
+function shareText(percent: number): string {
+  return percent > 0 && percent < 0.1 ? '<0.1 %' : `${percent.toFixed(1)} %`;
 }
