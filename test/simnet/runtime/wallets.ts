@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 
-/** Wallets of earlier chains in this process. To make a key takes a third of a millisecond. */
+/** Wallets of earlier chains in this process. To make a key takes a tenth of a millisecond. */
 const known = new Map<string, Keypair>();
 const maxKnown = 1_000;
 
