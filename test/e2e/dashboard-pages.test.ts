@@ -215,6 +215,12 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     const filled = paper.locator('.progress .state.finalized');
     await paper.getByLabel('Slippage (%)').fill('30');
     const buy = paper.getByRole('button', { name: 'Buy', exact: true });
+    // The page asks for the status before an order. A late answer to a second click must not place another order.
+    let asked = 0;
+    await paper.route('**/status', async (route) => {
+      if (asked++ % 2 === 1) await delay(2_500);
+      await route.continue();
+    });
     for (const betweenMs of [0, 150, 400]) {
       const { x, y } = (await buy.boundingBox())!;
       await paper.mouse.click(x + 5, y + 5);
@@ -223,6 +229,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
       await filled.waitFor();
       await until('the next order to be possible', () => buy.isEnabled());
     }
+    await paper.unroute('**/status');
     let lost = 0;
     await paper.route('**/api/trade/buy', async (route) => {
       await route.fetch();

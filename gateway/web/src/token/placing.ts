@@ -1,6 +1,6 @@
 import { SluiceError, type TradeAnswer } from '@sluice/client';
 import { useRef, useState } from 'preact/hooks';
-import { sluice } from '../state/server.ts';
+import { faultText, sluice, spendsRealCoins } from '../state/server.ts';
 import { orderFault, type Side } from './amounts.ts';
 import type { OrderWish } from './confirm-order.tsx';
 
@@ -28,6 +28,8 @@ export interface Placing {
   readonly isUnknown: boolean;
   readonly refuse: (fault: string) => void;
   readonly place: (wish: OrderWish) => void;
+  /** Places the order if it spends no real coins; otherwise calls `ask`. */
+  readonly placeOrAsk: (wish: OrderWish, ask: (wish: OrderWish) => void) => void;
   /** Sends the order whose outcome is unknown again. */
   readonly sendAgain: () => void;
   /** Gives up finding out whether the server has the order. */
@@ -78,6 +80,22 @@ export function usePlacing(): Placing {
     setTimeout(unlock, settleMs);
   };
 
+  const place = (wish: OrderWish): void => void send({ wish, idempotencyKey: newKey() });
+  const placeOrAsk = async (wish: OrderWish, ask: (wish: OrderWish) => void): Promise<void> => {
+    // A slow answer to a second click must not place a second order after the first one is done.
+    if (underWay.current) return;
+    underWay.current = true;
+    setSettling(true);
+    try {
+      const isReal = await spendsRealCoins();
+      unlock();
+      (isReal ? ask : place)(wish);
+    } catch (error) {
+      unlock();
+      setFault(faultText(error));
+    }
+  };
+
   return {
     busy,
     isDry,
@@ -86,7 +104,8 @@ export function usePlacing(): Placing {
     fault,
     isUnknown: unknown !== null && busy === null,
     refuse: setFault,
-    place: (wish) => void send({ wish, idempotencyKey: newKey() }),
+    place,
+    placeOrAsk: (wish, ask) => void placeOrAsk(wish, ask),
     sendAgain: () => void (unknown !== null && send(unknown)),
     forget: () => {
       setUnknown(null);

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { faultText, me, spendsRealCoins } from '../state/server.ts';
+import { me } from '../state/server.ts';
 import { quoteSymbol } from '../format/quote-coin.ts';
 import { shortAddress } from '../format/text.ts';
 import { ModeBadge } from '../orders/mode.tsx';
@@ -27,7 +27,7 @@ export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
   const [wallet, setWallet] = useState('');
   const [fields, setFields] = useState<TicketValues>({ amount: '0.1', slippage: '10', priorityFee: '' });
   const [asked, setAsked] = useState<OrderWish | null>(null);
-  const { busy, isDry, isLocked, answer, fault, isUnknown, refuse, place, sendAgain, forget } = usePlacing();
+  const { busy, isDry, isLocked, answer, fault, isUnknown, refuse, place, placeOrAsk, sendAgain, forget } = usePlacing();
   const publicKey = wallet === '' ? (wallets.value?.at(-1)?.publicKey ?? '') : wallet;
 
   const request = (side: Side, dryRun: boolean): void => {
@@ -43,10 +43,7 @@ export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
     };
     const wish = { side, amount, symbol, quoteMint, body };
     if (dryRun) return place(wish);
-    spendsRealCoins().then(
-      (isReal) => (isReal ? setAsked(wish) : place(wish)),
-      (error: unknown) => refuse(faultText(error)),
-    );
+    placeOrAsk(wish, setAsked);
   };
   const cannot = isLocked || publicKey === '' || mode === 'off';
   const buttons = (side: Side, text: string, what: string) => (
