@@ -1,3 +1,4 @@
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { FrameError } from './frames.ts';
 import type { Rule } from './verdict.ts';
 
@@ -121,8 +122,8 @@ export function readFromSigner(content: unknown): FromSigner {
 }
 
 function fieldsOf(value: unknown): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new FrameError('not an object');
-  return value as Fields;
+  if (!isRecord(value)) throw new FrameError('not an object');
+  return value;
 }
 
 function readHead(fields: Fields): LogHead {
