@@ -76,6 +76,24 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Whirlpools (${fixturesNote}
     }
   });
 
+  it('the depth of a trade is at most what either side of the pool holds', () => {
+    let [stated, capped] = [0, 0];
+    for (const { file } of withTrades) {
+      const { tokenBalances } = viewOf(file);
+      for (const { pool, depth, priceQuote, priceBase } of tradesIn(file)) {
+        const vaults = tokenBalances!.filter(({ owner }) => owner === pool).map(({ after }) => after);
+        if (depth === null) continue;
+        stated++;
+        const held = vaults.flatMap((amount) => [amount, (amount * priceQuote) / priceBase]);
+        expect(held.some((amount) => depth <= amount)).toBe(true);
+        if (held.includes(depth)) capped++;
+      }
+    }
+    expect(stated).toBeGreaterThan(0);
+    // One of the recorded pools holds less than its liquidity seems to offer.
+    expect(capped).toBeGreaterThan(0);
+  });
+
   it('logs alone do not name the trader, so the transaction is fetched', () => {
     const { logs, signature } = viewOf('orca-whirlpool/swap_via_dflow_5TXPbAPGpn4x.json');
     const sighting: LogsSighting = { kind: 'logs', ...origin, signature, logs };

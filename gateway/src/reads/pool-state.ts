@@ -56,7 +56,9 @@ export function stateOfPool(facts: TokenFacts, pool: PoolFacts): PoolState {
   const { price } = pool.account;
   if (price === null || price.priceBase <= 0n || price.priceQuote <= 0n || state.quoteDecimals === null) return state;
   const priceQuote = toUi(price.priceQuote, state.quoteDecimals) / toUi(price.priceBase, facts.token.decimals);
-  return { ...state, priceQuote: Number.isFinite(priceQuote) ? priceQuote : null, depth: price.depth?.toString() ?? null };
+  // Liquidity within a narrow range costs little, so the depth is at most what the pool can pay out.
+  const depth = price.depth === null || pool.quoteHeld === null ? null : price.depth < pool.quoteHeld ? price.depth : pool.quoteHeld;
+  return { ...state, priceQuote: Number.isFinite(priceQuote) ? priceQuote : null, depth: depth?.toString() ?? null };
 }
 
 /** The state of a pool after a price event. */

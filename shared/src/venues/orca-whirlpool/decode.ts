@@ -2,8 +2,9 @@ import { encodeBase58 } from '../../solana/base58.ts';
 import { discriminatorHex, discriminatorLength, hasPrefix } from '../../solana/bytes.ts';
 import { zeroAddress } from '../../solana/well-known.ts';
 import { liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
+import type { TokenBalance } from '../../solana/transaction/inner-events.ts';
 import { decoded, malformed, noTerms, undecodedEvent } from '../outcome.ts';
-import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, VenueEvent } from '../venue.ts';
+import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, PriceState, VenueEvent } from '../venue.ts';
 import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
 import { eventDiscriminators, ignoredEvents, swapInstructions } from './program.ts';
 
@@ -74,8 +75,23 @@ function feesOf(lp: bigint, protocol: bigint, input: bigint, coin: Fee['coin']):
   ];
 }
 
+/**
+ * The depth, but no more than either side of the pool holds: liquidity within a narrow range costs little, and would look deep. Null if the
+ * balances of the vaults are unknown. The pool owns its vaults.
+ */
+function cappedDepth(state: PriceState, pool: string, isSell: boolean, balances: readonly TokenBalance[] | null): bigint | null {
+  const vaults = (balances ?? []).filter(({ owner, before, after }) => owner === pool && before !== after);
+  const received = vaults.filter(({ before, after }) => after > before);
+  if (state.depth === null || vaults.length !== 2 || received.length !== 1) return null;
+  const paid = vaults.find((vault) => vault !== received[0])!;
+  const [base, quote] = isSell ? [received[0]!.after, paid.after] : [paid.after, received[0]!.after];
+  const worthOfBase = (base * state.priceQuote) / state.priceBase;
+  return [state.depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
+}
+
 /** A is the base and B the quote. Fees are taken from the input; a transfer fee of the input's mint never reaches the pool. */
-function decodeTraded(data: Uint8Array, emitting: EmittingInstruction | null, emit: Emit): DecodeOutcome {
+function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
+  const { data } = context;
   if (data.length < tradedLength) return malformed('Traded too short');
   const view = viewOf(data);
   const direction = data[traded.aToB]!;
@@ -85,12 +101,14 @@ function decodeTraded(data: Uint8Array, emitting: EmittingInstruction | null, em
   const input = received - lp - protocol;
   const output = view.getBigUint64(traded.output, true);
   if (direction > 1 || after === 0n || input < 0n) return malformed('Traded has an invalid field');
+  const emitting = context.instruction();
   if (emitting === null) return { kind: 'incomplete' };
   const pool = encodeBase58(data, traded.pool, 32);
   const trader = userOf(emitting, pool);
   if (trader === null) return malformed('Traded was emitted by an instruction that is not a swap on its pool');
   const isSell = direction === 1;
   const [baseAmount, quoteAmount] = isSell ? [input, output] : [output, input];
+  const state = stateOfSqrtPrice(after, liquidityMet(quoteAmount, before, after));
   emit({
     type: 'trade',
     pool,
@@ -100,7 +118,8 @@ function decodeTraded(data: Uint8Array, emitting: EmittingInstruction | null, em
     trader,
     baseAmount,
     quoteAmount,
-    ...stateOfSqrtPrice(after, liquidityMet(quoteAmount, before, after)),
+    ...state,
+    depth: cappedDepth(state, pool, isSell, context.tokenBalances),
     fees: feesOf(lp, protocol, received, isSell ? 'base' : 'quote'),
     feeTotal: isSell ? 0n : lp + protocol,
     supply: null,
@@ -130,7 +149,7 @@ function decodeInitialized(data: Uint8Array, emit: Emit): DecodeOutcome {
 export function decode(context: DecodeContext, emit: Emit): DecodeOutcome {
   const { data } = context;
   if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
-  if (hasPrefix(data, eventDiscriminators.traded)) return decodeTraded(data, context.instruction(), emit);
+  if (hasPrefix(data, eventDiscriminators.traded)) return decodeTraded(context, emit);
   if (hasPrefix(data, eventDiscriminators.poolInitialized)) return decodeInitialized(data, emit);
   return undecodedEvent(data, ignoredEvents);
 }
