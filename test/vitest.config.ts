@@ -103,8 +103,7 @@ export default defineConfig({
     pool: 'forks',
     // Node.js itself evaluates the modules: it loads and runs them faster than Vitest does. There is no `vi.mock`.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // Each function runs for seconds only: baseline code at the first call, and a young generation of full size, save a tenth of the time.
-    execArgv: ['--always-sparkplug', '--min-semi-space-size=16', '--import', await compileModules(join(import.meta.dirname, '..'))],
+    execArgv: ['--import', await compileModules(join(import.meta.dirname, '..'))],
     sequence: { sequencer: SpreadSlow },
   },
 });

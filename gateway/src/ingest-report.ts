@@ -1,11 +1,17 @@
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
-import { maxSources, sourceStates, type statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import {
+  maxEndpoints,
+  maxIngestNameChars,
+  maxSources,
+  maxVersionChars,
+  sourceStates,
+  type statusEndpoint,
+} from '@sluice/shared/wire/rest/operations.ts';
 
 type Status = AnswerOf<typeof statusEndpoint>;
 type Report = BusStatus['value'];
 
-const maxVersionChars = 32;
 const maxHostChars = 253;
 
 /**
@@ -19,7 +25,7 @@ export function chainStatus(ingests: readonly BusStatus[]): Status['chain'] {
   const continuity = recordIn(value, 'continuity');
   const gaps = recordIn(continuity, 'gaps');
   return {
-    ingest: name,
+    ingest: name.slice(0, maxIngestNameChars),
     version: textIn(value, 'version', maxVersionChars),
     slot: slotIn(value, 'slot'),
     slotAgeMs: countIn(value, 'slotAgeMs'),
@@ -45,8 +51,8 @@ export function sourceStatuses(ingests: readonly BusStatus[]): Status['sources']
 function sourceStatus(ingest: string, endpoint: Report): Status['sources'][number] {
   const index = countIn(endpoint, 'index');
   return {
-    ingest,
-    endpoint: index === null ? null : index + 1,
+    ingest: ingest.slice(0, maxIngestNameChars),
+    endpoint: index === null || index >= maxEndpoints ? null : index + 1,
     host: textIn(endpoint, 'host', maxHostChars),
     state: sourceStates.find((state) => state === endpoint['state']) ?? 'down',
     slotsBehind: slotIn(endpoint, 'slot') === null ? null : countIn(endpoint, 'slotsBehind'),

@@ -272,7 +272,7 @@ describe.each(transports)('plans over %s', (transport) => {
           expiresAtMs: 2e12,
         },
         plan: { ...defaultPlans.premium, requestsPerMinute: 1, burst: 5, withoutChannels: ['migrations'] },
-        requests: { remaining: 3, resetMs: expect.any(Number), counted: 'shared' },
+        requests: { remaining: 3, resetMs: expect.any(Number), counted: 'shared', minutes: expect.any(Object) },
         stream: { connections: 1, subscriptions: 2 },
       });
       expect(answer.headers.get('x-ratelimit-remaining')).toBe('3');

@@ -136,15 +136,15 @@ describe('the guide "Trading in the page"', { timeout: testTimeoutMs }, () => {
       .waitFor();
     await field('Slippage (%)').fill('30');
     expect(await field('Priority fee (SOL)').inputValue()).toBe('');
-    await field('Simulate only').check();
-    await place('Buy');
+    expect(guide).toContain('Press **Simulate** below **Buy**.');
+    for (const name of ['Simulate', 'Buy']) named(name);
+    await page.getByRole('button', { name: 'Simulate the purchase' }).click();
     await page.locator('.progress').getByText('simulated only').waitFor();
     expect([...unused]).toEqual([]);
   });
 
   it('5. Buy', async () => {
     begin('5. Buy');
-    await field('Simulate only').uncheck();
     const passed = page.locator('.progress li');
     await place('Buy', passed);
     expect(await passed.allTextContents()).toEqual(['submitted', 'processed', 'confirmed', 'finalized'].map(named));

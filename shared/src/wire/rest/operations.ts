@@ -16,7 +16,10 @@ const latencies = (count: string, p50: string) =>
     closed,
   );
 /** RPC endpoints of one gateway (`SOLANA_RPC_URL`). */
-const maxEndpoints = 16;
+export const maxEndpoints = 16;
+export const maxIngestNameChars = 128;
+export const maxVersionChars = 32;
+const IngestName = (description: string) => Type.String({ maxLength: maxIngestNameChars, description });
 /** Sources in one answer: the endpoints of all ingest processes. */
 export const maxSources = 256;
 export const sourceStates = ['up', 'lagging', 'down'] as const;
@@ -70,8 +73,8 @@ const Status = Type.Object(
     chain: Nullable(
       Type.Object(
         {
-          ingest: FreeText('The ingest process that publishes.'),
-          version: Nullable(FreeText(), 'Its version.'),
+          ingest: IngestName('The ingest process that publishes.'),
+          version: Nullable(Type.String({ maxLength: maxVersionChars }), 'Its version.'),
           slot: Nullable(Slot('Newest slot that its nodes report.')),
           slotAgeMs: Nullable(Count('Time since a node reported a newer slot.')),
           watermark: Nullable(Slot('Slot up to which the stream is complete, compared with the records of nodes.')),
@@ -109,8 +112,10 @@ const Status = Type.Object(
     sources: Type.Array(
       Type.Object(
         {
-          ingest: FreeText('The ingest process that is connected to it.'),
-          endpoint: Nullable(Type.Integer({ minimum: 1, description: 'Its place in the settings of that process, from 1.' })),
+          ingest: IngestName('The ingest process that is connected to it.'),
+          endpoint: Nullable(
+            Type.Integer({ minimum: 1, maximum: maxEndpoints, description: 'Its place in the settings of that process, from 1.' }),
+          ),
           host: Host(),
           state: Type.Enum([...sourceStates], { description: '`lagging`: it is several slots behind the others.' }),
           slotsBehind: Nullable(Count('How many slots it is behind the newest one; null before its first slot.')),
