@@ -5,7 +5,7 @@ import { endReadyKey, readyKey } from '@sluice/gateway/auth/ready-key.ts';
 import { listWallets, openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreCost, keystoreName, passphraseFileOf, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { startGateway } from '@sluice/gateway/gateway.ts';
-import { operatorAccountId } from '@sluice/gateway/store/tables/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { aboutDataDir } from '@sluice/gateway/store/files/about-data-dir.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';

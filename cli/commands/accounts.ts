@@ -1,6 +1,6 @@
 import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { newKeyId } from '@sluice/gateway/auth/key-format.ts';
-import { maxAccounts, operatorAccountId, type StoredAccount } from '@sluice/gateway/store/tables/account-table.ts';
+import { maxAccounts, operatorAccountId, type StoredAccount } from '@sluice/gateway/store/interfaces/account-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';

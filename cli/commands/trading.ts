@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { maxHaltAgeMs } from '@sluice/gateway/store/halt.ts';
-import type { StoredHalt } from '@sluice/gateway/store/tables/halt-table.ts';
+import type { StoredHalt } from '@sluice/gateway/store/interfaces/halt-table.ts';
 import {
   CommandError,
   UsageError,

@@ -5,10 +5,10 @@ import { keystoreCost, keystoreName, readPassphrase } from '@sluice/gateway/cust
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
 import { logIdsIn } from '@sluice/gateway/signer/audit/segments.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
-import { operatorAccountId } from '@sluice/gateway/store/tables/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
-import type { StoredKey } from '@sluice/gateway/store/tables/key-table.ts';
+import type { StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import {
   CommandError,

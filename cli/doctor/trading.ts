@@ -7,7 +7,7 @@ import { keystoreName, passphraseFileOf } from '@sluice/gateway/custody/passphra
 import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import { filesFault } from '@sluice/gateway/signer/files/own-files.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
-import type { StoredHalt } from '@sluice/gateway/store/tables/halt-table.ts';
+import type { StoredHalt } from '@sluice/gateway/store/interfaces/halt-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';

@@ -3,7 +3,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { RecordSeal } from './auth/record-seal.ts';
 import { createTickets, type Tickets } from './auth/tickets.ts';
-import { orClose } from './life.ts';
+import { orClose } from './process-life.ts';
 import { announce, gatewayStatusPrefix } from './presence.ts';
 import { createLimiter } from './ratelimit/create.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';

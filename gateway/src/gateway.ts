@@ -34,7 +34,7 @@ import type { BoundEndpoint } from './http/endpoint.ts';
 import { createKeyless } from './http/keyless.ts';
 import { OpenRequests } from './http/open-requests.ts';
 import { createRouter, type Route, type Router, type RouterOptions } from './http/router.ts';
-import { drain, orClose, type LifePhase } from './life.ts';
+import { drain, orClose, type LifePhase } from './process-life.ts';
 import type { ReadCounters } from './metrics.ts';
 import { createOperations } from './operations.ts';
 import { PoolReader } from './pools/pool-reader.ts';

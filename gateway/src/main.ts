@@ -11,7 +11,7 @@ import type { Market } from '@sluice/shared/market/market.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { endReadyKey } from './auth/ready-key.ts';
 import { startGateway } from './gateway.ts';
-import { endWithinMs } from './life.ts';
+import { endWithinMs } from './process-life.ts';
 import { openStore } from './store/store.ts';
 
 const requires = { REDIS_URL: 'a gateway process of its own needs the bus that ingest writes to' };

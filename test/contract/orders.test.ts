@@ -6,7 +6,7 @@ import {
   type InsertOutcome,
   type OrderInsert,
   type SpendReservation,
-} from '@sluice/gateway/store/tables/order-table.ts';
+} from '@sluice/gateway/store/interfaces/order-table.ts';
 import type { IdempotencyUse } from '@sluice/gateway/order-model/idempotency.ts';
 import type { NewOrder, OrderChange } from '@sluice/gateway/order-model/order.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { NewKey, StoredKey } from '@sluice/gateway/store/tables/key-table.ts';
-import { maxKeys, maxKeysPerAccount } from '@sluice/gateway/store/tables/key-table.ts';
-import { maxNonceAheadUs, operatorAccountId } from '@sluice/gateway/store/tables/account-table.ts';
-import { maxOneTime } from '@sluice/gateway/store/tables/one-time-table.ts';
-import { maxSessionsPerAccount } from '@sluice/gateway/store/tables/session-table.ts';
+import type { NewKey, StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
+import { maxKeys, maxKeysPerAccount } from '@sluice/gateway/store/interfaces/key-table.ts';
+import { maxNonceAheadUs, operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { maxOneTime } from '@sluice/gateway/store/interfaces/one-time-table.ts';
+import { maxSessionsPerAccount } from '@sluice/gateway/store/interfaces/session-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';

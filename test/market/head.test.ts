@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isMainPool, type MainPoolFacts, type PoolSighting } from '@sluice/shared/market/head.ts';
+import { isMainPool, type MainPoolFacts, type PoolSighting } from '@sluice/shared/market/main-pool.ts';
 import { addressOf } from '../support/events/stream-events.ts';
 
 const hour = 3_600;

@@ -1,7 +1,7 @@
 import { MarketLedger } from '@sluice/ingest/market/ledger.ts';
 import { readEvent } from '@sluice/ingest/market/read-event.ts';
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { MintHead } from '@sluice/shared/market/head.ts';
+import type { MintHead } from '@sluice/shared/market/main-pool.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { currentHead, nothingUndecided } from '@sluice/shared/market/undecided.ts';
 

@@ -1,5 +1,5 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
-import { assembleMarket, planMarket } from '@sluice/gateway/pools/token-market.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/pools/quoted-market.ts';
 import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';

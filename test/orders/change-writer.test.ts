@@ -1,4 +1,4 @@
-import type { Advance } from '@sluice/gateway/store/tables/order-table.ts';
+import type { Advance } from '@sluice/gateway/store/interfaces/order-table.ts';
 import { FollowedOrders, type Followed } from '@sluice/gateway/orders/follow/followed-orders.ts';
 import { noFollowerCounts } from '@sluice/gateway/orders/follow/follower-counters.ts';
 import { createChangeWriter } from '@sluice/gateway/orders/follow/change-writer.ts';

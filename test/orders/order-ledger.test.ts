@@ -1,6 +1,6 @@
 import { createOrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
 import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/order-model/order.ts';
-import type { OrderTable } from '@sluice/gateway/store/tables/order-table.ts';
+import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Evidence } from '@sluice/gateway/order-model/life.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { auditKey, auditLine, macOf } from '@sluice/gateway/signer/audit/chain.ts';
+import { auditKey, auditLine, macOf } from '@sluice/gateway/signer/audit/mac-chain.ts';
 import type { AuditEntry, SpendSum } from '@sluice/gateway/signer/audit/entry.ts';
 import { AuditError, openAuditLog, type AuditLog } from '@sluice/gateway/signer/audit/log.ts';
 import { takeAuditPlace } from '@sluice/gateway/signer/audit/place.ts';

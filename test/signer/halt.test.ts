@@ -1,7 +1,7 @@
 import { createHalt, haltPollMs, maxHaltAgeMs, type Halt } from '@sluice/gateway/store/halt.ts';
 import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { HaltTable } from '@sluice/gateway/store/tables/halt-table.ts';
+import type { HaltTable } from '@sluice/gateway/store/interfaces/halt-table.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';

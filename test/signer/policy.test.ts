@@ -1,6 +1,6 @@
 import { createMessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
-import { judge } from '@sluice/gateway/signer/policy.ts';
+import { judge } from '@sluice/gateway/signer/check-message.ts';
 import type { Rule, Verdict } from '@sluice/gateway/signer/verdict.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';

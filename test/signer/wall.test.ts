@@ -1,10 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { auditKey } from '@sluice/gateway/signer/audit/chain.ts';
+import { auditKey } from '@sluice/gateway/signer/audit/mac-chain.ts';
 import type { SigningProcess } from '@sluice/gateway/signer/client.ts';
 import { writePin, writePolicy, type PolicyFiles } from '@sluice/gateway/signer/limits/policy-file.ts';
-import { signPolicy, type Policy } from '@sluice/gateway/signer/limits/policy.ts';
+import { signPolicy, type Policy } from '@sluice/gateway/signer/limits/operator-policy.ts';
 import type { SignerStart } from '@sluice/gateway/signer/supervisor.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';

@@ -1,7 +1,7 @@
 import { createApiKey, endOfKeyMs } from '../auth/api-keys.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
-import { operatorAccountId, type StoredAccount } from '../store/tables/account-table.ts';
-import { maxKeysPerAccount, type StoredKey } from '../store/tables/key-table.ts';
+import { operatorAccountId, type StoredAccount } from '../store/interfaces/account-table.ts';
+import { maxKeysPerAccount, type StoredKey } from '../store/interfaces/key-table.ts';
 import type { Store } from '../store/store.ts';
 import { scopes } from '@sluice/shared/wire/plans.ts';
 import type { KeysOutcome } from './keys.ts';

@@ -1,4 +1,4 @@
-import { operatorAccountId, type StoredAccount } from '../store/tables/account-table.ts';
+import { operatorAccountId, type StoredAccount } from '../store/interfaces/account-table.ts';
 import type { Store } from '../store/store.ts';
 
 /** Maximum number of wallets in one list, the newest ones. The list also has the number of the others. */

@@ -1,6 +1,6 @@
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import type { Store } from '../store/store.ts';
-import type { StoredKeystore, StoredWallet } from '../store/tables/wallet-table.ts';
+import type { StoredKeystore, StoredWallet } from '../store/interfaces/wallet-table.ts';
 import { deriveKey, makeSalt, seal, unseal } from './seal.ts';
 
 /** A wallet without its secret. */

@@ -15,7 +15,7 @@ import {
   withHints,
   type AssembledMarket,
   type MarketPlan,
-} from './token-market.ts';
+} from './quoted-market.ts';
 
 /** Most market plans in memory, 1.3 KB each. Beyond that the oldest is dropped. */
 const maxPlans = 4_096;

@@ -6,7 +6,7 @@ import { partOf, rawAmount, rawOfText } from './amounts.ts';
 import { sellFor } from './inverse.ts';
 import type { MarketRead } from './markets.ts';
 import type { QuoteOrder } from './order.ts';
-import type { TokenMarket, TradedPool, Unquotable } from '../pools/token-market.ts';
+import type { TokenMarket, TradedPool, Unquotable } from '../pools/quoted-market.ts';
 
 /** Raw tokens in the associated token account of a wallet. */
 export type Balance = bigint;

@@ -1,5 +1,5 @@
 import { depthInSol } from '@sluice/shared/market/depth.ts';
-import { isMainPool, type MainPoolFacts } from '@sluice/shared/market/head.ts';
+import { isMainPool, type MainPoolFacts } from '@sluice/shared/market/main-pool.ts';
 import { quoteCoins } from '@sluice/shared/money.ts';
 import type { MigrationEvent, PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { WindowSums } from './pages/minutes.ts';

@@ -3,11 +3,11 @@ import { reasonOf } from '../store/store-unavailable.ts';
 import { openWallet, unlockKeystore } from '../custody/keystore.ts';
 import { readPassphraseFile } from '../custody/passphrase-file.ts';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
-import { auditKey } from './audit/chain.ts';
+import { auditKey } from './audit/mac-chain.ts';
 import type { AuditLog } from './audit/log.ts';
 import { Fault } from './fault.ts';
 import { FrameReader, encodeFrame } from './frames.ts';
-import { openLedger, type Ledger } from './ledger.ts';
+import { openSigningFolder, type SigningFolder } from './signing-folder.ts';
 import { filesFault } from './files/own-files.ts';
 import {
   maxHeads,
@@ -64,11 +64,11 @@ function readPassphrase(file: string): string {
 }
 
 /** Handles commands in order. Commands that arrive together share one write of the audit log. */
-function createDesk(terms: StartTerms, keystoreKey: Uint8Array, ledger: Ledger, disk: Disk) {
+function createDesk(terms: StartTerms, keystoreKey: Uint8Array, signingFolder: SigningFolder, disk: Disk) {
   const wallets = new Map<string, Keypair>();
   let queue: SignCommand[] = [];
   const parts: SigningParts = {
-    ...ledger,
+    ...signingFolder,
     wallets,
     isHalted: () => isMarkedHalted(terms.folder),
     limits: { maxOrderLamports: BigInt(terms.maxOrderLamports), maxDayLamports: BigInt(terms.maxDayLamports) },
@@ -167,13 +167,13 @@ function serve(terms: StartTerms): Promise<void> {
     const open = async (command: Extract<ToSigner, { op: 'open' }>): Promise<void> => {
       isOpened = true;
       const keystoreKey = await unlock(terms, command);
-      const ledger = orFault(() => openLedger(terms, auditKey(keystoreKey, terms.keystore), heads));
-      const disk = createDisk(ledger.audit, reject);
-      signing = { desk: createDesk(terms, keystoreKey, ledger, disk), disk };
-      send({ op: 'ready', logId: ledger.audit.logId });
+      const signingFolder = orFault(() => openSigningFolder(terms, auditKey(keystoreKey, terms.keystore), heads));
+      const disk = createDisk(signingFolder.audit, reject);
+      signing = { desk: createDesk(terms, keystoreKey, signingFolder, disk), disk };
+      send({ op: 'ready', logId: signingFolder.audit.logId });
       disk.reportHead();
       setInterval(() => disk.reportHead(), headMs).unref();
-      setInterval(() => guarded(() => orFault(() => ledger.renewPolicy())), policyMs).unref();
+      setInterval(() => guarded(() => orFault(() => signingFolder.renewPolicy())), policyMs).unref();
     };
     const take = (command: ToSigner): void => {
       if (command.op === 'head' && !isOpened && heads.size < maxHeads) return void heads.set(command.logId, command.head);

@@ -1,5 +1,5 @@
 import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
-import type { StoredKeystore, StoredWallet } from '../store/tables/wallet-table.ts';
+import type { StoredKeystore, StoredWallet } from '../store/interfaces/wallet-table.ts';
 import type { SignerLink } from './child.ts';
 import { FrameError, FrameReader, encodeFrame } from './frames.ts';
 import {

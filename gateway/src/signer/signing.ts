@@ -4,9 +4,9 @@ import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { AuditLog } from './audit/log.ts';
 import type { Siblings } from './audit/siblings.ts';
-import type { Policy } from './limits/policy.ts';
+import type { Policy } from './limits/operator-policy.ts';
 import type { Spend } from './limits/spend.ts';
-import { judge } from './policy.ts';
+import { judge } from './check-message.ts';
 import type { SignAnswer, SignCommand } from './protocol.ts';
 import { refused, type Refusal, type Rule, type Verdict } from './verdict.ts';
 

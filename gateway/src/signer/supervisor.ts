@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { reasonOf } from '../store/store-unavailable.ts';
-import type { StoredKeystore } from '../store/tables/wallet-table.ts';
+import type { StoredKeystore } from '../store/interfaces/wallet-table.ts';
 import type { SignerFault } from './protocol.ts';
 import { startSession, type SessionOptions, type SignerSession } from './session.ts';
 

@@ -1,7 +1,7 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { HaltTable } from './tables/halt-table.ts';
+import type { HaltTable } from './interfaces/halt-table.ts';
 import { makeFolder } from './files/make-folder.ts';
 
 /** The folder of the signing processes: audit logs, the operator's policy, the halt mark. */

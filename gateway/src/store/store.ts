@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
-import type { AccountTable } from './tables/account-table.ts';
-import type { AuditHeadTable } from './tables/audit-head-table.ts';
-import type { CheckTable } from './tables/check-table.ts';
+import type { AccountTable } from './interfaces/account-table.ts';
+import type { AuditHeadTable } from './interfaces/audit-head-table.ts';
+import type { CheckTable } from './interfaces/check-table.ts';
 import { markedHalt, signerFolder } from './halt-mark.ts';
-import type { HaltTable } from './tables/halt-table.ts';
-import type { KeyTable } from './tables/key-table.ts';
-import type { OneTimeTable } from './tables/one-time-table.ts';
-import type { OperatorLogTable } from './tables/operator-log-table.ts';
-import type { OrderTable } from './tables/order-table.ts';
-import type { SessionTable } from './tables/session-table.ts';
+import type { HaltTable } from './interfaces/halt-table.ts';
+import type { KeyTable } from './interfaces/key-table.ts';
+import type { OneTimeTable } from './interfaces/one-time-table.ts';
+import type { OperatorLogTable } from './interfaces/operator-log-table.ts';
+import type { OrderTable } from './interfaces/order-table.ts';
+import type { SessionTable } from './interfaces/session-table.ts';
 import { accountTable } from './sql/accounts.ts';
 import { auditHeadTable } from './sql/audit-heads.ts';
 import { checkTable } from './sql/checks.ts';
@@ -26,7 +26,7 @@ import { sessionTable } from './sql/sessions.ts';
 import { earlyCheckpointPages, openSqlite } from './sql/sqlite/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
 import { reasonOf } from './store-unavailable.ts';
-import type { WalletTable } from './tables/wallet-table.ts';
+import type { WalletTable } from './interfaces/wallet-table.ts';
 
 /** The durable data. Several processes can open the same store. Methods reject with a `StoreUnavailableError` if the store does not answer. */
 export interface Store {

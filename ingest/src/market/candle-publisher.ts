@@ -1,7 +1,7 @@
 import type { BusEntry, BusPublisher, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose.ts';
-import type { MintHead } from '@sluice/shared/market/head.ts';
+import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose-candles.ts';
+import type { MintHead } from '@sluice/shared/market/main-pool.ts';
 import { candleIntervals, type Bucket, type LeaseTerm, type Market, type MintChange } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';

@@ -2,7 +2,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusPublisher, BusSubscriber, Lease } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { MintHead } from '@sluice/shared/market/head.ts';
+import type { MintHead } from '@sluice/shared/market/main-pool.ts';
 import type { Checkpoint, LeaseTerm, Market, MarketBatch } from '@sluice/shared/market/market.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
 import { PoolKeeper } from './pool-keeper.ts';

@@ -1,6 +1,6 @@
 import { ConfirmedSlots, type ConfirmedFate } from '@sluice/shared/market/confirmed-slots.ts';
-import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/market/fold.ts';
-import type { MintHead } from '@sluice/shared/market/head.ts';
+import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/market/fold-trades.ts';
+import type { MintHead } from '@sluice/shared/market/main-pool.ts';
 import type { MintChange } from '@sluice/shared/market/market.ts';
 import {
   inChainOrder,

@@ -1,4 +1,4 @@
-import type { Fold } from '@sluice/shared/market/fold.ts';
+import type { Fold } from '@sluice/shared/market/fold-trades.ts';
 import { marketLimits, type BucketChange, type MintChange } from '@sluice/shared/market/market.ts';
 import { priceField, tradeField, type PriceKey, type UndecidedPrice, type UndecidedTrade } from '@sluice/shared/market/undecided.ts';
 

@@ -10,7 +10,7 @@ import { AccountTicks } from './account-ticks.ts';
 import { Decoder, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
 import { Dedupe } from './dedupe.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
-import { Lines } from './order.ts';
+import { Lines } from './waiting-lines.ts';
 import { PoolBook, type Pool } from './pools.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';

@@ -1,6 +1,6 @@
 import { standardMemory, type MemoryBounds } from '../config/memory-bounds.ts';
 import { ownBytes } from '../collections/own-bytes.ts';
-import type { MintHead } from './head.ts';
+import type { MintHead } from './main-pool.ts';
 import { bucketRetention, chunkRetentionS, hasId, isSameCheckpoint, olderTrades, priceRetentionS, tradesRetentionS } from './retention.ts';
 import {
   baseIntervals,

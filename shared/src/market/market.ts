@@ -1,5 +1,5 @@
 import type { Lease } from '../bus/bus.ts';
-import type { MintHead } from './head.ts';
+import type { MintHead } from './main-pool.ts';
 import type { Tally } from './tally.ts';
 import type { Undecided, UndecidedPrice, UndecidedTrade } from './undecided.ts';
 

@@ -1,4 +1,4 @@
-import type { MintHead } from './head.ts';
+import type { MintHead } from './main-pool.ts';
 import type { BaseInterval, Checkpoint } from './market.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { beginFold, foldNext, type Fold } from './fold.ts';
-import type { MintHead } from './head.ts';
+import { beginFold, foldNext, type Fold } from './fold-trades.ts';
+import type { MintHead } from './main-pool.ts';
 import type { MarketTrade } from './market-trade.ts';
 import type { BaseInterval, Bucket } from './market.ts';
 import { bucketOf, mergeTally, type Tally } from './tally.ts';

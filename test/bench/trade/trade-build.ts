@@ -12,7 +12,7 @@ import {
 } from '@solana/web3.js';
 import { readOrder } from '@sluice/gateway/quote/order.ts';
 import { rawAmount } from '@sluice/gateway/quote/amounts.ts';
-import { assembleMarket, planMarket, type MarketPlan, type TokenMarket } from '@sluice/gateway/pools/token-market.ts';
+import { assembleMarket, planMarket, type MarketPlan, type TokenMarket } from '@sluice/gateway/pools/quoted-market.ts';
 import { createMessageBuilder, type MessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';

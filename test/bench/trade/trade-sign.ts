@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { judge } from '@sluice/gateway/signer/policy.ts';
+import { judge } from '@sluice/gateway/signer/check-message.ts';
 import type { SigningProcess } from '@sluice/gateway/signer/client.ts';
 import { newSignerPlace } from '../../signer/harness.ts';
 import { buyMessage, stranger } from '../../signer/messages.ts';

@@ -2,7 +2,7 @@ import { quoteCoins } from '@sluice/shared/money.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { assembleMarket, planMarket } from '@sluice/gateway/pools/token-market.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/pools/quoted-market.ts';
 import { quoteObject } from '@sluice/gateway/quote/answer.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/orders/prepare/message-builder.ts';

@@ -1,6 +1,6 @@
 import type { MarketRead } from '@sluice/gateway/quote/markets.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
-import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/pools/token-market.ts';
+import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/pools/quoted-market.ts';
 import { createHotState, type HotState, type HotStateOptions } from '@sluice/gateway/orders/state/hot-state.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';

@@ -1,6 +1,6 @@
 import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/shared/wire/rest/trade.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer, type EndpointHandler } from '../../http/endpoint.ts';
-import type { OrderTable } from '../../store/tables/order-table.ts';
+import type { OrderTable } from '../../store/interfaces/order-table.ts';
 import { ownerOf } from '../../order-model/owner.ts';
 import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import { orderObject } from '../ledger/order-object.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { Advance, AdvanceOutcome, OrderTable } from '../../store/tables/order-table.ts';
+import type { Advance, AdvanceOutcome, OrderTable } from '../../store/interfaces/order-table.ts';
 import { judge } from '../../order-model/life.ts';
 import type { Followed } from './followed-orders.ts';
 import type { FollowerCounters } from './follower-counters.ts';

@@ -1,6 +1,6 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { OrderTable } from '../../store/tables/order-table.ts';
+import type { OrderTable } from '../../store/interfaces/order-table.ts';
 import type { ChainIdentity } from '../nodes/chain-identity.ts';
 import type { OrderFollower } from './order-follower.ts';
 

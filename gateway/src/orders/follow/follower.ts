@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
-import type { AdvanceOutcome, OrderTable } from '../../store/tables/order-table.ts';
+import type { AdvanceOutcome, OrderTable } from '../../store/interfaces/order-table.ts';
 import { judge } from '../../order-model/life.ts';
 import { endStates, type OpenOrder } from '../../order-model/order.ts';
 import type { Broadcaster } from '../send/broadcaster.ts';

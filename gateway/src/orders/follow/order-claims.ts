@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { maxOrderRows, type FollowingGateway, type OrderTable } from '../../store/tables/order-table.ts';
+import { maxOrderRows, type FollowingGateway, type OrderTable } from '../../store/interfaces/order-table.ts';
 import { endStates, type StoredOrder } from '../../order-model/order.ts';
 import type { FollowerCounters } from './follower-counters.ts';
 import { maxFollowed, type FollowedOrders } from './followed-orders.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { InsertOutcome, OrderInsert, OrderTable } from '../../store/tables/order-table.ts';
+import type { InsertOutcome, OrderInsert, OrderTable } from '../../store/interfaces/order-table.ts';
 import type { NewOrder } from '../../order-model/order.ts';
 import { judge, type Evidence } from '../../order-model/life.ts';
 import type { OrderPublisher } from './order-publisher.ts';

@@ -1,6 +1,6 @@
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteRefusal } from '../../quote/quoted.ts';
-import type { InsertOutcome } from '../../store/tables/order-table.ts';
+import type { InsertOutcome } from '../../store/interfaces/order-table.ts';
 import { replayedTrade } from './trade-answer.ts';
 
 /** Why an order was not placed: a code of the error table, with details. */

@@ -4,7 +4,7 @@ import { assembleTransaction } from '@sluice/shared/solana/transaction/transacti
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../../quote/quoted.ts';
 import type { Halt } from '../../store/halt.ts';
-import type { OrderTable } from '../../store/tables/order-table.ts';
+import type { OrderTable } from '../../store/interfaces/order-table.ts';
 import type { OrderFollower } from '../follow/order-follower.ts';
 import type { OrderLedger } from '../ledger/order-ledger.ts';
 import type { OrderStats } from '../ledger/order-stats.ts';

@@ -8,7 +8,7 @@ import {
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../../quote/quoted.ts';
-import type { InsertOutcome, OrderTable } from '../../store/tables/order-table.ts';
+import type { InsertOutcome, OrderTable } from '../../store/interfaces/order-table.ts';
 import { orderObject } from '../ledger/order-object.ts';
 import type { IdempotencyUse } from '../../order-model/idempotency.ts';
 import { newOrderId } from '../../order-model/order-id.ts';

@@ -2,7 +2,7 @@ import { assembleTransaction } from '@sluice/shared/solana/transaction/transacti
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteRefusal } from '../../quote/quoted.ts';
 import { prepareTrade, prepareAgreed, type PreparedTrade, type PrepareParts } from './prepare.ts';
-import { unavailable } from './price-order.ts';
+import { unavailable } from './quote-order.ts';
 import type { TradeRequest } from './request.ts';
 import type { Simulator } from '../simulate/simulator.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';

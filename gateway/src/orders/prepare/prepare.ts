@@ -4,7 +4,7 @@ import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues
 import type { QuotedOrder, QuoteRefusal } from '../../quote/quoted.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
 import type { LaneTip } from './surround.ts';
-import { priceOrder, unavailable, type PriceParts, type TradeInputs } from './price-order.ts';
+import { priceOrder, unavailable, type PriceParts, type TradeInputs } from './quote-order.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
 import type { FailureTerms } from '../simulate/failure.ts';
 import type { ExpectedTrade } from '../simulate/simulated-amounts.ts';

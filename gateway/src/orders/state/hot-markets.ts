@@ -1,6 +1,6 @@
 import type { MarketRead } from '../../quote/markets.ts';
 import type { PoolReader } from '../../pools/pool-reader.ts';
-import { assembleMarket, type AssembledMarket, type MarketPlan } from '../../pools/token-market.ts';
+import { assembleMarket, type AssembledMarket, type MarketPlan } from '../../pools/quoted-market.ts';
 import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { AccountState } from './accounts/account-view.ts';
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';

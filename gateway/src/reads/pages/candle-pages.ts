@@ -1,4 +1,4 @@
-import { baseOf, composeBuckets } from '@sluice/shared/market/compose.ts';
+import { baseOf, composeBuckets } from '@sluice/shared/market/compose-candles.ts';
 import { baseIntervals, type Bucket, type MarketReader } from '@sluice/shared/market/market.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/intervals.ts';
 import type { Candle } from '@sluice/shared/wire/rest/token.ts';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import type { AuditHead } from '../../store/tables/audit-head-table.ts';
+import type { AuditHead } from '../../store/interfaces/audit-head-table.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Names the machine and folder of a gateway's logs, because several machines can record their logs in one store. */

@@ -1,5 +1,5 @@
 import type { Store } from '../../store/store.ts';
-import { auditKey, logIdOf } from './chain.ts';
+import { auditKey, logIdOf } from './mac-chain.ts';
 import { headsHere } from './heads.ts';
 import { checkLog, logIdsIn, logsIn, segmentFile } from './segments.ts';
 

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../fault.ts';
 import type { LogHead } from '../protocol.ts';
-import { ChainReader, cutFault, type RecordedEndOf } from './chain.ts';
+import { ChainReader, cutFault, type RecordedEndOf } from './mac-chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { findTail, isBegun, logsIn, maxSlots, segmentFile, slotName, type LogName } from './segments.ts';
 

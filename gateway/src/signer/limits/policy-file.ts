@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { giveToOwner } from '../../store/files/give-to-owner.ts';
-import { isAddress, openPolicy, type Policy } from './policy.ts';
+import { isAddress, openPolicy, type Policy } from './operator-policy.ts';
 
 /** The longest file. Two full lists of addresses need a tenth of it. */
 const maxFileBytes = 1 << 20;

@@ -1,4 +1,4 @@
-import type { AuditHead, AuditHeadTable } from '../tables/audit-head-table.ts';
+import type { AuditHead, AuditHeadTable } from '../interfaces/audit-head-table.ts';
 import { blob, integer, text, textOrNull, type Database, type SqlRow } from './database.ts';
 
 export function auditHeadTable(db: Database): AuditHeadTable {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { CheckTable } from '../tables/check-table.ts';
+import type { CheckTable } from '../interfaces/check-table.ts';
 import { blob, type Database } from './database.ts';
 
 export function checkTable(db: Database): CheckTable {

@@ -1,4 +1,4 @@
-import type { HaltTable } from '../tables/halt-table.ts';
+import type { HaltTable } from '../interfaces/halt-table.ts';
 import { integer, textOrNull, type Database } from './database.ts';
 
 export function haltTable(db: Database): HaltTable {

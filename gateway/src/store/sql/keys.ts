@@ -12,7 +12,7 @@ import {
   type NewSecret,
   type StoredKey,
   type StoredSecret,
-} from '../tables/key-table.ts';
+} from '../interfaces/key-table.ts';
 import { blob, countOf, integer, integerOrNull, text, textOrNull, type Database, type Sql, type SqlRow } from './database.ts';
 
 /** How long a revoked key is listed. It is deleted when a key is created after that. */

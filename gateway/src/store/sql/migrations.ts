@@ -1,4 +1,4 @@
-import { operatorAccountId } from '../tables/account-table.ts';
+import { operatorAccountId } from '../interfaces/account-table.ts';
 import { integer, type Database, type Sql } from './database.ts';
 
 /** The steps that build the store's layout, in SQLite's SQL. A released step is never changed; a change is a new step. */

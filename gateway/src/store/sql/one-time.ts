@@ -1,4 +1,4 @@
-import { maxOneTime, type OneTimeTable } from '../tables/one-time-table.ts';
+import { maxOneTime, type OneTimeTable } from '../interfaces/one-time-table.ts';
 import { countOf, integer, text, type Database } from './database.ts';
 
 export function oneTimeTable(db: Database): OneTimeTable {

@@ -1,4 +1,4 @@
-import { maxOperatorLines, type OperatorLine, type OperatorLogTable } from '../tables/operator-log-table.ts';
+import { maxOperatorLines, type OperatorLine, type OperatorLogTable } from '../interfaces/operator-log-table.ts';
 import { integer, text, type Database, type SqlRow } from './database.ts';
 
 export function operatorLogTable(db: Database): OperatorLogTable {

@@ -1,4 +1,4 @@
-import { maxSessionsPerAccount, type SessionTable, type StoredSession } from '../tables/session-table.ts';
+import { maxSessionsPerAccount, type SessionTable, type StoredSession } from '../interfaces/session-table.ts';
 import { blob, integer, text, type Database, type SqlRow } from './database.ts';
 
 export function sessionTable(db: Database): SessionTable {

@@ -1,5 +1,5 @@
-import { operatorAccountId } from '../tables/account-table.ts';
-import { maxWallets, type StoredWallet, type WalletTable } from '../tables/wallet-table.ts';
+import { operatorAccountId } from '../interfaces/account-table.ts';
+import { maxWallets, type StoredWallet, type WalletTable } from '../interfaces/wallet-table.ts';
 import { blob, countOf, integer, text, textOrNull, type Database, type SqlRow } from './database.ts';
 
 export function walletTable(db: Database): WalletTable {

@@ -2,7 +2,7 @@ import { redisKeys } from '../../bus/redis/redis-scripts.ts';
 import { RedisConnection } from '../../bus/redis/redis-connection.ts';
 import type { Logger } from '../../log/log.ts';
 import { encodeChanges } from '../batch-encoder.ts';
-import type { MintHead } from '../head.ts';
+import type { MintHead } from '../main-pool.ts';
 import { bucketRetention, olderTrades, priceRetentionS, tradesRetentionS } from '../retention.ts';
 import {
   baseIntervals,

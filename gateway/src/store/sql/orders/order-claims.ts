@@ -1,5 +1,5 @@
 import type { StoredOrder } from '../../../order-model/order.ts';
-import { idempotencyRetentionMs, orderRetentionMs, maxForgotten, maxOrderRows, type FollowClaim } from '../../tables/order-table.ts';
+import { idempotencyRetentionMs, orderRetentionMs, maxForgotten, maxOrderRows, type FollowClaim } from '../../interfaces/order-table.ts';
 import { text, type Database, type Sql } from '../database.ts';
 import { readOrder } from './order-rows.ts';
 import { forgetSpend } from './order-spend.ts';

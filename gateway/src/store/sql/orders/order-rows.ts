@@ -1,6 +1,6 @@
 import { venueNames } from '@sluice/shared/wire/events.ts';
 import { endStates, orderKinds, orderStates, type OrderFill, type OrderTerms, type StoredOrder } from '../../../order-model/order.ts';
-import type { SpendReservation, StoredOrderEvent } from '../../tables/order-table.ts';
+import type { SpendReservation, StoredOrderEvent } from '../../interfaces/order-table.ts';
 import { blob, integer, integerOrNull, text, textOrNull, type SqlRow, type SqlValue } from '../database.ts';
 import { dayOf } from './order-spend.ts';
 

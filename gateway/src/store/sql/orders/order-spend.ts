@@ -1,4 +1,4 @@
-import type { InsertOutcome, SpendReservation } from '../../tables/order-table.ts';
+import type { InsertOutcome, SpendReservation } from '../../interfaces/order-table.ts';
 import { integer, integerOrNull, textOrNull, type Sql, type SqlRow } from '../database.ts';
 
 const dayMs = 24 * 3_600_000;

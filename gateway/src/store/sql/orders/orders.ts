@@ -11,7 +11,7 @@ import {
   type InsertOutcome,
   type OrderInsert,
   type OrderTable,
-} from '../../tables/order-table.ts';
+} from '../../interfaces/order-table.ts';
 import { ownerOf } from '../../../order-model/owner.ts';
 import type { IdempotencyUse } from '../../../order-model/idempotency.ts';
 import type { NewOrder, OrderChange } from '../../../order-model/order.ts';

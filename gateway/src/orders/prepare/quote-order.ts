@@ -4,7 +4,7 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import { rawAmount } from '../../quote/amounts.ts';
 import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/quoted.ts';
-import type { TokenMarket } from '../../pools/token-market.ts';
+import type { TokenMarket } from '../../pools/quoted-market.ts';
 import type { TradeRequest } from './request.ts';
 import type { HotMarketRead } from '../state/hot-markets.ts';
 import type { HotState } from '../state/hot-state.ts';

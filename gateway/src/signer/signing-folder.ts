@@ -4,13 +4,13 @@ import { followSiblings, type Siblings } from './audit/siblings.ts';
 import { logIdsIn, slotName } from './audit/segments.ts';
 import { Fault } from './fault.ts';
 import { policyStamp, readPolicy, type PolicyFiles } from './limits/policy-file.ts';
-import type { Policy } from './limits/policy.ts';
+import type { Policy } from './limits/operator-policy.ts';
 import { createSpend, type Spend } from './limits/spend.ts';
 import type { LogHead } from './protocol.ts';
 import type { StartTerms } from './start-terms.ts';
 
 /** What the signing process reads from its folder: the audit logs, the sums of past spend, and the operator's policy. */
-export interface Ledger {
+export interface SigningFolder {
   readonly audit: AuditLog;
   readonly siblings: Siblings;
   readonly ownSpend: Spend;
@@ -21,7 +21,7 @@ export interface Ledger {
 }
 
 /** Opens this process's audit log, and reads the ends of the folder's other logs. Throws a `Fault` or the file system's error. */
-export function openLedger(terms: StartTerms, key: Uint8Array, heads: ReadonlyMap<string, LogHead>): Ledger {
+export function openSigningFolder(terms: StartTerms, key: Uint8Array, heads: ReadonlyMap<string, LogHead>): SigningFolder {
   const { folder, keystore, slot } = terms;
   const here = logIdsIn(folder);
   const missing = [...heads].find(([logId]) => !here.has(logId));

@@ -1,6 +1,6 @@
 import { isLate } from '../solana/slots.ts';
 import { isCurveVenue } from '../venues/registry.ts';
-import { isMainPool, type MintHead } from './head.ts';
+import { isMainPool, type MintHead } from './main-pool.ts';
 import type { MarketTrade } from './market-trade.ts';
 import { baseIntervals, type BaseInterval } from './market.ts';
 import { addPrice, emptyTally, type Tally } from './tally.ts';
