@@ -6,7 +6,7 @@ const defaultColumns = 80;
 
 type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'write' | 'columns'>;
 
-/** The lines that could be shown. Only the last one is: it belongs to a part of the work of the others. */
+/** The progress lines of all running tasks. Only the last one is shown: its task is a step of the others. */
 const lines: (() => string)[] = [];
 
 /**
@@ -23,7 +23,7 @@ export function showProgress(text: () => string, output: Terminal = process.stde
     if (elapsedMs < afterMs || lines.at(-1) !== text) return;
     isShown = true;
     const line = `${text()}, ${Math.floor(elapsedMs / 1000)} s`;
-    // The cursor ends before the line, so that a log line overwrites it.
+    // The cursor returns to the start of the line, so that a log line overwrites it.
     output.write(`\r${line.slice(0, (output.columns || defaultColumns) - 1)}\u001B[K\r`);
   }, everyMs).unref();
   const stop = (): void => {

@@ -1,14 +1,14 @@
 import { holdLogs } from '@sluice/shared/log/held.ts';
 import { showProgress } from './progress.ts';
 
-/** Longer than a warm start may take. If the start takes even longer, the log is written before the block, so that the user sees the reason. */
+/** A normal start is faster. A slower start prints its log before the summary, so that the user sees the reason. */
 const holdLogsMs = 30_000;
 
-/** What a start writes until its log follows. */
+/** The output of `start` until its log is printed. */
 export interface StartOutput {
   /** The part of the start that begins now. A terminal shows it. */
   step(text: string): void;
-  /** Prints the block as the first output, and then the log. */
+  /** Prints `block` (the summary with link, key and wallet), and then the stored log lines. */
   succeed(block: string): void;
   /** Prints the log. */
   fail(): void;

@@ -21,7 +21,8 @@ export const mcpCommand: Command = {
 Usage: SLUICE_API_KEY=<key> sluice mcp [options]
 
   --url URL        the URL of the gateway. Default: from HOST and PORT
-  --allow-trading  let the tools buy and sell place orders if the agent sets dryRun to false. Without it, they only do dry runs
+  --allow-trading  the tools buy and sell place orders if the agent sets dryRun to false. Without this option,
+                   they only do dry runs
 
 Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell.
 The API key limits what they reach: give an agent a key with the scope read if it must not trade.

@@ -22,15 +22,15 @@ const keyLifeMs = 15 * 60_000;
 export const watchCommand: Command = {
   help: `Print live events.
 
-Usage: sluice watch <channel> [key…] [options]
+Usage: sluice watch <channel> [target…] [options]
 
   <channel>        ${channelNames.join(', ')}
-  key              the address of a mint, or @ and the address of a wallet. Wallets work with trades only.
-                   trades without keys prints the trades of all tokens
+  target           the address of a mint, or @ and the address of a wallet. Wallets work with trades only.
+                   trades without targets prints the trades of all tokens
   --interval NAME  interval of candles: ${candleIntervalNames.join(', ')}. Default: 1m
   --url URL        the URL of the gateway. Default: from HOST and PORT
   --key API_KEY    API key. Default: SLUICE_API_KEY, or else a temporary key that watch creates in the store and deletes at its end.
-                   orders needs the key whose orders you want to see
+                   orders needs the API key whose orders you want to see
   --json           print one JSON event a line
 
 It reconnects when the connection is lost, says why, and runs until Ctrl-C. On a terminal it uses colours (NO_COLOR turns them off), repeats
@@ -112,7 +112,7 @@ function readSubscription([name, ...keys]: readonly string[], interval: string |
   const accounts = keys.filter((key) => key.startsWith('@')).map((key) => key.slice(1));
   const mints = keys.filter((key) => !key.startsWith('@'));
   const takes: { readonly keys: readonly string[]; readonly all?: boolean } = channels[channel];
-  if (mints.length > 0 && !takes.keys.includes('mints')) throw new UsageError(`${channel} takes no keys`);
+  if (mints.length > 0 && !takes.keys.includes('mints')) throw new UsageError(`${channel} takes no mints`);
   if (accounts.length > 0 && !takes.keys.includes('accounts')) throw new UsageError(`${channel} takes no wallets`);
   if (keys.length === 0 && takes.keys.length > 0 && takes.all !== true) throw new UsageError(`${channel} needs a mint`);
   if (channel !== 'candles') {

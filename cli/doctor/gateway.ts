@@ -48,6 +48,10 @@ export function checkSharedPort({ operations: { sharePort } }: Config): readonly
   if (!sharePort) return [];
   const value = existsSync(migrateFile) ? readFileSync(migrateFile, 'utf8').trim() : null;
   if (value === '1') return [ok('shared port', 'the kernel passes waiting connections to the next gateway')];
-  const fault = value === null ? 'this kernel has no net.ipv4.tcp_migrate_req' : 'net.ipv4.tcp_migrate_req is 0';
-  return [warn('shared port', `${fault}: some connections that are opened while a gateway ends are reset. Set it to 1`)];
+  const effect = 'some connections that are opened while a gateway ends are reset';
+  return [
+    value === null
+      ? warn('shared port', `this kernel has no net.ipv4.tcp_migrate_req (Linux 5.14 and later have it): ${effect}`)
+      : warn('shared port', `net.ipv4.tcp_migrate_req is 0: ${effect}. Set it to 1`),
+  ];
 }

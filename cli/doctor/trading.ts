@@ -35,7 +35,7 @@ function modeOf({ trading, signerLimits: { maxOrderLamports, maxDayLamports } }:
   if (trading === 'off') return 'off: orders are refused';
   if (trading === 'paper') return 'paper: nothing is signed or sent';
   const [order, day] = [toUi(maxOrderLamports, solDecimals), toUi(maxDayLamports, solDecimals)];
-  return `live: a custodial wallet spends at most ${order} SOL in one order and ${day} SOL on a day`;
+  return `live: a custodial wallet spends at most ${order} SOL in one order and ${day} SOL per day`;
 }
 
 function tradingFinding(mode: string, { halted, reason: why, changedAtMs }: StoredHalt): Finding {

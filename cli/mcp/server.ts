@@ -73,7 +73,8 @@ export function mcpServer({ sluice, tools, version, instructions }: McpServerOpt
 
 /**
  * The revision 2025-03-26 is not served, because it obliges a server to accept batches. A client that asks for it gets an older one, which it
- * probably has. Another unknown revision gets the newest one.
+ * probably has. For any other revision, the client gets the newest one that is not newer than
+ * the requested one; if there is none, the newest of all.
  */
 function revisionFor(asked: unknown): string {
   return revisions.find((one) => typeof asked === 'string' && one <= asked) ?? revisions[0];

@@ -511,7 +511,7 @@ describe('sluice doctor', () => {
       expect(`${stdout}${stderr}`).not.toContain(passphrase);
       return stdout;
     };
-    expect(await lines()).toMatch(/^ok {4}trading +live: .* 101 SOL in one order and 1000 SOL on a day$/m);
+    expect(await lines()).toMatch(/^ok {4}trading +live: .* 101 SOL in one order and 1000 SOL per day$/m);
     expect(existsSync(join(folder, '.data'))).toBe(false);
     await json(['keys', 'list'], env);
     expect(await lines()).toMatch(/^ok {4}signer +there is no custodial wallet yet$/m);

@@ -1,6 +1,6 @@
 import { capitalized, type NamedShape, type Shape } from './public-types.ts';
 
-/** Objects of several roots whose field has a name that says too little without its object. */
+/** Clearer names for objects that several top-level types (roots) contain, and whose field name alone is too vague. */
 const clearNames: Readonly<Record<string, string>> = { Error: 'OrderFault', Ts: 'EventTimes' };
 
 interface Nested {

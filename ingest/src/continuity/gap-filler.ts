@@ -82,9 +82,11 @@ export interface GapFillerParts {
   readonly signal: AbortSignal;
 }
 
+const leaderNoMore = 'This ingest process is no longer the leader.';
+
 /**
- * One period of leading. A transaction up to slot `boundary` was published if the log has it, for the slot in which it landed. A later
- * transaction was published if this process saw it.
+ * One period of leading. Up to slot `boundary`, a transaction is treated as published if the log contains it for the same slot. After `boundary`, it
+ * is treated as published if this process saw it.
  */
 interface Term {
   readonly fence: number;
@@ -116,7 +118,7 @@ export class GapFiller {
   #began: Promise<number | null> = Promise.resolve(null);
   #term: Term | null = null;
   #written = 0;
-  /** The watermark that the bus had while another process led; 0 before any. The bus may lose it before this process leads. */
+  /** The watermark that the bus had while another process led; 0 if none is known. The bus may lose it before this process leads. */
   #lastRead = 0;
   #wake: (() => void) | null = null;
 
@@ -137,7 +139,7 @@ export class GapFiller {
   }
 
   /**
-   * Up to this slot everything is in the log, by this process or by the leader; 0 before any. The slot ledger may be ahead: what it counts
+   * The slot up to which this process or the leader has written everything to the log; 0 if none is known. The slot ledger may be ahead: what it counts
    * as complete may still wait to be stored.
    */
   get watermark(): number {
@@ -233,7 +235,7 @@ export class GapFiller {
     const { bus, genesis, publisher, ledger } = this.#parts;
     const { fence } = term;
     const flushed = await publisher.flushed(this.#parts.signal);
-    if (!flushed) throw new Unreachable('It lost the lead.');
+    if (!flushed) throw new Unreachable(leaderNoMore);
     const tail = await bus.tail(busLimits.maxTailEntries);
     const contents = new PublishedSlots(tail, tail.length < busLimits.maxTailEntries);
     const newest = readPublished(contents, term);
@@ -242,10 +244,10 @@ export class GapFiller {
     const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
     const watermark = known ?? Math.min(beforeOldest(contents), (await this.#began) ?? (await this.#confirmedSlot()));
     // Written at once, because the next leader has to know from which slot on the stream must be complete.
-    if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable('It lost the lead.');
+    if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable(leaderNoMore);
     this.#written = watermark;
     ledger.resume(watermark);
-    // The previous leader may not have known all of it, and the log may lack verdicts that this process gave then.
+    // The previous leader may not have known all verdicts, and the log may have lost those that this process published earlier.
     this.#judge.recall();
     const overlap = known === null ? 0 : overlapSlots;
     term.lowest = term.floor = Math.max(watermark - overlap + 1, Math.min(watermark + 1, contents.since));
@@ -270,7 +272,7 @@ export class GapFiller {
     return reachedBy(values);
   }
 
-  /** Transactions from `floor` on that any endpoint lists, and the range of slots of which one endpoint has all. */
+  /** The transactions from slot `floor` on that at least one endpoint lists, and the range of slots that one endpoint lists completely. */
   async #list(floor: number): Promise<Listing> {
     const { rpcs, programs, clock, signal } = this.#parts;
     const { values: all, fault } = await answersOf(rpcs, async (rpc) => {
@@ -290,8 +292,7 @@ export class GapFiller {
     if (pipeline.isHeld(signature)) return true;
     const seenAt = pipeline.dedupe.slotOf(signature);
     if (slot <= boundary) return published.get(signature) === slot && (slot < doubtfulFrom || seenAt === slot);
-    // A transaction lands once. If it was seen in another slot, which this process may not know to be dead, it is missing for the living
-    // slot.
+    // A transaction lands once. If this process saw it in another slot, that slot may be on a dead fork, and it is missing for this one.
     return seenAt === slot;
   }
 
@@ -312,7 +313,7 @@ export class GapFiller {
         const found = await requested[index]!();
         // The transactions of one block arrive together.
         if (turns.isOver) await turns.pass();
-        if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable('It no longer leads.');
+        if (signal.aborted || this.#parts.publisher.fence !== term.fence) throw new Unreachable(leaderNoMore);
         this.#publish(item, found, term);
       }
     } finally {

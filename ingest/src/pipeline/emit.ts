@@ -58,7 +58,7 @@ export interface EmitterParts {
   readonly onPool: (opened: PoolNews) => void;
 }
 
-/** Turns resolved events into events of the contract, values them, and remembers the last price of every pool. */
+/** Converts resolved events to published events, adds their values in SOL and USD, and stores the last price of each pool. */
 export class Emitter {
   readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };
   readonly #solUsd: SolUsdFeed;
@@ -179,7 +179,7 @@ export class Emitter {
 
   /** On a curve only trades change the base reserve. */
   #checkContinuity(pool: Pool, { mint, pool: namedPool, side, baseAmount, reserves }: VenueTrade, slot: number): void {
-    // The part of a buy after a curve's end names the pool, and its reserves are those with which the pool opens.
+    // If a buy completes a curve, the rest of it trades in the new pool. That event names the pool and has its first reserves.
     if (mint === null || namedPool !== null || reserves === null || isLate(slot, pool.tickSlot)) return;
     const moved = side === 'buy' ? -baseAmount : baseAmount;
     if (pool.tradedBase >= 0n && pool.tradedBase + moved !== reserves.virtualBase) this.counts.discontinuities++;
@@ -204,7 +204,7 @@ function learnSupply(pool: Pool, { mint, supply }: VenueTrade): void {
   } else if (!token.supplyByMint) token.supply = supply;
 }
 
-/** The base reserve; if the event does not contain it, the last known one; null if there is none. */
+/** The price from the reserves. If the event contains no base reserve, the last known one is used. Null if none is known. */
 function priceStateOf({ virtualBase, virtualQuote, realBase, realQuote }: ChangedReserves, pool: Pool): PriceState | null {
   const lastBase = pool.tickBase >= 0n ? pool.tickBase : pool.openedBase;
   if (virtualBase !== null && realBase !== null) return stateOfReserves({ virtualBase, virtualQuote, realBase, realQuote });

@@ -31,7 +31,7 @@ export interface PlaybackListener {
 }
 
 /**
- * Reports recorded blocks as whole sightings, or as logs if the recording has no more. A simulated node needs no source of its own: it is read
+ * Reports recorded blocks as whole sightings, or as logs if the recording has only logs. A simulated node needs no source of its own: it is read
  * by PubSub, like any node.
  */
 export class ReplaySource implements Source {

@@ -56,8 +56,8 @@ const maxEpochsLength = 1_000;
  * If the log lacks the position that a caller knows, the end of the epoch is marked (`<end>!`), and every subscriber that passes this end
  * reports a loss. One mark is enough for all callers with the same loss. If one of the log's own keys is missing, an empty log begins.
  *
- * The name of an epoch begins with its start time in milliseconds by Redis' clock, but always later than all epochs that the caller and the
- * log know. So the order of two epochs is known even if the clocks of servers are wrong.
+ * The name of an epoch begins with its start time in milliseconds, by Redis' clock. If needed, the time is increased so that it is later than
+ * that of every epoch that the caller or the log knows. So the order of two epochs is known even if the clocks of servers are wrong.
  */
 const state = `
 local function new_epoch(chance, ...)
@@ -83,7 +83,7 @@ local function lacks(epochs, offset, known, known_offset)
     local rest = string.sub(epochs, at + 1)
     return known_offset > (tonumber(string.match(rest, '^ (%d+)')) or offset) and not string.find(rest, '!', 1, true)
   end
-  -- It is not of this log. If it began after it, the log comes from a file that is older.
+  -- The known epoch is not in this log. If it began after all epochs of the log, Redis has loaded an older file.
   local function is_before(name) return string.sub(name, 1, ${epochTimeDigits}) < string.sub(known, 1, ${epochTimeDigits}) end
   if not is_before(epochs) then return false end
   for marked in string.gmatch(epochs, '! (%w%S+)') do

@@ -3,7 +3,7 @@ import type { Fault } from '../fault.ts';
 import { settingsTable } from './settings-table.ts';
 
 const knownNames: ReadonlySet<string> = new Set(settingsTable.map((setting) => setting.name));
-/** Programs of users, such as the examples of the client library, take the URL of the gateway from it, often in the same terminal. */
+/** User programs, such as the examples of the client library, read the gateway's URL from this variable. It is no setting of sluice. */
 const nameOfPrograms = 'SLUICE_URL';
 /** Unknown names with these prefixes are treated as misspelt settings of sluice. */
 const ourPrefixes = [

@@ -253,7 +253,7 @@ function isEventData(data: Uint8Array): boolean {
 }
 
 /**
- * Index in the flattened list of the instruction that called the one at `at`: the nearest earlier one whose stack height is one less. -1
+ * The index, in the flattened list, of the instruction that called the instruction at `at`: the nearest earlier one whose stack height is one less. -1
  * for the top-level instruction; null if the heights do not show the caller.
  */
 function callerOf(list: readonly TransactionInnerInstruction[], at: number): number | null {
@@ -281,7 +281,7 @@ const noHeights = 'the stack heights of inner instructions do not show their cal
 
 /**
  * Reports the self-CPI events of a transaction, with the same (program, path, data) that `readLogs` reports for a program that also logs
- * them. An event counts if the program calls itself with the tag and with its event authority as first account, because only the program
+ * them. An event is used if the program calls itself with the tag and with its event authority as first account, because only the program
  * can sign for that address. `eventAuthorities` maps each requested program to its authority. The path counts only top-level instructions
  * that log, so precompiles are excluded.
  */

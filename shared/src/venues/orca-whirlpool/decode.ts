@@ -76,7 +76,7 @@ function feesOf(lp: bigint, protocol: bigint, input: bigint, coin: Fee['coin']):
 }
 
 /**
- * The depth, but no more than either side of the pool holds: liquidity within a narrow range costs little, and would look deep. Null if the
+ * The depth, but no more than either side of the pool holds. Otherwise, a few coins in a narrow price range would show a large depth. Null if the
  * balances of the vaults are unknown. The pool owns its vaults.
  */
 function cappedDepth(state: PriceState, pool: string, isSell: boolean, balances: readonly TokenBalance[] | null): bigint | null {

@@ -169,7 +169,7 @@ async function addEvent(sql: Sql, { id, version, state, updatedAtMs }: OpenOrder
 async function advanceAll(db: Database, advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]> {
   if (advances.length > maxAdvances) throw new RangeError(`at most ${maxAdvances} changes at once`);
   if (advances.length === 0) return [];
-  // Always in the same order, and the sums of wallets last, so that two transactions cannot deadlock.
+  // Updates the orders in a fixed order, and the sums of wallets last, so that two transactions cannot deadlock.
   const sorted = advances.map((advance, index) => ({ advance, index })).sort((a, b) => compare(a.advance, b.advance));
   return db.transaction('orders', (sql) => advanceInOrder(sql, sorted), sorted[0]!.advance.order.id);
 }
