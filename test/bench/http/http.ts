@@ -159,7 +159,7 @@ async function throughput(folder: string): Promise<BenchRow[]> {
     const request = requestOf(own);
     const file = join(folder, 'answer.json');
     writeFileSync(file, plainAnswer(await ask(own.port, request)));
-    const plain = await startServer('reference/plain-http.ts', [file]);
+    const plain = await startServer('../reference/plain-http.ts', [file]);
     try {
       const pinned = canPin ? '; servers on core 0, clients on core 1' : '';
       const how = `a bare uWebSockets.js handler that returns the same status, headers and bytes; both servers in alternate runs of ${turnMs / 1_000} s, median of ${turns}; ${connections} connections`;
