@@ -36,7 +36,11 @@ it("the signing process runs only our code and Node's, and opens no connection",
   // The scanner found the known imports.
   expect(packages).toEqual(allowed);
   const modules = new Set(imports.flatMap((one) => (one.to === null ? [] : [one.to])));
-  for (const path of ['gateway/src/signer/check-message.ts', 'gateway/src/custody/seal.ts', 'shared/src/solana/transaction/transaction.ts']) {
+  for (const path of [
+    'gateway/src/signer/check-message.ts',
+    'gateway/src/custody/seal.ts',
+    'shared/src/solana/transaction/transaction.ts',
+  ]) {
     expect(modules).toContain(path);
   }
 });
