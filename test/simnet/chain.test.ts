@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import {
@@ -24,7 +25,7 @@ import { routed } from './programs/router.ts';
 import { transferInstruction } from './programs/system.ts';
 import { tokenAmount } from './layout/token-state.ts';
 import { deriveTokenAccount } from './layout/derive.ts';
-import type { SimChain } from './sim-chain.ts';
+import { createChain, type SimChain } from './sim-chain.ts';
 import { accountBytes } from './support/account-bytes.ts';
 import { address, alice, bob, land, launch, marketChain, quietChain } from './support/test-chain.ts';
 
@@ -411,4 +412,24 @@ test('USDC has the supply that its accounts hold', () => {
   for (const [, account] of chain.tokenAccountsOfMint(usdcMint)) held += tokenAmount(account);
   expect(Buffer.from(accountBytes(chain, usdcMint)).readBigUInt64LE(36)).toBe(held);
   expect(chain.account(usdcMint)?.owner).toBe(tokenProgram);
+});
+
+test('shows no transaction of an unfinished block between the turns of a slot', async () => {
+  const lamports = 1_000_000_000n;
+  const airdrops = 200;
+  const chain = createChain({ seed: 'turns', market: false, slotMs: 5, turnMs: 0.05 });
+  const to = address('receiver');
+  for (let i = 0; i < airdrops; i++) chain.airdrop(to, lamports);
+  const held = (): bigint => chain.account(to)?.lamports ?? 0n;
+  let atLastBlock = held();
+  chain.listen({ onFrozen: () => void (atLastBlock = held()) });
+  chain.start();
+  let checks = 0;
+  while (atLastBlock < BigInt(airdrops) * lamports) {
+    await setImmediate();
+    expect(held()).toBe(atLastBlock);
+    checks++;
+  }
+  chain.stop();
+  expect(checks).toBeGreaterThan(1);
 });

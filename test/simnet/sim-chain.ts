@@ -137,8 +137,9 @@ class SimChain implements MarketChain {
     return this.#blockhashes.isValidAt(blockhash, this.blockHeight);
   }
 
+  /** As of the newest block: between the turns of a slot, the transactions of the unfinished block do not show. */
   account(address: string): ChainAccount | null {
-    return this.#store.get(address);
+    return this.#open === null ? this.#store.get(address) : this.#store.getBelowNewestLayer(address);
   }
 
   accountsOwnedBy(programId: string): Iterable<readonly [string, ChainAccount]> {
@@ -284,7 +285,8 @@ class SimChain implements MarketChain {
       if (!this.isBlockhashValid(transaction.recentBlockhash)) return refusedTransaction(transaction, 'BlockhashNotFound');
       if (seen) return refusedTransaction(transaction, 'AlreadyProcessed');
     }
-    return executeTransaction(this.#bank(newest.slot, newest.blockTime), transaction);
+    const account = (address: string): ChainAccount | null => this.account(address);
+    return executeTransaction({ ...this.#bank(newest.slot, newest.blockTime), account }, transaction);
   }
 
   #openSlot(): OpenBank {

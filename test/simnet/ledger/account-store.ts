@@ -53,6 +53,12 @@ export class AccountStore {
     return this.#accounts.get(address) ?? null;
   }
 
+  /** The account before the newest layer was opened. */
+  getBelowNewestLayer(address: string): ChainAccount | null {
+    const previous = this.#layers.at(-1)?.get(address);
+    return previous === undefined ? this.get(address) : previous;
+  }
+
   /** Null removes the account. */
   set(address: string, account: ChainAccount | null): void {
     const previous = this.#accounts.get(address) ?? null;
