@@ -71,7 +71,7 @@ export async function startMarketGateway({ seed, slots, config, ...options }: Ma
     await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
     for (let slot = 0; slot < slots; slot++) {
       simnet.chain.advance();
-      await until('ingest to follow', () => simnet.chain.slot - ingest.stats().slot < 8);
+      await until('ingest to follow', () => simnet.chain.slot - ingest.stats().slot < 8, 30_000);
     }
     await until(
       'the record of the market to have all',
