@@ -1,3 +1,4 @@
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import {
@@ -62,7 +63,7 @@ function sourceStatus(ingest: string, endpoint: Report): Status['sources'][numbe
 }
 
 function endpointsIn({ endpoints }: Report): readonly Report[] {
-  return Array.isArray(endpoints) ? (endpoints as readonly unknown[]).filter(isReport) : [];
+  return Array.isArray(endpoints) ? (endpoints as readonly unknown[]).filter(isRecord) : [];
 }
 
 function solUsdIn(value: Report): NonNullable<Status['chain']>['solUsd'] {
@@ -75,7 +76,7 @@ function solUsdIn(value: Report): NonNullable<Status['chain']>['solUsd'] {
 
 function recordIn(value: Report, name: string): Report {
   const found = value[name];
-  return isReport(found) ? found : {};
+  return isRecord(found) ? found : {};
 }
 
 /** A number that is slightly below 0, such as the distance of a node that is ahead, is 0. */
@@ -93,8 +94,4 @@ function slotIn(value: Report, name: string): number | null {
 function textIn(value: Report, name: string, maxChars: number): string | null {
   const found = value[name];
   return typeof found === 'string' && found.length <= maxChars ? found : null;
-}
-
-function isReport(value: unknown): value is Report {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

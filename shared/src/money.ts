@@ -48,6 +48,14 @@ export function inSolAndUsd(
 }
 
 /**
+ * Whether a program has the pair of a pool the other way round: its base is a quote coin, and its quote is not. Prices are in quote coins, so such a
+ * pool is reversed.
+ */
+export function isReversedPair(baseMint: string, quoteMint: string): boolean {
+  return quoteCoins.has(baseMint) && !quoteCoins.has(quoteMint);
+}
+
+/**
  * Value in SOL of raw quote coins, from the prices of an event of a pool: in quote coins and in SOL for one token. 0 if the value is unknown.
  */
 export function rawInSol(rawQuote: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {

@@ -15,7 +15,8 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { testConfig, until } from '../support/gateway.ts';
+import { until } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import { DashboardClient, linkToken, signed, type Answer } from './dashboard-client.ts';
 

@@ -8,7 +8,8 @@ import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { testConfig, until } from '../support/gateway.ts';
+import { until } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import { DashboardClient, linkToken } from './dashboard-client.ts';
 

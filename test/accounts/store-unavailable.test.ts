@@ -9,7 +9,8 @@ import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { testConfig, until } from '../support/gateway.ts';
+import { until } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
 import { DashboardClient, linkToken } from './dashboard-client.ts';
 

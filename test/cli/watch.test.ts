@@ -23,7 +23,7 @@ import { Names } from '../../cli/watch/names.ts';
 import { paintFor } from '../../cli/watch/paint.ts';
 import { Printer } from '../../cli/watch/printer.ts';
 import { startProgram, sluice } from '../support/command-line.ts';
-import { testConfig } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
 import { addressOf, candleEvent, entryOf, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';

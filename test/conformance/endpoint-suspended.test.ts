@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
-import { startTestGateway, testConfig, until, type TestGateway } from '../support/gateway.ts';
+import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { addressOf } from '../support/events/stream-events.ts';
 
 let liar: Server;

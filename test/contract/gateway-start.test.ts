@@ -7,7 +7,7 @@ import { startGateway } from '@sluice/gateway/gateway.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
-import { testConfig } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { startRedis } from '../support/servers/redis.ts';
 import { silentLog } from './bus-harness.ts';
 import { startProxy } from './bus-proxy.ts';

@@ -15,7 +15,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { linkToken } from '../accounts/dashboard-client.ts';
 import { currentBuild } from '../../compile/build-folder.mjs';
 import { startChromium, type Chromium } from '../support/browser/chromium.ts';
-import { testConfig, until } from '../support/gateway.ts';
+import { until } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import { addressOf, entryOf, newTokenEvent } from '../support/events/stream-events.ts';
 import { installWallet, type FakeWallet } from './fake-wallet.ts';

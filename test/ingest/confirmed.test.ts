@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 import { whirlpoolBytes } from './pump-frames.ts';
 import { buyFrames } from './log-frames.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
-import { testConfig } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 
 describe('a confirmed slot', () => {
   it('counts at once with one endpoint, and with three when the second reports it', () => {

@@ -14,7 +14,8 @@ import { eventsOnChain, eventKinds } from '../support/events/chain-events.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 import { fastClock } from '../support/clocks.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
-import { testConfig, until as untilMet } from '../support/gateway.ts';
+import { until as untilMet } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { eventFaults } from '../support/events/event-faults.ts';
 import { isFullFuzz } from '../support/fuzz.ts';
 

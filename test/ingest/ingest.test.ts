@@ -17,7 +17,7 @@ import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { testConfig } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 
 interface Running {
   readonly ingest: Ingest;

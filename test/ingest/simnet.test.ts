@@ -10,7 +10,7 @@ import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 import { until } from '../support/until.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
-import { testConfig } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { eventFaults } from '../support/events/event-faults.ts';
 
 /** A minute at 200 ms a slot: several coins complete and migrate. */

@@ -14,7 +14,7 @@ import { dataLine, invoked, routedTradeLogs } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { logsSighting } from './sightings.ts';
-import { testConfig } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 
 const absurd = Number.MAX_SAFE_INTEGER;
 const nowMs = Date.now();

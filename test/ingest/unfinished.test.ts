@@ -24,7 +24,7 @@ import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } fro
 import { wholeTransaction } from './whole-transaction.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
 import { logsSighting } from './sightings.ts';
-import { testConfig } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 
 const mint = keyOf('coin');
 const curve = addressBytes(bondingCurveAddress(addressOf('coin')));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasPromtool, promtool } from '../support/promtool.ts';
+import { hasPromtool, promtool } from '../support/product/promtool.ts';
 
 const root = join(import.meta.dirname, '../..');
 const rules = join(root, 'operating/prometheus/alerts.yml');

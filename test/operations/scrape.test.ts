@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
-import { hasPromtool, promtool } from '../support/promtool.ts';
+import { hasPromtool, promtool } from '../support/product/promtool.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 
 /** What each process reports to operators, at its own port. */

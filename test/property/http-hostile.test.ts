@@ -84,8 +84,9 @@ describe.each([
     document = (await (await fetch(`http://${market.server.host}/api/openapi.json`)).json()) as JsonObject;
   }, 120_000);
   afterAll(async () => {
-    await market.close();
-    await store.close();
+    // The setup may have failed.
+    await market?.close();
+    await store?.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
 

@@ -3,41 +3,12 @@ import { startGateway, type Gateway, type GatewayOptions } from '@sluice/gateway
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 
-export { until } from './until.ts';
+import { testConfig } from './test-config.ts';
 
-/** Settings of a test: the loopback, a free port, the bus in this process. */
-export const testConfig: Config = {
-  host: '127.0.0.1',
-  port: 0,
-  tls: null,
-  redisUrls: null,
-  rpc: null,
-  simnetSpeed: 1,
-  memory: standardMemory,
-  venues: ['pump', 'pump-amm', 'orca-whirlpool'],
-  grpc: null,
-  dataDir: '.data',
-  databaseUrl: null,
-  trading: 'off',
-  keystorePassphraseFile: null,
-  signerSocket: null,
-  signerDir: null,
-  signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
-  broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
-  plans: defaultPlans,
-  corsOrigins: [],
-  trustedProxies: [],
-  pumpPortalKeyless: false,
-  compressedConnections: 100,
-  publicUrl: null,
-  signUp: 'open',
-  operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
-  logLevel: 'silent',
-};
+export { until } from './until.ts';
 
 /** A set of keys that the test controls. */
 export class TestKeys implements Authenticator {

@@ -8,7 +8,8 @@ import { tokenAmount } from '../simnet/layout/token-state.ts';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { freezeChain } from './events/frozen-chain.ts';
-import { startTestGateway, testConfig, until, type TestGateway, type TestGatewayOptions } from './gateway.ts';
+import { startTestGateway, until, type TestGateway, type TestGatewayOptions } from './gateway.ts';
+import { testConfig } from './test-config.ts';
 
 /** A gateway with a simulated market that has traded and is now frozen. */
 export interface MarketGateway {

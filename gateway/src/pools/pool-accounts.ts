@@ -1,4 +1,4 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { isReversedPair } from '@sluice/shared/money.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { flipPrice, flipReserves } from '@sluice/shared/venues/flip.ts';
 import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
@@ -41,8 +41,7 @@ export function poolsAt(
     if (decoded.account.type === 'curve') curve ??= { venue, address, account: decoded.account };
     else {
       const { baseMint, quoteMint } = decoded.account;
-      // Ingest uses the same rule: prices are in quote coins.
-      const isFlipped = quoteMint === mint && quoteCoins.has(baseMint) && !quoteCoins.has(quoteMint);
+      const isFlipped = quoteMint === mint && isReversedPair(baseMint, quoteMint);
       if (baseMint !== mint && !isFlipped) continue;
       const { reserves, baseHeld, quoteHeld } = vaultsOf(address, decoded.account, accounts);
       if (!isFlipped) pools.push({ venue, address, account: decoded.account, reserves, quoteHeld });

@@ -192,7 +192,7 @@ export class Keeper {
       await subscriber.start({
         onEntry: (entry) => {
           intake.add(subscriber.epoch, entry);
-          term.pools.addCreation(entry);
+          term.pools.addEntry(entry);
           if (intake.full && term.subscriber === subscriber) void stop();
         },
         onEpoch: () => intake.enterEpoch(subscriber.epoch),

@@ -50,7 +50,7 @@ export class PoolKeeper {
       if (this.#isStopped) return;
       await subscriber.start({
         onEntry: (entry) => {
-          this.addCreation(entry);
+          this.addEntry(entry);
           const event = readEvent(entry);
           if (event !== null) this.add(event);
         },
@@ -77,7 +77,7 @@ export class PoolKeeper {
   }
 
   /** Any entry of the log; opened pools, and the pool that a coin begins in, are seen before their first trade. */
-  addCreation(entry: Pick<LogEntry, 'topics' | 'json'>): void {
+  addEntry(entry: Pick<LogEntry, 'topics' | 'json'>): void {
     const { topics, json } = entry;
     const opened = readPoolNews(entry);
     if (opened !== null && this.#isNews(opened.address, opened.depthSol)) this.#wait(opened);

@@ -1,5 +1,5 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { isReversedPair, quoteCoins } from '@sluice/shared/money.ts';
 import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/shared/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
@@ -169,8 +169,7 @@ export class PoolBook {
   #learnPair(venue: Venue, address: string, baseMint: string, quoteMint: string): Pool {
     const pool = this.poolAt(venue, address);
     if (pool.token === null) {
-      // Prices are in quote coins, so a pool whose base is a quote coin and whose quote is not is reversed.
-      pool.flipped = quoteCoins.has(baseMint) && !quoteCoins.has(quoteMint);
+      pool.flipped = isReversedPair(baseMint, quoteMint);
       pool.token = this.token(pool.flipped ? quoteMint : baseMint);
       pool.quote = this.token(pool.flipped ? baseMint : quoteMint);
       // Events of such a pool show the supply of the money.

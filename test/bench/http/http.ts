@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startRedis } from '../../support/servers/redis.ts';
 import type { HttpLoadOrder, HttpLoadReport } from './http-load-child.ts';
+import { canPin, end, loadCore, serverCore } from '../children.ts';
 import type { BenchRow } from '../row.ts';
 
 const connections = 64;
@@ -14,10 +15,7 @@ const turns = 9;
 const warmUpMs = 2_000;
 const openPerSecond = 3_000;
 const openMs = 10_000;
-const serverCore = '0';
-const loadCore = '1';
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const canPin = spawnSync('taskset', ['--version']).status === 0;
 
 interface Server {
   readonly process: ChildProcess;
@@ -40,13 +38,6 @@ async function startServer(script: string, args: readonly string[]): Promise<Ser
     });
     child.once('exit', (code) => reject(new Error(`${script} ended with ${code}`)));
   });
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await exited;
 }
 
 /** Sends one request and returns the answer's bytes. */
@@ -134,7 +125,7 @@ async function compare(
     }
     return { own, plain };
   } finally {
-    await stop(load.process);
+    await end(load.process);
   }
 }
 
@@ -176,10 +167,10 @@ async function throughput(folder: string): Promise<BenchRow[]> {
         ),
       ];
     } finally {
-      await stop(plain.process);
+      await end(plain.process);
     }
   } finally {
-    await stop(own.process);
+    await end(own.process);
   }
 }
 
@@ -215,8 +206,8 @@ async function latencyWithRedis(folder: string): Promise<BenchRow> {
         note: `${openMs / 1_000} s at a constant request rate (open loop), on ${connections} connections; maximum ${latenciesMs.at(-1)!.toFixed(1)} ms; the clients sent requests up to ${at(0.99, lateMs).toFixed(1)} ms late (p99), which is not included in the latency`,
       };
     } finally {
-      await stop(load.process);
-      await stop(own.process);
+      await end(load.process);
+      await end(own.process);
     }
   } finally {
     await redis.stop();

@@ -3,7 +3,8 @@ import { ResumingClient, type Subscription, type Witness } from '../../chaos/res
 import { until } from '../../support/gateway.ts';
 import { addressOf, entryOf, priceEvent } from '../../support/events/stream-events.ts';
 import type { BenchRow } from '../row.ts';
-import { ms, percentile, play, startLoad, stop, tradesOf, type Server } from '../stream/stream-rig.ts';
+import { ms, percentile, play, startLoad, tradesOf, type Server } from '../stream/stream-rig.ts';
+import { end } from '../children.ts';
 import { onStage, type Stage, type Subject } from '../stream/stream-stage.ts';
 
 const warmUpMs = 2_000;
@@ -54,8 +55,8 @@ async function besideStalled({ startGateway }: Stage, stalled: boolean): Promise
     if (stalled && closedAtMs === 0) throw new Error('a stalled client was not closed');
     return { p99: percentile(latencyMs, 0.99), closedMs: fullAtMs === 0 ? 0 : closedAtMs - fullAtMs };
   } finally {
-    await stop(load.process);
-    await stop(other.process);
+    await end(load.process);
+    await end(other.process);
     await stopServer();
   }
 }

@@ -1,10 +1,9 @@
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
-import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
+import { testConfig } from '../../support/test-config.ts';
 
 /**
  * The measured process: only ingest, on its own core. argv: HTTP URL, WS URL, Redis URL or `-`, and which process maintains the market's
@@ -41,33 +40,10 @@ let bytes = 0;
 const log = createLog({ level: 'error', name: 'bench' });
 const bus = redisUrl === '-' ? countingBus() : await createBus({ redisUrls: [redisUrl], log });
 const config = {
-  host: '127.0.0.1',
-  port: 0,
-  tls: null,
+  ...testConfig,
   redisUrls: redisUrl === '-' ? null : [redisUrl],
   rpc: { httpUrls: [httpUrl], wsUrls: [wsUrl] },
-  simnetSpeed: 1,
-  memory: standardMemory,
-  venues: ['pump', 'pump-amm'],
-  grpc: null,
-  dataDir: '.data',
-  databaseUrl: null,
-  trading: 'off',
-  keystorePassphraseFile: null,
-  signerSocket: null,
-  signerDir: null,
-  signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
-  broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
-  plans: defaultPlans,
-  corsOrigins: [],
-  trustedProxies: [],
-  pumpPortalKeyless: false,
-  compressedConnections: 0,
-  publicUrl: null,
-  signUp: 'closed',
-  operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
-  logLevel: 'error',
-} as const;
+};
 if (redisUrl !== '-' && keeper === 'other') {
   const lease = (await createBus({ redisUrls: [redisUrl], log })).lease('market');
   await new Promise<void>((resolve) => {

@@ -11,7 +11,8 @@ import { makeKey, openEmbeddedStore } from '../../support/keys.ts';
 import { startRedis } from '../../support/servers/redis.ts';
 import { addressOf, entryOf, tradeEvent } from '../../support/events/stream-events.ts';
 import type { BenchRow } from '../row.ts';
-import { leaveServerCore, startServer, stop } from './stream-rig.ts';
+import { leaveServerCore, startServer } from './stream-rig.ts';
+import { end } from '../children.ts';
 
 /** More than one key may open. */
 const sockets = 12_000;
@@ -102,7 +103,7 @@ export async function run(): Promise<readonly BenchRow[]> {
     ];
   } finally {
     clearInterval(publishing);
-    await stop(gateway.process);
+    await end(gateway.process);
     await publisher.close();
     await bus.close();
     await redis.stop();

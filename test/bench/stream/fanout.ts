@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { addressOf } from '../../support/events/stream-events.ts';
 import type { LoadOrder } from './load-client.ts';
 import type { BenchRow } from '../row.ts';
-import { canPin, cpuUs, pace, residentBytes, startLoad, stop, type Load } from './stream-rig.ts';
+import { cpuUs, pace, residentBytes, startLoad, type Load } from './stream-rig.ts';
+import { canPin, end } from '../children.ts';
 import { onStage, type Stage, type Subject } from './stream-stage.ts';
 
 /** Sockets that follow the one topic. */
@@ -43,7 +44,7 @@ async function startRig(subject: Subject, options = ''): Promise<Rig> {
 }
 
 async function stopRig({ subject, load }: Rig): Promise<void> {
-  await stop(load.process);
+  await end(load.process);
   await subject.stop();
 }
 
@@ -111,7 +112,7 @@ async function idleMemory(stage: Stage): Promise<number> {
     if ((await load.count()).closed > 0) throw new Error('idle connections were closed');
     return (after - before) / idleSockets;
   } finally {
-    if (load !== null) await stop(load.process);
+    if (load !== null) await end(load.process);
     await stopServer();
   }
 }

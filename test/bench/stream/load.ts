@@ -3,7 +3,8 @@ import { until } from '../../support/gateway.ts';
 import { addressOf } from '../../support/events/stream-events.ts';
 import type { LoadOrder } from './load-client.ts';
 import type { BenchRow } from '../row.ts';
-import { cpuUs, ms, percentile, play, startLoad, stop, tradesOf, type Load } from './stream-rig.ts';
+import { cpuUs, ms, percentile, play, startLoad, tradesOf, type Load } from './stream-rig.ts';
+import { end } from '../children.ts';
 import { onStage, type Stage, type Subject } from './stream-stage.ts';
 
 /** Events of the market come in slots or, to measure the latency of single events, evenly. */
@@ -70,7 +71,7 @@ async function measure(
       closed,
     };
   } finally {
-    await stop(load.process);
+    await end(load.process);
     await subject.stop();
   }
 }

@@ -8,7 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import type { BenchRow } from '../row.ts';
-import { percentile, play, stop } from './stream-rig.ts';
+import { percentile, play } from './stream-rig.ts';
+import { end } from '../children.ts';
 import { onStage, type Stage, type Subject } from './stream-stage.ts';
 
 /** Connections whose events the load client counts. */
@@ -80,7 +81,7 @@ async function startLoad(program: string, subject: Subject, path: string, connec
   return {
     count: () => ask('count'),
     mark: () => ask('mark'),
-    stop: () => stop(client),
+    stop: () => end(client),
   };
 }
 

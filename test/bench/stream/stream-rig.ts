@@ -5,15 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { nodeArguments } from '../../support/command-line.ts';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { addressOf, entryOf, tradeEvent } from '../../support/events/stream-events.ts';
+import { canPin, loadCore, serverCore } from '../children.ts';
 import type { LoadOrder, LoadReport } from './load-client.ts';
 
 /** Shared by the benchmarks of the stream: servers on their own core, clients in their own process. */
-const serverCore = '0';
-const loadCore = '1';
 const publishedMark = '"published":';
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-export const canPin = spawnSync('taskset', ['--version']).status === 0;
 
 /**
  * Moves this process and everything that it starts to the other core: Redis, the clients and the publisher share it. If the system allows
@@ -50,13 +48,6 @@ export async function startServer(
     child.stderr.setEncoding('utf8').on('data', read);
     child.once('exit', (code) => reject(new Error(`${program} ended with ${code}: ${output.slice(-2_000)}`)));
   });
-}
-
-export async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await exited;
 }
 
 export interface Load {

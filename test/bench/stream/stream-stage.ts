@@ -8,7 +8,8 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { nodeFlags } from '../../support/command-line.ts';
 import { makeKey, openEmbeddedStore } from '../../support/keys.ts';
 import { startRedis } from '../../support/servers/redis.ts';
-import { leaveServerCore, startServer, stop, type Server } from './stream-rig.ts';
+import { leaveServerCore, startServer, type Server } from './stream-rig.ts';
+import { end } from '../children.ts';
 
 /** A server of the stream, and the function that sends events to it. */
 export interface Subject {
@@ -44,7 +45,7 @@ async function startReference(redisUrl: string, topicAt: number): Promise<Subjec
     },
     stop: async () => {
       redis.disconnect();
-      await stop(server.process);
+      await end(server.process);
     },
   };
 }
@@ -71,7 +72,7 @@ export async function onStage<Result>(measure: (stage: Stage) => Promise<Result>
           server,
           path: `/api/data?api-key=${key}`,
           publish: (entries) => void publisher.publish(entries),
-          stop: () => stop(server.process),
+          stop: () => end(server.process),
         };
       },
       startReference: (topicAt) => startReference(redis.url, topicAt),

@@ -9,7 +9,8 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
-import { startTestGateway, testConfig } from '../../support/gateway.ts';
+import { startTestGateway } from '../../support/gateway.ts';
+import { testConfig } from '../../support/test-config.ts';
 
 /**
  * The gateway whose orders are measured, with its store and its signing process. argv: data folder, the node's HTTP and WebSocket

@@ -10,7 +10,6 @@ import {
   ask,
   at,
   coinsAWallet,
-  end,
   open,
   orderOf,
   placeIn,
@@ -23,6 +22,7 @@ import {
   type Order,
   type Place,
 } from './trade-http.ts';
+import { end } from '../children.ts';
 
 /**
  * Two gateways on one Redis. Orders go to the gateway that holds the trading role, and to the other one, which hands them over. The turns

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '../../support/command-line.ts';
+import { canPin, end, loadCore, serverCore } from '../children.ts';
 import type { BenchRow } from '../row.ts';
 import type { TradeLoadOrder, TradeSent } from './trade-load-child.ts';
 import type { NodeReport, ToNode } from './trade-node-child.ts';
@@ -28,10 +29,7 @@ const rounds = 10;
 const atOnce = 100;
 const targetP50Ms = 3;
 const targetP99Ms = 10;
-const serverCore = '0';
-const loadCore = '1';
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const canPin = spawnSync('taskset', ['--version']).status === 0;
 
 export interface Place {
   readonly node: ChildProcess;
@@ -104,13 +102,6 @@ export async function open(
 export function placeIn(output: string): Pick<Place, 'port' | 'key'> {
   const port = Number(/^listening http:\/\/127\.0\.0\.1:(\d+)$/m.exec(output)![1]);
   return { port, key: /^key (\S+)$/m.exec(output)![1]! };
-}
-
-export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.kill(signal);
-  await exited;
 }
 
 /** Its own generator, so that every run sends the same requests. */

@@ -4,7 +4,7 @@ import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
 import { createHotState } from '@sluice/gateway/orders/state/hot-state.ts';
 import { warmNewTokens } from '@sluice/gateway/orders/state/warm-ahead.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { testConfig } from '../../support/gateway.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { expect, it } from 'vitest';
 import { recordingLog } from '../../ingest/harness.ts';

@@ -26,7 +26,8 @@ import { wallet } from '../../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../../simnet/simnet.ts';
 import { startTamperedNode, type TamperedNode } from './tampered-node.ts';
-import { testConfig, testSealKey, until } from '../gateway.ts';
+import { testSealKey, until } from '../gateway.ts';
+import { testConfig } from '../test-config.ts';
 import { makeKey, openEmbeddedStore } from '../keys.ts';
 import { maker, trader } from './quoted-trades.ts';
 

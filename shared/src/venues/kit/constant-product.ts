@@ -11,7 +11,7 @@ export function stateOfReserves(reserves: PoolReserves): PriceState {
   return { priceQuote: reserves.virtualQuote, priceBase: reserves.virtualBase, reserves, depth: null };
 }
 
-/** The depth of such a pool, from raw quote reserves. It is never more than the pool can pay out. */
+/** The depth of such a pool, from raw quote reserves. It is never more than the pool can pay out. Rounded: it only ranks pools. */
 export function depthOfReserves(virtualQuote: number, realQuote: number): number {
   return Math.min(virtualQuote * depthShare, realQuote);
 }

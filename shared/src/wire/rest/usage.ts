@@ -4,9 +4,9 @@ import { planNames, scopes } from '../plans.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Count, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, UnixMs } from '../values.ts';
 
-/** Minutes of which the requests are reported. */
-const minutes = 60;
-const perMinute = (description: string) => Type.Array(Count(), { minItems: minutes, maxItems: minutes, description });
+/** Minutes of which the requests of a key are reported, including the current one. */
+export const usageMinutes = 60;
+const perMinute = (description: string) => Type.Array(Count(), { minItems: usageMinutes, maxItems: usageMinutes, description });
 
 const closed = { additionalProperties: false } as const;
 
@@ -49,7 +49,7 @@ export const Usage = Type.Object(
           },
           {
             ...closed,
-            description: `Requests of the key in the last ${minutes} minutes, counted by the gateway that answers, since its start. Unlike \`remaining\`, other gateways are not included.`,
+            description: `Requests of the key in the last ${usageMinutes} minutes, counted by the gateway that answers, since its start. Unlike \`remaining\`, other gateways are not included.`,
           },
         ),
       },
