@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startRedis } from '../../support/servers/redis.ts';
 import type { BenchRow } from '../row.ts';
-import type { NodeReport } from './trade-node-child.ts';
+import { sharedClockMs, type NodeReport } from './trade-node-child.ts';
 import {
   ask,
   at,
@@ -90,7 +90,7 @@ async function measureTakeovers(holder: Place, other: Place, startOther: () => P
     const warm = await send(next, [order], perSecond, chance);
     if (warm[0]!.status !== 200) throw new Error(`an order was refused with ${warm[0]!.status} ${warm[0]!.body}`);
     const killed = end(current.gateway, 'SIGKILL');
-    const atMs = performance.timeOrigin + performance.now();
+    const atMs = sharedClockMs();
     const [sent] = await send(next, [order], perSecond, chance);
     await killed;
     if (sent!.status !== 200) throw new Error(`an order was refused with ${sent!.status} ${sent!.body}`);
