@@ -7,7 +7,7 @@ import { openChaosWorld } from './chaos-world.ts';
  * new one for longer.
  */
 const seed = process.env['CHAOS_SEED'] ?? '51377';
-const durationMs = 26_000;
+const durationMs = 16_000;
 const forgetfulMs = 6_000;
 
 it('loses and repeats nothing without notice when processes die, stall or are disconnected', { timeout: 240_000 }, async () => {

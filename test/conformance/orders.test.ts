@@ -10,11 +10,11 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import { orderEndpoint, orderPageEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newOrder, orderFill, orderTerms } from '../support/orders.ts';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
@@ -24,11 +24,10 @@ const isPage = validator(orderPageEndpoint.answer);
 const isEvent = validator(OrderEvent);
 const error = { code: 'SLIPPAGE_EXCEEDED', message: 'It moved.', detailsJson: '{"quoted":"1","actual":"2"}' } as const;
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
-afterAll(() => postgres.stop());
 
 describe.each([
   ['SQLite', 'uws'],

@@ -4,11 +4,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { loaderOptions } from '../loader/options.ts';
 import { isFullFuzz } from '../support/fuzz.ts';
 import { orderGenesisHash } from '../support/orders.ts';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 import { newPlace, storeKinds, type StoreKind, type StorePlace } from './store-harness.ts';
 
 const child = fileURLToPath(new URL('order-child.ts', import.meta.url));
@@ -16,11 +16,10 @@ const child = fileURLToPath(new URL('order-child.ts', import.meta.url));
 const [rounds, linesApart] = isFullFuzz ? [6, 17] : [3, 42];
 const nowMs = 1_800_000_000_000;
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
-afterAll(() => postgres.stop());
 
 interface LastLine {
   readonly version: number;

@@ -11,16 +11,15 @@ import type { IdempotencyUse } from '@sluice/gateway/order-model/idempotency.ts'
 import type { NewOrder, OrderChange } from '@sluice/gateway/order-model/order.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newOrder, orderFill, orderGenesisHash, signedMessage } from '../support/orders.ts';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
-afterAll(() => postgres.stop());
 
 const nowMs = 1_800_000_000_000;
 const dayMs = 24 * 3_600_000;

@@ -9,7 +9,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { loaderOptions } from '../loader/options.ts';
-import type { TestPostgres } from '../support/servers/postgres.ts';
+import type { SharedPostgres } from '../support/servers/postgres.ts';
 
 export const storeKinds = ['SQLite', 'PostgreSQL'] as const;
 export type StoreKind = (typeof storeKinds)[number];
@@ -24,7 +24,7 @@ export interface StorePlace {
   end(): Promise<void>;
 }
 
-export async function newPlace(kind: StoreKind, postgres: TestPostgres): Promise<StorePlace> {
+export async function newPlace(kind: StoreKind, postgres: SharedPostgres): Promise<StorePlace> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-store-'));
   const databaseUrl = kind === 'SQLite' ? null : await postgres.newDatabase();
   const opened: { close(): Promise<void> }[] = [];
@@ -39,6 +39,7 @@ export async function newPlace(kind: StoreKind, postgres: TestPostgres): Promise
     database: async () => tracked(await (databaseUrl === null ? openSqlite(join(dataDir, 'sluice.db')) : openPostgres(databaseUrl))),
     end: async () => {
       for (const handle of opened) await handle.close();
+      if (databaseUrl !== null) await postgres.dropDatabase(databaseUrl);
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

@@ -7,20 +7,19 @@ import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fuzzCases } from '../support/fuzz.ts';
 import { authenticatorOf, makeKey } from '../support/keys.ts';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { sharedPostgres, startPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 import { newPlace, startProcesses, storeKinds, type StorePlace, type StoreProcesses } from './store-harness.ts';
 
 const processCount = 5;
 const freshStores = fuzzCases(25);
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 let processes: StoreProcesses;
 beforeAll(async () => {
-  [postgres, processes] = await Promise.all([startPostgres(), startProcesses(processCount)]);
+  [postgres, processes] = await Promise.all([sharedPostgres(), startProcesses(processCount)]);
 });
 afterAll(async () => {
   processes.end();
-  await postgres.stop();
 });
 
 async function emptyPlace(kind: (typeof storeKinds)[number]): Promise<StorePlace> {

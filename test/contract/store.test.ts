@@ -5,15 +5,14 @@ import { maxNonceAheadUs, operatorAccountId } from '@sluice/gateway/store/interf
 import { maxOneTime } from '@sluice/gateway/store/interfaces/one-time-table.ts';
 import { maxSessionsPerAccount } from '@sluice/gateway/store/interfaces/session-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
-afterAll(() => postgres.stop());
 
 const nowMs = 1_800_000_000_000;
 const dayMs = 24 * 3_600_000;

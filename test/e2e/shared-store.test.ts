@@ -5,25 +5,25 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { runProgram as runToEnd, sluice } from '../support/command-line.ts';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 import { runProgram } from '../support/processes.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 
 const testTimeoutMs = 120_000;
 let folder: string;
 let redis: TestRedis;
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 let env: Readonly<Record<string, string>>;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-shared-'));
-  [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
+  [redis, postgres] = await Promise.all([startRedis(), sharedPostgres()]);
   env = { REDIS_URL: redis.url, DATABASE_URL: await postgres.newDatabase(), PORT: '0', LOG_LEVEL: 'info' };
 });
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
-  await Promise.all([redis.stop(), postgres.stop()]);
+  await redis.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

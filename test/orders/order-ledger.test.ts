@@ -3,18 +3,17 @@ import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/ord
 import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Evidence } from '@sluice/gateway/order-model/life.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 
 const nowMs = 1_800_000_000_000;
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
-afterAll(() => postgres.stop());
 
 describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
   let place: StorePlace;

@@ -61,7 +61,7 @@ function parsed(answer: RawAnswer): unknown {
 }
 
 describe.each([
-  ['uws', fuzzCases(100_000), fuzzCases(2_500)],
+  ['uws', fuzzCases(50_000), fuzzCases(2_500)],
   ['node', fuzzCases(8_000), fuzzCases(400)],
 ] as const)(`random and hostile requests over %s, seed ${seed}`, (transport, requests, pieces) => {
   let market: MarketGateway;

@@ -16,10 +16,11 @@ import {
   pumpIdl,
 } from '../golden/anchor.ts';
 import { encodeWith } from './encode.ts';
+import { fuzzCases } from '../support/fuzz.ts';
 import { decodeAccount, decodeEvent, type PlainDecoded } from '../support/events/decoded.ts';
 
 /** Anchor 0.32.1 with the IDLs of pump-sdk 2.0.0 writes and reads the records; ours must read the same. */
-const runs = { seed: 20261121, numRuns: 1500 };
+const runs = { seed: 20261121, numRuns: fuzzCases(6_000) };
 const maxU64 = 2n ** 64n - 1n;
 
 const u64 = fc.bigInt({ min: 0n, max: maxU64 });

@@ -11,10 +11,11 @@ import { partOf, partsPerMillion, rawAmount, rawOfText } from '@sluice/gateway/q
 import { sellFor } from '@sluice/gateway/quote/inverse.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { fuzzCases } from '../support/fuzz.ts';
 import { plainQuote, type PlainQuote } from '../support/events/decoded.ts';
 
 /** Laws that apply to every quote in every state. */
-const runs = { seed: 20261121, numRuns: 5_000 };
+const runs = { seed: 20261121, numRuns: fuzzCases(15_000) };
 const size = (bits: number): fc.Arbitrary<bigint> =>
   fc.integer({ min: 1, max: bits }).chain((n) => fc.bigInt({ min: 1n, max: (1n << BigInt(n)) - 1n }));
 const address = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => encodeBase58(bytes));

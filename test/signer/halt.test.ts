@@ -2,17 +2,16 @@ import { createHalt, haltPollMs, maxHaltAgeMs, type Halt } from '@sluice/gateway
 import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { HaltTable } from '@sluice/gateway/store/interfaces/halt-table.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
+import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 import { manualClock, type ManualClock } from '../support/clocks.ts';
 import { silentLog } from './harness.ts';
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await sharedPostgres();
 });
-afterAll(() => postgres.stop());
 
 function haltOf(halt: HaltTable, clock: Clock): Halt {
   const made = createHalt({ halt }, silentLog, clock);

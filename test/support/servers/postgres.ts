@@ -1,18 +1,22 @@
 import { freePort } from '../free-port.ts';
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
+import { unwatchServer, watchServer } from './watcher.ts';
 
 /** A real PostgreSQL for one test, on a free port of the loopback, in its own directory, with a password. */
 export interface TestPostgres {
   readonly port: number;
   /** Its address with the user and password of the tests; the database is new and empty. */
   newDatabase(): Promise<string>;
+  /** Cuts the connections to it. Does nothing while the server is not running. */
+  dropDatabase(url: string): Promise<void>;
   /** Ends it and removes its directory. */
   stop(): Promise<void>;
   /** Ends it at once, like a crash: every connection breaks. */
@@ -21,11 +25,18 @@ export interface TestPostgres {
   restart(): Promise<void>;
 }
 
+export type SharedPostgres = Pick<TestPostgres, 'newDatabase' | 'dropDatabase'>;
+
 const startTimeoutMs = 30_000;
 const pollMs = 20;
 /** Tries another port if the free one was taken meanwhile. */
 const maxStarts = 3;
 const user = 'sluice';
+
+let shared: Promise<TestPostgres> | null = null;
+
+/** A PostgreSQL for all tests of this process, which ends with it. For tests that neither end it nor change its settings. */
+export const sharedPostgres = (): Promise<SharedPostgres> => (shared ??= startPostgres());
 
 /** Starts a PostgreSQL that is ready for clients. Throws a clear error if it is not installed. */
 export async function startPostgres(): Promise<TestPostgres> {
@@ -40,7 +51,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     writeFileSync(passwordFile, password);
     if (owner !== null) chownSync(passwordFile, owner.uid, owner.gid);
     const form = ['--encoding=UTF8', '--locale=C', '--no-sync', '--auth=scram-sha-256', `--username=${user}`, `--pwfile=${passwordFile}`];
-    execFileSync(join(programs, 'initdb'), ['-D', data, ...form], { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+    await promisify(execFile)(join(programs, 'initdb'), ['-D', data, ...form], { ...owner, cwd: directory });
     for (let start = 1; ; start += 1) {
       const port = await freePort();
       const server: Server = { programs, owner, directory, port, url: `postgres://${user}:${password}@127.0.0.1:${port}` };
@@ -68,17 +79,12 @@ interface Server {
   readonly url: string;
 }
 
-interface Running {
-  readonly child: ChildProcess;
-  readonly watcher: ChildProcess;
-}
-
-function handle(server: Server, first: Running): TestPostgres {
-  let running: Running | null = first;
+function handle(server: Server, first: ChildProcess): TestPostgres {
+  let running: ChildProcess | null = first;
   let databases = 0;
   const end = async (how: NodeJS.Signals): Promise<void> => {
     if (running === null) return;
-    const { child, watcher } = running;
+    const child = running;
     running = null;
     if (!hasExited(child)) {
       const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -87,7 +93,7 @@ function handle(server: Server, first: Running): TestPostgres {
       child.kill(how);
       await exited;
     }
-    watcher.kill('SIGKILL');
+    unwatchServer(child.pid as number);
   };
   return {
     port: server.port,
@@ -106,6 +112,12 @@ function handle(server: Server, first: Running): TestPostgres {
       await admin.close();
       return `${server.url}/${name}`;
     },
+    dropDatabase: async (url) => {
+      if (running === null) return;
+      const admin = await openPostgres(`${server.url}/postgres`);
+      await admin.run(`DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
+      await admin.close();
+    },
     // SIGINT cuts every connection and ends cleanly. SIGQUIT ends at once, and the next start recovers.
     stop: async () => {
       await end('SIGINT');
@@ -120,7 +132,7 @@ function handle(server: Server, first: Running): TestPostgres {
 }
 
 /** Null if the process ended before it answered (its port was in use). */
-async function launch({ programs, owner, directory, port, url }: Server): Promise<Running | null> {
+async function launch({ programs, owner, directory, port, url }: Server): Promise<ChildProcess | null> {
   const settings = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
@@ -139,16 +151,16 @@ async function launch({ programs, owner, directory, port, url }: Server): Promis
   (child.stderr as Socket).unref();
   const failure: Error[] = [];
   child.once('error', (error) => failure.push(error));
-  const watcher = watch(child.pid ?? 0, directory);
+  if (child.pid !== undefined) watchServer(child.pid, 'QUIT', directory);
   const deadlineMs = performance.now() + startTimeoutMs;
   while (!hasExited(child) && failure.length === 0 && performance.now() < deadlineMs) {
     // Only our own server knows our password, so another server on this port is not mistaken for it.
-    if ((await listens(port)) && (await letsIn(url))) return { child, watcher };
+    if ((await listens(port)) && (await letsIn(url))) return child;
     await delay(pollMs);
   }
-  watcher.kill('SIGKILL');
   const ended = hasExited(child);
   child.kill('SIGKILL');
+  if (child.pid !== undefined) unwatchServer(child.pid);
   if (failure[0] !== undefined) throw failure[0];
   if (!ended) throw new Error(`PostgreSQL did not answer within ${startTimeoutMs} ms: ${output}`);
   return null;
@@ -173,16 +185,6 @@ function listens(port: number): Promise<boolean> {
     });
     socket.once('error', () => resolve(false));
   });
-}
-
-/** Ends the server and removes its directory when the test process ends in any way, because its pipe then closes. */
-function watch(pid: number, directory: string): ChildProcess {
-  // The watcher must survive a signal to the whole process group. The server waits for its children before it quits.
-  const script = 'trap "" TERM INT HUP; read _; kill -QUIT "$1"; while kill -0 "$1" 2>/dev/null; do sleep 0.1; done; rm -rf "$2"';
-  const watcher = spawn('sh', ['-c', script, 'sh', String(pid), directory], { stdio: ['pipe', 'ignore', 'ignore'] });
-  watcher.unref();
-  (watcher.stdin as Socket).unref();
-  return watcher;
 }
 
 /** The folder of both programs: in PATH, or where Debian and Ubuntu install them; the newest version. */

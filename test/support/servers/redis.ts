@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { unwatchServer, watchServer } from './watcher.ts';
 
 /** A real redis-server for one test, on a free port of the loopback, in its own directory. */
 export interface TestRedis {
@@ -76,13 +77,8 @@ export async function isLevel(primary: TestRedis, replica: TestRedis): Promise<b
   return written !== undefined && written === had;
 }
 
-interface Running {
-  readonly child: ChildProcess;
-  readonly watcher: ChildProcess;
-}
-
-function handle(port: number, directory: string, options: TestRedisOptions, first: Running): TestRedis {
-  let { child, watcher } = first;
+function handle(port: number, directory: string, options: TestRedisOptions, first: ChildProcess): TestRedis {
+  let child = first;
   const kill = async (): Promise<void> => {
     if (!hasExited(child)) {
       const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -91,7 +87,7 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
       signal(child.pid as number, 'SIGKILL');
       await exited;
     }
-    watcher.kill('SIGKILL');
+    unwatchServer(child.pid as number);
   };
   return {
     url: `redis://127.0.0.1:${port}`,
@@ -108,7 +104,7 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
     restart: async () => {
       const next = await launch(port, directory, options);
       if (next === null) throw new Error(`redis-server did not start again on port ${port}.`);
-      ({ child, watcher } = next);
+      child = next;
     },
     cutFile: (bytes) => {
       const folder = join(directory, 'appendonlydir');
@@ -127,7 +123,7 @@ function handle(port: number, directory: string, options: TestRedisOptions, firs
 }
 
 /** Null if the process ended before it answered (its port was in use). */
-async function launch(port: number, directory: string, options: TestRedisOptions): Promise<Running | null> {
+async function launch(port: number, directory: string, options: TestRedisOptions): Promise<ChildProcess | null> {
   const args = [
     '--port',
     String(port),
@@ -159,11 +155,11 @@ async function launch(port: number, directory: string, options: TestRedisOptions
     child.once('error', resolve);
     child.once('exit', () => resolve(null));
   });
-  const watcher = child.pid === undefined ? null : watch(child.pid, directory);
+  if (child.pid !== undefined) watchServer(child.pid, 'KILL', directory);
   const failure = await Promise.race([failed, answers(port, () => hasExited(child))]);
-  if (failure === 'ready' && watcher !== null && !hasExited(child)) return { child, watcher };
+  if (failure === 'ready' && !hasExited(child)) return child;
   child.kill('SIGKILL');
-  watcher?.kill('SIGKILL');
+  if (child.pid !== undefined) unwatchServer(child.pid);
   if (failure instanceof Error) {
     const missing = (failure as NodeJS.ErrnoException).code === 'ENOENT';
     throw missing
@@ -172,16 +168,6 @@ async function launch(port: number, directory: string, options: TestRedisOptions
   }
   if (failure === 'timeout') throw new Error(`redis-server did not answer within ${startTimeoutMs} ms: ${output}`);
   return null;
-}
-
-/** Ends the server and removes its directory when the test process ends in any way, because its pipe then closes. */
-function watch(pid: number, directory: string): ChildProcess {
-  // The watcher must survive a signal to the whole process group.
-  const script = 'trap "" TERM INT HUP; read _; kill -9 "$1"; rm -rf "$2"';
-  const watcher = spawn('sh', ['-c', script, 'sh', String(pid), directory], { stdio: ['pipe', 'ignore', 'ignore'] });
-  watcher.unref();
-  (watcher.stdin as Socket).unref();
-  return watcher;
 }
 
 function hasExited(child: ChildProcess): boolean {
