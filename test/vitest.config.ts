@@ -8,35 +8,6 @@ import { compileModules } from './loader/compile.ts';
 const { status } = spawnSync(process.execPath, [join(import.meta.dirname, '../run.mjs'), 'build'], { stdio: 'inherit' });
 if (status !== 0) throw new Error('The project cannot be compiled.');
 
-/** Suites that leave nothing behind in their process: they share it, which saves a third of their processor time. */
-const sharing = [
-  'accounts',
-  'auth',
-  'chaos',
-  'cli',
-  'collections',
-  'config',
-  'conformance',
-  'contract',
-  'crash',
-  'custody',
-  'docs',
-  'e2e',
-  'failover',
-  'golden',
-  'house',
-  'ingest',
-  'liars',
-  'market',
-  'metadata',
-  'orders',
-  'property',
-  'reads',
-  'signer',
-  'simnet',
-];
-const files = sharing.map((folder) => `${folder}/**/*.test.ts`);
-
 /** Suites that take longer than 18 seconds or mostly wait, longest first. */
 const slow = [
   'e2e/dashboard-pages',
@@ -80,20 +51,16 @@ class SpreadSlow extends BaseSequencer {
     const rankOf = ({ moduleId }: TestSpecification): number => slow.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
     const slowest = sorted.filter((file) => rankOf(file) !== -1).toSorted((a, b) => rankOf(a) - rankOf(b));
     const others = sorted.filter((file) => rankOf(file) === -1);
-    // Files with their own process come first. If one ran between the others, it would end a process that they share.
-    const begin = others.filter(({ project }) => project.config.isolate).length;
-    const every = Math.floor(((others.length - begin) * 0.75) / slowest.length);
-    for (const [index, file] of slowest.entries()) others.splice(begin + index * (every + 1), 0, file);
+    const every = Math.floor((others.length * 0.75) / slowest.length);
+    for (const [index, file] of slowest.entries()) others.splice(index * (every + 1), 0, file);
     return others;
   }
 }
 
 export default defineConfig({
   test: {
-    projects: [
-      { extends: true, test: { name: 'own process', include: ['**/*.test.ts'], exclude: ['**/node_modules/**', ...files] } },
-      { extends: true, test: { name: 'shared process', include: files, exclude: ['**/node_modules/**'], isolate: false } },
-    ],
+    // Many files share a process, which loads each module once. It saves a third of the processor time. Each suite closes what it opens.
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Most suites wait for a chain or a process: four at once keep two cores busy. Five are slower.

@@ -1,4 +1,4 @@
-import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import type {
   CandleEvent,
@@ -23,9 +23,9 @@ const widths = {
   token: 10,
   name: 24,
   mint: 44,
-  amount: 12,
+  amount: 16,
   tokens: 14,
-  price: 12,
+  price: 13,
   cap: 9,
   venue: 15,
   wallet: 10,
@@ -44,7 +44,7 @@ const migration = ' '.repeat('MIGRATION'.length);
 /** Names of the columns of a channel, in line with its events. */
 const headings: Readonly<Record<Channel, string>> = {
   newTokens: `${left('', 'kind')} ${left('token', 'token')} ${left('name', 'name')} ${left('mint', 'mint')} ${left('venue', 'venue')} ${left('creator', 'wallet')} first buy`,
-  trades: `${left('side', 'kind')} ${left('token', 'token')} ${right('SOL', 'amount')} ${right('tokens', 'tokens')} ${right('price SOL', 'price')} ${right('mkt cap', 'cap')}  ${left('venue', 'venue')} ${left('trader', 'wallet')} mint`,
+  trades: `${left('side', 'kind')} ${left('token', 'token')} ${right('amount', 'amount')} ${right('tokens', 'tokens')} ${right('price SOL', 'price')} ${right('mkt cap', 'cap')}  ${left('venue', 'venue')} ${left('trader', 'wallet')} mint`,
   prices: `${left('token', 'token')} ${right('price SOL', 'price')} ${right('mkt cap', 'cap')}  ${left('venue', 'venue')} from`,
   migrations: `${migration} ${left('token', 'token')} ${left('mint', 'mint')} ${left('from', 'venue')} ${left('to', 'venue')} ${right('SOL', 'amount')}`,
   candles: `${left('token', 'token')} ${left('interval', 'interval')} ${left('begins (UTC)', 'begin')} ${['open', 'high', 'low', 'close'].map((name) => right(name, 'price')).join(' ')} ${right('SOL', 'amount')} ${right('trades', 'trades')}  state`,
@@ -85,7 +85,7 @@ function line(event: Exclude<StreamEvent, { type: 'retract' }>, text: string, pa
 }
 
 function tradeText(event: TradeEvent, paint: Paint, symbols: Symbols): string {
-  const paid = event.solAmount === null ? `${amount(event.quoteUiAmount)} ${short(event.quoteMint)}` : amount(event.solAmount);
+  const paid = `${amount(event.quoteUiAmount)} ${coin(event.quoteMint)}`;
   const sizes = `${right(paid, 'amount')} ${right(amount(event.tokenAmount), 'tokens')}`;
   const place = paint.faint(`${left(event.pool, 'venue')} ${left(short(event.trader), 'wallet')} ${short(event.mint)}`);
   const done = event.curveCompleted === true ? paint.strong('  curve complete') : '';
@@ -137,9 +137,9 @@ function candleText(event: CandleEvent, paint: Paint, symbols: Symbols): string 
 
 function orderText(event: OrderEvent, paint: Paint, symbols: Symbols): string {
   const what = event.mint === null ? left('', 'token') : token(event.mint, symbols, paint);
-  const coin = event.quoteMint === null ? '' : event.quoteMint === wrappedSolMint ? ' SOL' : ` ${short(event.quoteMint)}`;
+  const unit = event.quoteMint === null ? '' : ` ${coin(event.quoteMint)}`;
   const [tokens, coins] =
-    event.fill === null ? ['-', '-'] : [amount(event.fill.baseUiAmount), `${amount(event.fill.traderQuoteUiAmount)}${coin}`];
+    event.fill === null ? ['-', '-'] : [amount(event.fill.baseUiAmount), `${amount(event.fill.traderQuoteUiAmount)}${unit}`];
   const failed = event.error === null ? '' : `  ${paint.sell(event.error.code)}`;
   const state = `${left(event.orderId, 'orderId')}  ${paint.strong(left(event.status, 'status'))}`;
   return `${state} ${side(event.side, paint)} ${what} ${right(tokens, 'tokens')} ${right(coins, 'amount')}  ${paint.faint(event.kind)}${failed}`;
@@ -157,14 +157,19 @@ function short(address: string): string {
   return `${address.slice(0, 4)}…${address.slice(-4)}`;
 }
 
+/** A quote coin, so short that an amount of it fits into its column. */
+function coin(mint: string): string {
+  return mint === wrappedSolMint ? 'SOL' : mint === usdcMint ? 'USDC' : `${mint.slice(0, 4)}…`;
+}
+
 function amount(value: number): string {
   const digits = Math.abs(value) >= 1000 ? 0 : 4;
   return value.toLocaleString('en-US', { maximumFractionDigits: digits });
 }
 
 /** The columns price and market cap. */
-function price({ priceSol, priceQuote, marketCapUsd, marketCapSol }: TradeEvent | PriceEvent): string {
-  const shown = priceSol === null ? (priceQuote === null ? '-' : `${writtenPrice(priceQuote)} quote`) : writtenPrice(priceSol);
+function price({ priceSol, priceQuote, quoteMint, marketCapUsd, marketCapSol }: TradeEvent | PriceEvent): string {
+  const shown = priceSol === null ? (priceQuote === null ? '-' : `${writtenPrice(priceQuote)} ${coin(quoteMint)}`) : writtenPrice(priceSol);
   const cap = marketCapUsd === null ? (marketCapSol === null ? '-' : `${amount(marketCapSol)} SOL`) : usdText(marketCapUsd);
   return `${right(shown, 'price')} ${right(cap, 'cap')}`;
 }

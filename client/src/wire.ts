@@ -1333,9 +1333,9 @@ export interface TokenInfo {
     /** Age of that price at `asOfMs`. Milliseconds. */
     readonly ageMs: number;
   } | null;
-  /** Null if the price is. */
+  /** Null if the price is, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapSol: number | null;
-  /** Null if the price is. */
+  /** Null if the price is, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
   /** Null if it is unknown. */
   readonly liquiditySol: number | null;

@@ -155,6 +155,7 @@ export class Terminal {
       '127.0.0.1:3000': `127.0.0.1:${pagePort}`,
       'listen(3000': `listen(${pagePort}`,
       '/opt/': join(sandbox.folder, 'opt/'),
+      '/path/to/sluice': sandbox.clone,
       '/var/lib/sluice': String(apart['DATA_DIR']),
       // The sandbox has no further user.
       'runuser -u sluice -- ': '',

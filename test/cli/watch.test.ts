@@ -13,6 +13,7 @@ import { orderEvent } from '@sluice/gateway/orders/ledger/order-object.ts';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { ordersTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -174,7 +175,7 @@ describe('sluice watch', () => {
     await waitFor(() => expect(notices()).toContain('connected'));
     await publisher.publish([entryOf(tradeEvent(addressOf(1), { priceSol: 3.06e-8 }))]);
     await waitFor(() => expect(lines).toHaveLength(1));
-    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}(BUY |SELL) \S+ +[\d,.]+ +[\d,.]+ +0\.0₇3060 +\$\S+ {2}pump /);
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}(BUY |SELL) \S+ +[\d,.]+ SOL +[\d,.]+ +0\.0₇3060 +\$\S+ {2}pump /);
     expect(priceText(0.045123)).toBe('0.04512');
     expect(column('币币币币', 5)).toBe('币币…');
     const names = new Names({ tokenInfo: async () => ({ symbol: 'PEPE' }) as TokenInfo }, new AbortController().signal);
@@ -202,7 +203,15 @@ describe('sluice watch', () => {
     expect(lines.flatMap((line, at) => (line.startsWith('time (UTC)') ? [at] : []))).toEqual([0, 21, 42]);
     expect(print('trades', [trade], null)).toHaveLength(1);
     const order = orderEvent({ ...newOrder(Date.now()), updatedAtMs: Date.now(), version: 1 }, Date.now() * 1000, false);
+    const ofDollars = tradeEvent(mint, {
+      quoteMint: usdcMint,
+      quoteUiAmount: 1_234_567,
+      solAmount: null,
+      priceSol: null,
+      priceQuote: 2.923e-8,
+    });
     const cases = [
+      ['trades', ofDollars, 'trader', trade.trader.slice(0, 4)],
       ['trades', trade, 'trader', trade.trader.slice(0, 4)],
       ['newTokens', newTokenEvent(mint, { name: 'Pepe', symbol: 'PEPE' }), 'mint', mint],
       ['newTokens', newTokenEvent(mint, { name: 'Pepe', symbol: 'PEPE' }), 'name', 'Pepe'],
@@ -211,6 +220,7 @@ describe('sluice watch', () => {
       ['orders', order, 'token', 'PEPE'],
       ['orders', order, 'kind', order.kind],
     ] as const;
+    expect(print('trades', [ofDollars], null)[0]).toMatch(/ 1,234,567 USDC .* 0\.0₇2923 USDC /);
     for (const [channel, event, name, value] of cases) {
       const [heading = '', line = ''] = print(channel, [event]);
       expect(line.indexOf(value, heading.indexOf(name)), `${name} of ${channel}:\n${heading}\n${line}`).toBe(heading.indexOf(name));

@@ -5,6 +5,7 @@ import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlp
 import { pump as pumpVenue } from '@sluice/shared/venues/pump/index.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { valuation } from '@sluice/ingest/pipeline/price.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
@@ -75,6 +76,11 @@ function ammBuy(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {
     ...overrides,
   });
 }
+
+it('a mint that states no supply, as that of wrapped SOL, has a price and no market cap', () => {
+  expect(valuation(200, usdcMint, 0n, 9, null)).toMatchObject({ priceUsd: 200, marketCapUsd: null });
+  expect(valuation(200, usdcMint, 10n ** 9n, 9, null)).toMatchObject({ priceUsd: 200, marketCapUsd: 200 });
+});
 
 describe('curves', () => {
   it('value a trade without its market cap until the supply is known, then with it', async () => {

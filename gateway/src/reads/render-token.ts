@@ -94,8 +94,9 @@ export function renderToken(token: WarmToken, { health, creation, offChain, nowM
     priceSlot: isPriced ? main!.slot : null,
     priceAgeMs: isPriced ? Math.max(0, nowMs - main!.atMs) : null,
     solUsd,
-    marketCapSol: price.sol === null ? null : price.sol * supplyUi,
-    marketCapUsd: price.usd === null ? null : price.usd * supplyUi,
+    // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
+    marketCapSol: price.sol === null || supplyUi === 0 ? null : price.sol * supplyUi,
+    marketCapUsd: price.usd === null || supplyUi === 0 ? null : price.usd * supplyUi,
     liquiditySol: liquidity.sol,
     liquidityUsd: liquidity.usd,
     windows: minutes?.sums(Math.floor(nowMs / 1000)) ?? null,

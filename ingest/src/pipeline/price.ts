@@ -60,7 +60,8 @@ export function valuation(
   if (priceQuote === null) return noPrice;
   const priceSol = inSol(priceQuote, quoteMint, solUsd?.price ?? null);
   const priceUsd = inUsd(priceQuote, quoteMint, solUsd?.price ?? null);
-  const tokens = supply === null ? null : toUi(supply, baseDecimals);
+  // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
+  const tokens = supply === null || supply === 0n ? null : toUi(supply, baseDecimals);
   return {
     priceQuote,
     priceSol,

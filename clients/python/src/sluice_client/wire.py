@@ -1017,9 +1017,9 @@ class TokenInfo(TypedDict):
     solUsd: SolUsd | None
     """The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC."""
     marketCapSol: float | None
-    """Null if the price is."""
+    """Null if the price is, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
-    """Null if the price is."""
+    """Null if the price is, or if the mint states no supply, as that of wrapped SOL."""
     liquiditySol: float | None
     """Null if it is unknown."""
     liquidityUsd: float | None

@@ -228,8 +228,14 @@ export const TokenInfo = Type.Object(
     priceSlot: Nullable(Slot('Slot of the reserves behind the price.'), 'Null if there is no price.'),
     priceAgeMs: Nullable(Ms('Age of these reserves at `asOfMs`. They stay valid until the next trade.'), 'Null if there is no price.'),
     solUsd: SolUsd,
-    marketCapSol: Nullable(Ui('Price times supply, in SOL.'), 'Null if the price is.'),
-    marketCapUsd: Nullable(Ui('Price times supply, in USD.'), 'Null if the price is.'),
+    marketCapSol: Nullable(
+      Ui('Price times supply, in SOL.'),
+      'Null if the price is, or if the mint states no supply, as that of wrapped SOL.',
+    ),
+    marketCapUsd: Nullable(
+      Ui('Price times supply, in USD.'),
+      'Null if the price is, or if the mint states no supply, as that of wrapped SOL.',
+    ),
     liquiditySol: Nullable(
       Ui('Liquidity of the main pool: quote coins that it holds and can pay out (without virtual reserves), in SOL.'),
       'Null if it is unknown.',
