@@ -49,7 +49,7 @@ const simnetHeap = ['--heap-growing-percent=15', '--optimize-for-size'] as const
 /** Starts everything in one process: the chain (simulated unless SOLANA_RPC_URL is set), ingest, the bus and the gateway. */
 async function start(settings: Config): Promise<void> {
   yieldEngineThreads();
-  const isQuiet = process.stderr.isTTY && !process.env['LOG_LEVEL'];
+  const isQuiet = !process.env['LOG_LEVEL'];
   const config: Config = isQuiet ? Object.freeze({ ...settings, logLevel: 'warn' }) : settings;
   const lock = lockDataDir(config);
   const output = startOutput();
@@ -135,7 +135,7 @@ function onSimnet(config: Config, simnet: Simnet): Config {
   return Object.freeze({ ...config, rpc: Object.freeze({ httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] }), memory: simnetMemory });
 }
 
-/** What a terminal shows below the block. */
+/** Follows the block, unless the user chose a level. */
 const quietNote = '\nOnly warnings and errors follow; LOG_LEVEL=info shows the whole log. Press Ctrl-C to stop.\n';
 
 function clusterBlock(url: string): string {

@@ -39,7 +39,7 @@ function startMerged(env: Readonly<Record<string, string>>): ChildProcess {
 }
 
 /** Starts everything on a free port and resolves with the values of the printed block. */
-function start(child = startProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'warn' } })): Promise<Started> {
+function start(child = startProgram('cli/start.ts', [], { folder, env: { PORT: '0' } })): Promise<Started> {
   children.push(child);
   const ended = new Promise<number | null>((resolve) => void child.on('close', resolve));
   let [stdout, stderr] = ['', ''];
@@ -95,7 +95,7 @@ async function signIn(url: string, token: string): Promise<number> {
 
 describe('start', () => {
   it('runs everything on a simulated chain and reports that, with a key and a wallet that work', { timeout: testTimeoutMs }, async () => {
-    const started = await start(startMerged({ PORT: '0' }));
+    const started = await start(startMerged({ PORT: '0', LOG_LEVEL: 'info' }));
     expect(started.block).toMatch(/^\nsluice is running on a SIMULATED chain/);
     await vi.waitFor(() => expect(started.stdout()).toMatch(/"name":"orders".*"msg":"trading_resumed"/), { timeout: 5000, interval: 20 });
     expect(started.stdout()).toContain('"msg":"gateway_started"');

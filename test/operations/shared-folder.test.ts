@@ -79,7 +79,7 @@ function plant(): readonly string[] {
 it.skipIf(!canRun)('files of another user in the temporary folder are neither run nor followed', { timeout: 120_000 }, async () => {
   const planted = plant();
   expect(planted.length).toBeGreaterThan(20);
-  const env = { TMPDIR: shared, DATA_DIR: join(folder, 'data'), PORT: '0', HOME: folder };
+  const env = { TMPDIR: shared, DATA_DIR: join(folder, 'data'), PORT: '0', HOME: folder, LOG_LEVEL: 'info' };
   const program = runProgram('cli/start.ts', { folder, env, ...(ownUser === 0 && { user: victim }) });
   await program.logged('signer_ready', 60_000);
   expect(await program.stop()).toBe(0);

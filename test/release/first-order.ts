@@ -7,11 +7,14 @@ import { startChromium } from '../support/browser/chromium.ts';
 
 /**
  * `pnpm test:first-order`: clones the last commit, and runs `npx -y pnpm@12 start` there with empty caches and TRADING=paper, as a new user does.
- * Measures the time until a real browser shows the first event, and until the first paper order is finished in the page.
+ * Fails if a real browser shows the first event later than after one minute, or if the first paper order is finished in the page later than after
+ * three. The time includes the installation of all packages.
  */
 const root = join(import.meta.dirname, '../..');
 const startWithinMs = 8 * 60_000;
 const pageWithinMs = 60_000;
+const eventWithinMs = 60_000;
+const orderWithinMs = 180_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-first-order-'));
 const clone = join(folder, 'sluice');
@@ -45,19 +48,23 @@ const chromium = await startChromium();
 const startedMs = performance.now();
 const child = spawn('npx', ['-y', 'pnpm@12', 'start'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
 try {
-  const seconds = (): string => `${((performance.now() - startedMs) / 1_000).toFixed(1)} s`;
+  const reached = (what: string, withinMs: number): void => {
+    const tookMs = performance.now() - startedMs;
+    console.log(`${(tookMs / 1_000).toFixed(1)} s  ${what}`);
+    assert.ok(tookMs <= withinMs, `${what} only after more than ${withinMs / 1_000} s`);
+  };
   const link = await linkOf(child);
-  console.log(`${seconds()}  the link is printed`);
+  reached('the link is printed', eventWithinMs);
   const page = await (await chromium.newContext()).newPage();
   page.setDefaultTimeout(pageWithinMs);
   await page.goto(link);
   await page.locator('.trades tbody tr, .tokens tbody tr').first().waitFor();
-  console.log(`${seconds()}  the first event is in the page`);
+  reached('the first event is in the page', eventWithinMs);
   await page.locator('.tokens tbody tr td.number').first().click();
   await page.getByLabel('Quote').getByText('→').first().waitFor();
   await page.getByRole('button', { name: 'Buy', exact: true }).click();
   await page.locator('.progress .state.finalized').waitFor();
-  console.log(`${seconds()}  the first paper order is finished in the page`);
+  reached('the first paper order is finished in the page', orderWithinMs);
 } finally {
   await chromium.close();
   process.kill(-child.pid!, 'SIGTERM');

@@ -16,7 +16,7 @@ const mostResidentBytes = 400 * 1024 * 1024;
 /** `start` as users run it, on a simulated market that moves `speed` times faster. It has no clients. */
 export async function openEmbeddedWorld(speed: number): Promise<EmbeddedWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-soak-'));
-  const env = { PORT: '0', DATA_DIR: folder, SIMNET_SPEED: String(speed) };
+  const env = { PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'info', SIMNET_SPEED: String(speed) };
   const program = runProgram('cli/start.ts', { folder, env });
   const close = async (): Promise<void> => {
     await program.stop();

@@ -216,7 +216,7 @@ export const settingsTable = [
     name: 'LOG_LEVEL',
     default: 'info',
     meaning:
-      '`trace` `debug` `info` `warn` `error` `fatal` `silent`. Logs are written to stderr as JSON, or as readable text on a terminal. On a terminal, `start` shows only warnings and errors unless this is set.',
+      '`trace` `debug` `info` `warn` `error` `fatal` `silent`. Logs are written to stderr as JSON, or as readable text on a terminal. `start` shows only warnings and errors unless this is set.',
   },
   {
     name: 'SLUICE_API_KEY',
