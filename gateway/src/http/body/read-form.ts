@@ -1,3 +1,5 @@
+import { refusedNames } from '@sluice/shared/wire/rest/refused-names.ts';
+
 /** Bounds of a form, in addition to its bytes. */
 export const formLimits = {
   /** Pairs of name and value. */
@@ -9,7 +11,6 @@ export type FormOutcome =
   /** `name`: the field, or empty for the whole form. */
   | { readonly ok: false; readonly name: string; readonly what: string };
 
-const refusedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 /** Printable ASCII only. Everything else must be percent-encoded (URL Standard, section 5.2). */
 const formText = /^[\x21-\x7e]*$/;
 
@@ -27,7 +28,7 @@ export function readForm(bytes: Uint8Array): FormOutcome {
     const name = decoded(equals === -1 ? pair : pair.slice(0, equals));
     if (name === null) return { ok: false, name: '', what: 'must be percent-encoded UTF-8' };
     if (fields.size === formLimits.fields) return { ok: false, name, what: `exceeds the maximum of ${formLimits.fields} fields` };
-    if (refusedNames.has(name)) return { ok: false, name, what: 'is not an allowed name' };
+    if (refusedNames.includes(name)) return { ok: false, name, what: 'is not an allowed name' };
     if (fields.has(name)) return { ok: false, name, what: 'appears twice' };
     const value = decoded(equals === -1 ? '' : pair.slice(equals + 1));
     if (value === null) return { ok: false, name, what: 'must be percent-encoded UTF-8' };

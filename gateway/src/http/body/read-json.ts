@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { refusedNames } from '@sluice/shared/wire/rest/refused-names.ts';
 
 /** Bounds of a JSON body, in addition to its bytes. */
 export const jsonLimits = {
@@ -22,7 +23,6 @@ export function readJson(bytes: Uint8Array): JsonOutcome {
   return new Reader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')).read();
 }
 
-const refusedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 const escapes = /^(?:[^\\]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*$/;
 const loneSurrogate = /[\ud800-\udfff]/u;
 const numberForm = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
@@ -147,7 +147,7 @@ class Reader {
       if (name === broken) return broken;
       this.#path.push(name);
       if (++this.#keys > jsonLimits.keys) return this.#fault(`exceeds the maximum of ${jsonLimits.keys} names in the body`);
-      if (refusedNames.has(name)) return this.#fault('is not an allowed name');
+      if (refusedNames.includes(name)) return this.#fault('is not an allowed name');
       if (Object.hasOwn(object, name)) return this.#fault('appears twice');
       this.#space();
       if (!this.#take(0x3a)) return this.#malformed();

@@ -3,6 +3,7 @@ import { quotedVenueNames } from '../../venues/registry.ts';
 import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';
+import { refusedNames } from './refused-names.ts';
 import { exampleMint, exampleWallet } from './trade-examples.ts';
 import { closed } from './fields.ts';
 import {
@@ -66,7 +67,12 @@ const order = {
     enum: ['auto', ...quotedVenueNames],
   }),
   skipPreflight: Flag('`true`: the order is checked against the known state instead of simulated.'),
-  tokenMetadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'For `create`, which is not supported.' })),
+  tokenMetadata: Type.Optional(
+    Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 2_000 }), Type.Number(), Type.Boolean(), Type.Null()]), {
+      propertyNames: { not: { enum: [...refusedNames] } },
+      description: 'For `create`, which is not supported.',
+    }),
+  ),
   isMayhemMode: Flag('For `create`, which is not supported.'),
   isCashback: Flag('For `create`, which is not supported.'),
 } as const;
