@@ -68,7 +68,7 @@ const order = {
   }),
   skipPreflight: Flag('`true`: the order is checked against the known state instead of simulated.'),
   tokenMetadata: Type.Optional(
-    Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 2_000 }), Type.Number(), Type.Boolean(), Type.Null()]), {
+    Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 2_000 }), Type.Boolean()]), {
       propertyNames: { not: { enum: [...refusedNames] } },
       description: 'For `create`, which is not supported.',
     }),
