@@ -11,7 +11,7 @@ import { generateSearches } from './generate/codec/searches.ts';
 import { generateWriters } from './generate/codec/writers.ts';
 import { generatePythonTypes } from './generate/client/python.ts';
 import { generateTypeScriptTypes } from './generate/client/typescript.ts';
-import { fillBlocks } from './generate/fill-blocks.ts';
+import { fillBlocks } from './generate/fill-document-blocks.ts';
 
 /** Writes all generated parts: the codec, `.env.example` and blocks of documents. With `--check` it only exits with 1 if one is stale. */
 const root = process.cwd();

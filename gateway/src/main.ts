@@ -6,7 +6,7 @@ import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
-import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { endReadyKey } from './auth/ready-key.ts';

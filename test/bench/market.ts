@@ -5,7 +5,7 @@ import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeChanges } from '@sluice/shared/market/batch-encoder.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { tradeOf } from '../market/trades.ts';

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';

@@ -4,7 +4,7 @@ import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { baseOf, composeBuckets } from '@sluice/shared/market/compose-candles.ts';
 import { candleIntervals, marketLimits, type CandleInterval, type Market } from '@sluice/shared/market/market.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';

@@ -5,7 +5,7 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { decodeMint } from '@sluice/shared/solana/tokens/mint.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';

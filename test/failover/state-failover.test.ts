@@ -2,7 +2,7 @@ import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import { createLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { afterEach, expect, it } from 'vitest';
 import { entries } from '../contract/bus-recorder.ts';
 import { silentLog } from '../contract/bus-harness.ts';

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fillBlocks } from '../../cli/generate/fill-blocks.ts';
+import { fillBlocks } from '../../cli/generate/fill-document-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import { boundaryFaults } from './boundaries.ts';
 import { pathFaults, treeOf } from './documented.ts';

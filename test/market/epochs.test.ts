@@ -7,7 +7,7 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { fileOf, heldWay } from '../contract/lost-end.ts';

@@ -4,7 +4,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
-import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
 import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
 import { depthShare } from '@sluice/shared/venues/kit/depth.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';

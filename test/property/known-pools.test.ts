@@ -2,7 +2,7 @@ import type { AccountReader, ChainAccount } from '@sluice/gateway/chain/account-
 import { readTradeRequest } from '@sluice/gateway/orders/prepare/request.ts';
 import { PoolReader } from '@sluice/gateway/pools/pool-reader.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import type { KnownPool } from '@sluice/shared/pools/directory.ts';
+import type { KnownPool } from '@sluice/shared/pools/pool-directory.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { orcaWhirlpool } from '@sluice/shared/venues/orca-whirlpool/index.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { PoolReader } from '@sluice/gateway/pools/pool-reader.ts';

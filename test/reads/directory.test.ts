@@ -1,6 +1,6 @@
 import { addressBytes, associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { KnownPool } from '@sluice/shared/pools/directory.ts';
+import type { KnownPool } from '@sluice/shared/pools/pool-directory.ts';
 import { whirlpool } from '@sluice/shared/venues/orca-whirlpool/layout.ts';
 import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import * as amm from '@sluice/shared/venues/pump-amm/program.ts';

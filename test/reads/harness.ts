@@ -7,7 +7,7 @@ import { History } from '@sluice/gateway/stream/history/history.ts';
 import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
-import type { KnownPool, PoolLookup } from '@sluice/shared/pools/directory.ts';
+import type { KnownPool, PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';

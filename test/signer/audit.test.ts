@@ -8,7 +8,7 @@ import { AuditError, openAuditLog, type AuditLog } from '@sluice/gateway/signer/
 import { takeAuditPlace } from '@sluice/gateway/signer/audit/place.ts';
 import { checkLog, segmentFile } from '@sluice/gateway/signer/audit/segments.ts';
 import { followSiblings } from '@sluice/gateway/signer/audit/siblings.ts';
-import { createSpend } from '@sluice/gateway/signer/limits/spend.ts';
+import { createSpend } from '@sluice/gateway/signer/limits/daily-spend.ts';
 import type { LogHead } from '@sluice/gateway/signer/protocol.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import * as fc from 'fast-check';

@@ -1,7 +1,7 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
+import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import type { OrderSigner } from '../order-model/order-signer.ts';
 import type { PublishedOrder } from '../order-model/order.ts';

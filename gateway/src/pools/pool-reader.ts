@@ -1,6 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { quoteCoins } from '@sluice/shared/money.ts';
-import type { KnownPool, PoolLookup } from '@sluice/shared/pools/directory.ts';
+import type { KnownPool, PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';

@@ -1,5 +1,5 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
-import type { KnownPool } from '@sluice/shared/pools/directory.ts';
+import type { KnownPool } from '@sluice/shared/pools/pool-directory.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { decodeMint, type Mint } from '@sluice/shared/solana/tokens/mint.ts';
 import type { AccountLookup, QuoteAccounts, QuotedMint, QuotedPool } from '@sluice/shared/venues/quoting.ts';

@@ -5,7 +5,7 @@ import { logIdsIn, slotName } from './audit/segments.ts';
 import { Fault } from './fault.ts';
 import { policyStamp, readPolicy, type PolicyFiles } from './limits/policy-file.ts';
 import type { Policy } from './limits/operator-policy.ts';
-import { createSpend, type Spend } from './limits/spend.ts';
+import { createSpend, type Spend } from './limits/daily-spend.ts';
 import type { LogHead } from './protocol.ts';
 import type { StartTerms } from './start-terms.ts';
 

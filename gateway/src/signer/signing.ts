@@ -5,7 +5,7 @@ import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { AuditLog } from './audit/log.ts';
 import type { Siblings } from './audit/siblings.ts';
 import type { Policy } from './limits/operator-policy.ts';
-import type { Spend } from './limits/spend.ts';
+import type { Spend } from './limits/daily-spend.ts';
 import { judge } from './check-message.ts';
 import type { SignAnswer, SignCommand } from './protocol.ts';
 import { refused, type Refusal, type Rule, type Verdict } from './verdict.ts';

@@ -4,7 +4,7 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
-import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
 import { Keeper } from './keeper.ts';
 import type { CloseOrder, ThreadSettings } from './threaded-keeper.ts';
 

@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MintHead } from '@sluice/shared/market/main-pool.ts';
 import type { Checkpoint, LeaseTerm, Market, MarketBatch } from '@sluice/shared/market/market.ts';
-import type { PoolDirectory } from '@sluice/shared/pools/directory.ts';
+import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
 import { PoolKeeper } from './pool-keeper.ts';
 import { CandlePublisher } from './candle-publisher.ts';
 import { Intake, type IntakeBatch } from './intake.ts';

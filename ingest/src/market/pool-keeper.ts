@@ -2,7 +2,7 @@ import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import { depthInSol } from '@sluice/shared/market/depth.ts';
 import type { LeaseTerm } from '@sluice/shared/market/market.ts';
-import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/directory.ts';
+import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/pool-directory.ts';
 import { readPoolNews } from '@sluice/shared/pools/pool-news.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
 import { newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';

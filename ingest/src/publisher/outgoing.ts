@@ -1,4 +1,4 @@
-import type { PoolSighting } from '@sluice/shared/pools/directory.ts';
+import type { PoolSighting } from '@sluice/shared/pools/pool-directory.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { MarketStreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Logger } from '../log/log.ts';
-import { poolBounds, type PoolBounds, type PoolDirectory } from './directory.ts';
-import { InProcessPoolDirectory } from './in-process-directory.ts';
-import { RedisPoolDirectory } from './redis-directory.ts';
+import { poolBounds, type PoolBounds, type PoolDirectory } from './pool-directory.ts';
+import { InProcessPoolDirectory } from './in-process-pool-directory.ts';
+import { RedisPoolDirectory } from './redis-pool-directory.ts';
 
 /**
  * Opens the directory of pools: in the Redis of the bus if addresses are given, else in this process. In the second case, ingest and

@@ -1,7 +1,7 @@
 import type { BusEntry, LogEntry } from '../bus/bus.ts';
 import { isRecord } from '../solana/json-forms.ts';
 import { venueNames } from '../venues/names.ts';
-import type { PoolSighting } from './directory.ts';
+import type { PoolSighting } from './pool-directory.ts';
 
 /**
  * The entry that ingest writes into the log when it sees that a pool was opened. With it, the keeper of the directory knows the pool before its first

@@ -1,5 +1,5 @@
 import { createHotState, type HotState } from '@sluice/gateway/orders/state/hot-state.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { maxHotMarkets, maxWarmedAhead } from '@sluice/gateway/orders/state/hot-markets.ts';
 import { maxHotWallets } from '@sluice/gateway/orders/state/hot-wallets.ts';
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';

@@ -1,5 +1,5 @@
 import type { MarketRead } from '@sluice/gateway/quote/markets.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/pools/quoted-market.ts';
 import { createHotState, type HotState, type HotStateOptions } from '@sluice/gateway/orders/state/hot-state.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';

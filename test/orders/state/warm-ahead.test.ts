@@ -1,5 +1,5 @@
 import { startIngest } from '@sluice/ingest/ingest.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
 import { createHotState } from '@sluice/gateway/orders/state/hot-state.ts';
 import { warmNewTokens } from '@sluice/gateway/orders/state/warm-ahead.ts';

@@ -25,7 +25,7 @@ import type { MarketChain } from '../chain-options.ts';
 import { CoinBook, newCoin, type Coin, type CoinBounds } from './coin-book.ts';
 import { createV2, legacyBuy, migrate, migrateV2, type NewCoin } from './instructions.ts';
 import { coinText } from './names.ts';
-import { planBuy, planSell, type PlannedTrade, type TradeSetting } from './plans.ts';
+import { planBuy, planSell, type PlannedTrade, type TradeSetting } from './coin-plans.ts';
 import { pumpMint } from './pump-mint.ts';
 import type { Random } from './random.ts';
 import { signTransaction, wallet } from '../runtime/wallets.ts';

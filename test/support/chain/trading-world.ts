@@ -15,7 +15,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Scope } from '@sluice/shared/wire/plans.ts';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { PoolLookup } from '@sluice/shared/pools/directory.ts';
+import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import { createRpc } from '@sluice/shared/solana/rpc.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader } from '../../chain/account-reader.ts';

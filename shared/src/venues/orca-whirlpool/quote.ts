@@ -15,7 +15,7 @@ import {
 import type { Fee } from '../venue.ts';
 import { decodeWhirlpool, type Whirlpool } from './decode.ts';
 import { programId } from './program.ts';
-import { swap, type SwapState } from './swap.ts';
+import { swap, type SwapState } from './swap-math.ts';
 import { decodeTickArray, tickArraysAround, type LiquidityTick } from './tick-arrays.ts';
 import { maxSqrtPrice, maxTick, minSqrtPrice, minTick } from './tick-math.ts';
 

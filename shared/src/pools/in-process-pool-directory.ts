@@ -1,5 +1,5 @@
 import type { LeaseTerm } from '../market/market.ts';
-import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './directory.ts';
+import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './pool-directory.ts';
 
 /** The directory in this process, for as long as the process lives. */
 export class InProcessPoolDirectory implements PoolDirectory {

@@ -3,7 +3,7 @@ import { redisKeys, script } from '../bus/redis/redis-scripts.ts';
 import type { Logger } from '../log/log.ts';
 import type { LeaseTerm } from '../market/market.ts';
 import { venueNames } from '../venues/names.ts';
-import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './directory.ts';
+import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './pool-directory.ts';
 
 /** Keys in Redis. They share the hash tag of the log's keys, because the script uses several of them, and the lease, at once. */
 const prefix = '{sluice}:pools:';
