@@ -912,6 +912,27 @@ describe.each(transports)('the stream over %s', (transport) => {
       }
     });
 
+    it('writes the heartbeat of a client with several topics in one piece while heartbeats of others are sent early', async () => {
+      const mint = fresh();
+      const query = `?api-key=${goodKey}&batch=1`;
+      // So many that their heartbeats follow a batch to all of them.
+      const many = await Promise.all(Array.from({ length: 60 }, () => opened(query)));
+      const several = await Promise.all(Array.from({ length: 24 }, () => opened(query)));
+      await Promise.all(many.map((client) => client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] })));
+      await Promise.all(
+        several.map(async (client) => {
+          await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
+          await client.ask({ op: 'subscribe', channel: 'prices', mints: [mint] });
+        }),
+      );
+      for (const endMs = performance.now() + 2_500; performance.now() < endMs; await delay(3))
+        await server.publish([entryOf(tradeEvent(mint))]);
+      const heartbeats = several.flatMap(({ messages }) => messages.filter(({ op }) => op === 'heartbeat'));
+      expect(heartbeats.length).toBeGreaterThanOrEqual(several.length);
+      const topics = new Set(heartbeats.map(({ positions }) => Object.keys(positions!).toSorted().join()));
+      expect([...topics].filter((names) => names !== '')).toEqual([`prices:${mint},trades:${mint}`]);
+    });
+
     it('closes a client that does not read with 4008, and no other client', async () => {
       const mint = fresh();
       const topic = tradesTopic(mint);
