@@ -97,6 +97,7 @@ function forgettingWatermark(bus: Bus): { readonly bus: Bus; readonly forget: ()
       subscriber: (options) => bus.subscriber(options),
       lease: (name) => bus.lease(name),
       tail: (count) => bus.tail(count),
+      readTail: (count, read) => bus.readTail(count, read),
       setStatus: (name, value, ttlMs) => bus.setStatus(name, value, ttlMs),
       statuses: async () => (await bus.statuses()).filter(({ name }) => !forgot || name !== 'watermark'),
       close: () => bus.close(),

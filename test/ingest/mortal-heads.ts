@@ -203,6 +203,7 @@ export class MortalHead {
       lease: (name) => (this.#lease = bus.lease(name)),
       subscriber: (options) => bus.subscriber(options),
       tail: (maxEntries) => bus.tail(maxEntries),
+      readTail: (maxEntries, read) => bus.readTail(maxEntries, read),
       setStatus: (...status) => bus.setStatus(...status),
       statuses: () => bus.statuses(),
       close: () => bus.close(),

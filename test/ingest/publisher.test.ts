@@ -6,6 +6,7 @@ import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { createHarness, recordingLog, type LogLine } from './harness.ts';
+import { entryOf } from '../support/events/stream-events.ts';
 import { until } from '../support/until.ts';
 import { buyFrames } from './log-frames.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
@@ -51,7 +52,7 @@ class ScriptedPublisher implements BusPublisher {
 const open: Publisher[] = [];
 
 /** A publisher on a bus, which may be shared. It leads unless another one does. */
-function startOn(bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>): { publisher: Publisher; lines: LogLine[] } {
+function startOn(bus: Pick<Bus, 'publisher' | 'lease' | 'readTail'>): { publisher: Publisher; lines: LogLine[] } {
   const lines: LogLine[] = [];
   const publisher = new Publisher(bus, recordingLog(lines));
   open.push(publisher);
@@ -65,7 +66,7 @@ async function start(): Promise<{ bus: ScriptedPublisher; publisher: Publisher; 
   const { publisher, lines } = startOn({
     publisher: async () => bus,
     lease: (name) => real.lease(name),
-    tail: (count) => real.tail(count),
+    readTail: (count, read) => real.readTail(count, read),
   });
   await until('leading', () => publisher.leads);
   lines.length = 0;
@@ -294,9 +295,9 @@ describe('two publishers', () => {
     await leader.publisher.close(0);
     const asked: number[] = [];
     const asking = { publisher: bus.publisher.bind(bus), lease: bus.lease.bind(bus) };
-    const tail = (count: number): ReturnType<Bus['tail']> => (asked.push(count), bus.tail(count));
+    const readTail: Bus['readTail'] = (count, read) => (asked.push(count), bus.readTail(count, read));
     const takeOver = async (complete: number | null): Promise<number> => {
-      const publisher = new Publisher({ ...asking, tail }, recordingLog([]));
+      const publisher = new Publisher({ ...asking, readTail }, recordingLog([]));
       open.push(publisher);
       publisher.push({ ...event, id: '0', slot: 100, ts: { ...event.ts } });
       publisher.requestLead(async () => complete);
@@ -306,11 +307,29 @@ describe('two publishers', () => {
     };
     expect(await takeOver(null)).toBe(1);
     expect(await takeOver(100)).toBe(1);
-    expect(asked).toEqual([2_002, 32_768, 2_002, 32_768]);
+    expect(asked).toEqual([2_002, 8_008, 2_002, 8_008]);
     asked.length = 0;
     // Everything that is complete was published and decided, so a repeated event is a duplicate.
     expect(await takeOver(100 + 3_000 - 1_500)).toBe(1);
     expect(asked).toEqual([2_002]);
+    await bus.close();
+  });
+
+  it('know what the log has from the watermark on, however much was published since', async () => {
+    const [event] = someEvents(1) as [PublishableEvent];
+    const at = (index: number): PublishableEvent => ({ ...event, id: `${index}`, slot: 100 + index, ts: { ...event.ts } });
+    const bus = createInProcessBus();
+    const publishing = await bus.publisher();
+    const count = 34_000;
+    for (let first = 0; first < count; first += 1_000) {
+      await publishing.publish(Array.from({ length: 1_000 }, (_, index) => entryOf(at(first + index))));
+    }
+    const { publisher } = startOn(bus);
+    publisher.requestLead(async () => 100);
+    // A gap filler that begins at the watermark reads them again.
+    for (const index of [1, 2, count]) publisher.push({ ...at(index), commitment: 'confirmed', late: true });
+    await until('the new one', () => publisher.counts.published > 0);
+    expect([publisher.counts.repeats, publisher.counts.published]).toEqual([2, 1]);
     await bus.close();
   });
 

@@ -59,7 +59,7 @@ describe('the log of one process', () => {
               plain,
             );
           }
-          expect(log.tail(5).map(({ offset }) => offset)).toEqual(
+          expect(log.tail(5, ({ offset }) => offset)).toEqual(
             model
               .slice(log.oldestIndex)
               .slice(-5)

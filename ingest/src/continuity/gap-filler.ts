@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { pause } from '@sluice/shared/abort/pause.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
-import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
@@ -11,7 +11,7 @@ import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Publisher } from '../publisher/publisher.ts';
-import { PublishedSlots } from '../publisher/published-slots.ts';
+import { PublishedSlots, readPublishedSlots } from '../publisher/published-slots.ts';
 import type { Loss } from '../report.ts';
 import type { BlockFetcher } from '../sources/blocks/block-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
@@ -29,6 +29,8 @@ const roundEveryMs = 4_000;
 const firstPauseMs = 500;
 /** Slots that each round checks again, because nodes record the transactions of a slot some time after they confirm it. */
 const overlapSlots = 24;
+/** Entries of the log that a new leader reads first. */
+const firstTailEntries = 32_768;
 /** Slots that are filled before the watermark advances. */
 const stretchSlots = 512;
 /**
@@ -63,7 +65,7 @@ export interface GapFillerParts {
   readonly rpcs: readonly Rpc[];
   readonly programs: readonly string[];
   readonly genesis: string;
-  readonly bus: Pick<Bus, 'statuses' | 'tail'>;
+  readonly bus: Pick<Bus, 'statuses' | 'readTail'>;
   readonly publisher: Publisher;
   readonly pipeline: Pipeline;
   readonly blocks: BlockFetcher;
@@ -236,12 +238,11 @@ export class GapFiller {
     const { fence } = term;
     const flushed = await publisher.flushed(this.#parts.signal);
     if (!flushed) throw new Unreachable(leaderNoMore);
-    const tail = await bus.tail(busLimits.maxTailEntries);
-    const contents = new PublishedSlots(tail, tail.length < busLimits.maxTailEntries);
-    const newest = readPublished(contents, term);
     const stored = await readWatermark(bus, genesis);
     const remembered = this.watermark;
     const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
+    const contents = await readPublishedSlots(bus, firstTailEntries, known, (tail, isWhole) => new PublishedSlots(tail, isWhole));
+    const newest = readPublished(contents, term);
     const watermark = known ?? Math.min(beforeOldest(contents), (await this.#began) ?? (await this.#confirmedSlot()));
     // Written at once, because the next leader has to know from which slot on the stream must be complete.
     if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable(leaderNoMore);

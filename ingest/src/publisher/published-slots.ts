@@ -1,8 +1,8 @@
-import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
-import { readRecord } from './log-tail.ts';
+import { readRecord, type LogRecord } from './log-tail.ts';
 import { creationIdOf, isEvent, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';
 
 /** Published events of undecided slots: minutes at full load. Above this limit, the oldest slot is forgotten, and counted. */
@@ -53,7 +53,7 @@ export class PublishedSlots {
 
   /** `isWhole`: the log has nothing older. `completeTo`: the slot up to which the log has all events and verdicts; 0 if it is unknown. */
   constructor(
-    tail: readonly LogEntry[],
+    tail: readonly (LogRecord | null)[],
     isWhole: boolean,
     counts: PublishedSlotsCounts = { repeats: 0, retracted: 0, outlived: 0, forgotten: 0 },
     completeTo = 0,
@@ -61,8 +61,7 @@ export class PublishedSlots {
     this.#counts = counts;
     this.#completeTo = this.#decidedTo = completeTo;
     let [first, events] = [0, 0];
-    for (const entry of tail) {
-      const record = readRecord(entry);
+    for (const record of tail) {
       if (record?.kind === 'slots') this.#read(record.verdict);
       else if (record?.kind === 'retracted') this.#readRetraction(record.id);
       else if (record?.kind === 'published') {
@@ -255,4 +254,23 @@ export class PublishedSlots {
 /** Slots of the living branch. */
 function livingSlotsOf({ alive, unknown = [] }: SlotVerdict): readonly number[] {
   return [...alive, ...unknown];
+}
+
+/**
+ * Reads the newest entries of the log, `entries` at first, then more and more, until the part is known that begins after the slot `complete`.
+ * If that is null, reads the whole log.
+ */
+export async function readPublishedSlots(
+  bus: Pick<Bus, 'readTail'>,
+  entries: number,
+  complete: number | null,
+  contentsOf: (tail: readonly (LogRecord | null)[], isWhole: boolean) => PublishedSlots,
+): Promise<PublishedSlots> {
+  for (let most = entries; ; most *= 4) {
+    const maxEntries = Math.min(most, busLimits.maxEntries);
+    const tail = await bus.readTail(maxEntries, readRecord);
+    const contents = contentsOf(tail, tail.length < maxEntries);
+    const isKnown = contents.since === 0 || (complete !== null && contents.since <= complete + 1);
+    if (isKnown || maxEntries === busLimits.maxEntries) return contents;
+  }
 }

@@ -1,6 +1,6 @@
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
-import { busLimits, type Bus, type BusEntry, type BusPublisher, type Lease, type LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { Bus, BusEntry, BusPublisher, Lease } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
@@ -10,7 +10,7 @@ import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { EventQueue } from './event-queue.ts';
 import { isEvent, topicsOf, type Outgoing, type LogItem } from './outgoing.ts';
-import { PublishedSlots, type PublishedSlotsCounts } from './published-slots.ts';
+import { PublishedSlots, readPublishedSlots, type PublishedSlotsCounts } from './published-slots.ts';
 
 /** The lease of the one ingest process that publishes. */
 const leaseName = 'ingest';
@@ -68,7 +68,7 @@ export class Publisher {
   };
   /** Microseconds from receiving an event until it is on the bus, for the oldest event of each batch. */
   readonly delayUs = new LatencyHistogram();
-  readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>;
+  readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'readTail'>;
   readonly #log: Logger;
   readonly #queue = new EventQueue();
   readonly #running: Promise<void>;
@@ -91,7 +91,7 @@ export class Publisher {
   #pushed = 0;
   #waiting: { readonly upTo: number; readonly settle: (done: boolean) => void }[] = [];
 
-  constructor(bus: Pick<Bus, 'publisher' | 'lease' | 'tail'>, log: Logger) {
+  constructor(bus: Pick<Bus, 'publisher' | 'lease' | 'readTail'>, log: Logger) {
     this.#bus = bus;
     this.#log = log;
     this.#running = this.#run();
@@ -245,15 +245,13 @@ export class Publisher {
   /** Everything that is not complete must be known. To read more would delay a takeover by a second. */
   async #readLog(): Promise<PublishedSlots> {
     const complete = await this.#completeUpTo();
-    const maxEntries = Math.min(2 * this.buffered + takeoverEntries, busLimits.maxTailEntries);
-    const contentsOf = (entries: readonly LogEntry[], isWhole: boolean): PublishedSlots =>
-      new PublishedSlots(entries, isWhole, this.counts, complete ?? 0);
-    const tail = await this.#bus.tail(maxEntries);
-    const contents = contentsOf(tail, tail.length < maxEntries);
-    if (contents.since === 0 || maxEntries === busLimits.maxTailEntries || (complete !== null && contents.since <= complete + 1))
-      return contents;
-    const whole = await this.#bus.tail(busLimits.maxTailEntries);
-    return contentsOf(whole, whole.length < busLimits.maxTailEntries);
+    const entries = 2 * this.buffered + takeoverEntries;
+    return readPublishedSlots(
+      this.#bus,
+      entries,
+      complete,
+      (tail, isWhole) => new PublishedSlots(tail, isWhole, this.counts, complete ?? 0),
+    );
   }
 
   /** Publishes as long as it holds the lease. */

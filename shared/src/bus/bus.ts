@@ -158,6 +158,11 @@ export interface Bus {
    * `busLimits.maxTailEntries`.
    */
   tail(maxEntries: number): Promise<readonly LogEntry[]>;
+  /**
+   * The same with what `read` returns for each entry. It reads up to `busLimits.maxEntries`, which would not fit into memory as entries.
+   * `read` is called for the newest entry first.
+   */
+  readTail<T>(maxEntries: number, read: (entry: LogEntry) => T): Promise<readonly T[]>;
   /** Sets a status for `ttlMs`. Every process can read it with `statuses`. */
   setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
   /** All statuses that have not expired, by name. */

@@ -22,6 +22,7 @@ function countingBus(): Bus {
   return {
     lease: (name) => empty.lease(name),
     tail: (count) => empty.tail(count),
+    readTail: (count, read) => empty.readTail(count, read),
     publisher: async () => ({
       publish: async (entries: readonly BusEntry[]): Promise<void> => {
         for (const { json, msgpack } of entries) bytes += json.length + msgpack.length;

@@ -94,9 +94,13 @@ class InProcessBus implements Bus {
     return this.#leases.claim(name);
   }
 
-  async tail(maxEntries: number): Promise<readonly LogEntry[]> {
+  tail(maxEntries: number): Promise<readonly LogEntry[]> {
+    return this.readTail(Math.min(maxEntries, busLimits.maxTailEntries), (entry) => entry);
+  }
+
+  async readTail<T>(maxEntries: number, read: (entry: LogEntry) => T): Promise<readonly T[]> {
     this.#assertOpen();
-    return this.#log.tail(Math.min(maxEntries, busLimits.maxTailEntries));
+    return this.#log.tail(Math.min(maxEntries, busLimits.maxEntries), read);
   }
 
   async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {

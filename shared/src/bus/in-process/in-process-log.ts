@@ -110,10 +110,10 @@ export class InProcessLog {
     return { epoch: segment.epoch, entry };
   }
 
-  /** The newest entries of the current epoch, oldest first. */
-  tail(maxEntries: number): LogEntry[] {
+  /** What `read` returns for the newest entries of the current epoch, oldest first. */
+  tail<T>(maxEntries: number, read: (entry: LogEntry) => T): T[] {
     const first = Math.max(this.oldestIndex, this.#endIndex - maxEntries);
-    return Array.from({ length: this.#endIndex - first }, (_, i) => this.at(first + i)!.entry);
+    return Array.from({ length: this.#endIndex - first }, (_, i) => read(this.at(first + i)!.entry));
   }
 
   /** The counters before the oldest entry of the current epoch. */

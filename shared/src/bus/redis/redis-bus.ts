@@ -91,9 +91,13 @@ class RedisBus implements Bus {
     return lease;
   }
 
-  async tail(maxEntries: number): Promise<readonly LogEntry[]> {
+  tail(maxEntries: number): Promise<readonly LogEntry[]> {
+    return this.readTail(Math.min(maxEntries, busLimits.maxTailEntries), (entry) => entry);
+  }
+
+  async readTail<T>(maxEntries: number, read: (entry: LogEntry) => T): Promise<readonly T[]> {
     this.#assertOpen();
-    return new RedisHistory(this.#connection, () => {}).tail(Math.min(maxEntries, busLimits.maxTailEntries));
+    return new RedisHistory(this.#connection, () => {}).tail(Math.min(maxEntries, busLimits.maxEntries), read);
   }
 
   async subscriber(options: SubscriberOptions = {}): Promise<BusSubscriber> {

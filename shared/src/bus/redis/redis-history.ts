@@ -61,9 +61,9 @@ export class RedisHistory {
     return (await this.#read('xrange', String(from), '+')).messages;
   }
 
-  /** The newest entries, at most `maxEntries`, oldest first. */
-  async tail(maxEntries: number): Promise<readonly LogEntry[]> {
-    const newestFirst: LogEntry[] = [];
+  /** What `read` returns for the newest entries, at most `maxEntries`, oldest first. */
+  async tail<T>(maxEntries: number, read: (entry: LogEntry) => T): Promise<readonly T[]> {
+    const newestFirst: T[] = [];
     const { epochs } = await this.state(null);
     let before = '+';
     while (newestFirst.length < maxEntries) {
@@ -71,7 +71,7 @@ export class RedisHistory {
       // Entries of an epoch that began in the meantime are newer than the call. If the log began again, there are no older ones.
       const own = messages.filter(({ epoch }) => epochs.has(epoch));
       if (lastId === null || (newestFirst.length > 0 && own.length < messages.length)) break;
-      for (const { entries } of own) newestFirst.push(...entries.toReversed());
+      for (const { entries } of own) for (const entry of entries.toReversed()) newestFirst.push(read(entry));
       before = `(${lastId}`;
     }
     return newestFirst.slice(0, maxEntries).toReversed();
