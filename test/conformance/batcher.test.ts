@@ -45,6 +45,21 @@ describe('a batch', () => {
     expect(published.at(-1)).toBe('[4]');
   });
 
+  it('lets others send after it only at the end of a turn, when each event is in the batches of all its followers', () => {
+    const after: number[] = [];
+    const wait = (): void => void batch.topic.afterBatch.add(() => after.push(published.length));
+    wait();
+    for (let at = 0; at < streamLimits.batchEvents; at++) add(String(at));
+    add('last');
+    batcher.flush(batch);
+    expect([published.length, after]).toEqual([2, []]);
+    vi.advanceTimersByTime(streamLimits.batchMs);
+    expect(after).toEqual([]);
+    add('next');
+    vi.advanceTimersByTime(streamLimits.batchMs);
+    expect([published.length, after]).toEqual([3, [3]]);
+  });
+
   it('is published when it is full, and what follows in the same turn is collected', () => {
     const frames = Array.from({ length: streamLimits.batchEvents + 1 }, (_, at) => String(at));
     for (const frame of frames) add(frame);

@@ -4,7 +4,7 @@ import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import { newRoom, type BusPosition, type Publish, type TopicState } from '../fanout/topic-group.ts';
 import { CatchUp } from '../replay/catch-up.ts';
-import { groupOf, type Connection, type Following } from '../session/connection.ts';
+import { groupOf, type Connection } from '../session/connection.ts';
 import type { HeartbeatKind, HeartbeatRoom } from '../session/heartbeat-room.ts';
 import { sliceCount } from './slices.ts';
 
@@ -127,20 +127,17 @@ function flushTopic({ groups }: TopicState, batcher: Fanout['batcher']): void {
  */
 export function heartbeatFor(connection: Connection, { batcher }: Fanout, { epoch }: BusPosition): Uint8Array {
   const { topics, heartbeatAtTick, format, batch } = connection;
-  const all = topics === null || topics.size <= streamLimits.heartbeatTopics;
-  const isNamed = (following: Following): boolean => all || groupOf(following).topic.movedAtTick >= heartbeatAtTick;
-  // Before the message begins: a flush can send the early heartbeats of rooms, which use the same writer.
-  if (batch) {
-    for (const [, following] of topics?.entries() ?? []) {
-      if (!(following instanceof CatchUp) && isNamed(following)) flushTopic(groupOf(following).topic, batcher);
-    }
-  }
   writer.begin(format, batch, nowUs());
-  for (const [, following] of topics?.entries() ?? []) {
-    if (!isNamed(following)) continue;
-    const { topic } = groupOf(following);
-    if (following instanceof CatchUp) writer.add(topic.head, following.awaitedEpoch ?? epoch, following.next - 1);
-    else writer.add(topic.head, epoch, topic.seq);
+  if (topics !== null) {
+    const all = topics.size <= streamLimits.heartbeatTopics;
+    for (const [, following] of topics.entries()) {
+      const replay = following instanceof CatchUp ? following : null;
+      const { topic } = groupOf(following);
+      if (!all && topic.movedAtTick < heartbeatAtTick) continue;
+      if (batch && replay === null) flushTopic(topic, batcher);
+      if (replay === null) writer.add(topic.head, epoch, topic.seq);
+      else writer.add(topic.head, replay.awaitedEpoch ?? epoch, replay.next - 1);
+    }
   }
   return writer.end();
 }

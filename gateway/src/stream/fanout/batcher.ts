@@ -1,6 +1,6 @@
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Format } from '@sluice/shared/wire/stream/frames.ts';
-import type { TopicState } from './topic-group.ts';
+import { sendAll, type TopicState } from './topic-group.ts';
 
 /** Frames collected for one room. A flush publishes them as one message. */
 export interface Batch {
@@ -50,9 +50,10 @@ export class Batcher {
     if (batch.count >= streamLimits.batchEvents || batch.length >= streamLimits.batchBytes) this.flush(batch);
   }
 
-  flush(batch: Batch): void {
+  /** False if there was nothing to publish. */
+  flush(batch: Batch): boolean {
     const { buffer, count } = batch;
-    if (buffer === null || count === 0) return;
+    if (buffer === null || count === 0) return false;
     if (batch.format === 'json') buffer[batch.length++] = 0x5d;
     else {
       buffer[0] = 0xdc;
@@ -66,22 +67,32 @@ export class Batcher {
     batch.publishedAtMs = performance.now();
     this.#publish(batch, message);
     if (this.#spares.length < maxSpares) this.#spares.push(buffer);
+    return true;
   }
 
   /** Publishes everything collected so far. */
   flushAll(): void {
+    for (const batch of [...this.#takeWaiting(), ...this.#takeEnding()]) this.flush(batch);
+  }
+
+  #takeWaiting(): readonly Batch[] {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const batch of waiting) this.flush(batch);
-    this.#flushEnding();
+    return waiting;
   }
 
-  #flushEnding(): void {
+  #takeEnding(): readonly Batch[] {
     const ending = this.#ending;
     this.#ending = [];
-    for (const batch of ending) this.flush(batch);
+    return ending;
+  }
+
+  /** At the end of a turn, when each event has been written to the batches of all its followers. */
+  #endTurn(batches: readonly Batch[]): void {
+    const sent = batches.filter((batch) => this.flush(batch));
+    for (const { topic } of sent) sendAll(topic.afterBatch);
   }
 
   #bufferOf(batch: Batch, bytes: number): Buffer {
@@ -89,10 +100,10 @@ export class Batcher {
       batch.buffer = this.#spares.pop() ?? Buffer.allocUnsafeSlow(initialBytes);
       batch.length = batch.format === 'json' ? 0 : msgpackHeader;
       if (performance.now() - batch.publishedAtMs >= streamLimits.batchPauseMs) {
-        if (this.#ending.push(batch) === 1) setImmediate(() => this.#flushEnding());
+        if (this.#ending.push(batch) === 1) setImmediate(() => this.#endTurn(this.#takeEnding()));
       } else {
         this.#waiting.push(batch);
-        this.#timer ??= setTimeout(() => this.flushAll(), streamLimits.batchMs);
+        this.#timer ??= setTimeout(() => this.#endTurn([...this.#takeWaiting(), ...this.#takeEnding()]), streamLimits.batchMs);
       }
     }
     if (batch.length + bytes + 1 > batch.buffer.length) {

@@ -18,7 +18,7 @@ import { Batcher } from './batcher.ts';
 import { encodeBytes } from './encode.ts';
 import type { CompiledFilter } from './filters.ts';
 import type { StreamStats } from './stream-stats.ts';
-import { newRoom, type BusPosition, type Group, type Publish, type TopicState } from './topic-group.ts';
+import { newRoom, sendAll, type BusPosition, type Group, type Publish, type TopicState } from './topic-group.ts';
 
 type Encoded = Pick<LogEntry, 'json' | 'msgpack'>;
 const noBytes = new Uint8Array(0);
@@ -56,10 +56,7 @@ export class Fanout {
       stats.publishedBytes += message.length;
       publish(room, message, binary);
     };
-    this.batcher = new Batcher((batch, message) => {
-      this.publish(batch.room, message, batch.format === 'msgpack');
-      sendAll(batch.topic.afterBatch);
-    });
+    this.batcher = new Batcher((batch, message) => this.publish(batch.room, message, batch.format === 'msgpack'));
   }
 
   get topicCount(): number {
@@ -296,14 +293,6 @@ export class Fanout {
 
 function filtersOf(topic: TopicState, keyId: string): number {
   return topic.groups.reduce((count, { filter, ownerKeyId }) => (filter !== null && ownerKeyId === keyId ? count + 1 : count), 0);
-}
-
-/** Sends each message that waits, and removes it. */
-function sendAll(waiting: Set<() => void>): void {
-  for (const send of waiting) {
-    waiting.delete(send);
-    send();
-  }
 }
 
 /** Writes one frame in either format; see `writeJsonFrame`. */

@@ -16,7 +16,10 @@ export interface TopicState {
   readonly groups: Group[];
   /** Each sends a message, once, directly after the next frame of the topic. The transport then needs one write for both. */
   readonly afterFrame: Set<() => void>;
-  /** The same, after the next batch. */
+  /**
+   * The same, after the next batch that is published at the end of a turn. Earlier, an event may be on its way to only some of its followers,
+   * and a heartbeat would name it to the others before they get it.
+   */
   readonly afterBatch: Set<() => void>;
 }
 
@@ -46,4 +49,12 @@ let rooms = 0;
 /** A name for a room, unique in this process. */
 export function newRoom(): string {
   return (rooms++).toString(36);
+}
+
+/** Sends each message that waits, and removes it. */
+export function sendAll(waiting: Set<() => void>): void {
+  for (const send of waiting) {
+    waiting.delete(send);
+    send();
+  }
 }
