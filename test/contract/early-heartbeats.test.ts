@@ -6,7 +6,8 @@ import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
 import type { Connection } from '@sluice/gateway/stream/session/connection.ts';
 import { TopicMap } from '@sluice/gateway/stream/session/topic-map.ts';
 import type { Group } from '@sluice/gateway/stream/fanout/topic-group.ts';
-import { expect, it } from 'vitest';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 const json = Buffer.from('{}');
 const half = sliceCount / 2;
@@ -38,13 +39,17 @@ function follow(followers: number, batched: boolean) {
   const event = (): void => {
     const entry = { offset: ++seq, topics: [{ topic: 'trades', seq }], json, msgpack: json };
     fanout.onEntry(entry, new LazyEvent(entry));
-    if (batched) fanout.batcher.flushAll();
+    // Batches are published at the end of a turn, or some milliseconds later.
+    if (batched) vi.advanceTimersByTime(streamLimits.batchMs);
   };
   const ticks = (from: number, to: number): void => {
     for (let tick = from; tick < to; tick++) rooms.beat(tick % sliceCount);
   };
   return { published, event, ticks };
 }
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'], now: 1_000_000 }));
+afterEach(() => void vi.useRealTimers());
 
 it.each([false, true])(
   'sends the heartbeat of a full room after a frame that comes shortly before it is due, with batches: %s',

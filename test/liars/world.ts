@@ -91,6 +91,7 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
     PORT: '0',
     METRICS_PORT: '0',
     TRADING: 'live',
+    LOG_LEVEL: 'info',
     KEYSTORE_PASSPHRASE_FILE: passphraseFile,
   };
   const program = runProgram('cli/start.ts', { folder, env });

@@ -51,7 +51,7 @@ async function run(args: readonly string[], until?: string): Promise<{ readonly 
   const { PATH } = process.env;
   const child = spawn(process.execPath, [join(root, 'run.mjs'), ...args], {
     cwd: root,
-    env: { ...(PATH && { PATH }), NO_COLOR: '1', HOME: folder, DATA_DIR: join(root, 'data'), PORT: '0' },
+    env: { ...(PATH && { PATH }), NO_COLOR: '1', HOME: folder, DATA_DIR: join(root, 'data'), PORT: '0', LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
