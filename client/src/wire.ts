@@ -131,7 +131,9 @@ export interface Trade {
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapSol: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
   /** Fees of the venue, one for each kind that was charged. */
   readonly fees: readonly ({
@@ -202,7 +204,9 @@ export interface Price {
   readonly priceQuote: number;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapSol: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
   /** The SOL/USD price that the USD values use; null if it is unknown. */
   readonly solUsd: {
@@ -291,7 +295,9 @@ export interface NewToken {
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapSol: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
   /** Reserves after the event. */
   readonly reserves: {
@@ -427,7 +433,9 @@ export interface Migration {
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapSol: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
 }
 
@@ -1470,7 +1478,9 @@ export interface TradePage {
     readonly priceQuote: number | null;
     readonly priceSol: number | null;
     readonly priceUsd: number | null;
+    /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
     readonly marketCapSol: number | null;
+    /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
     readonly marketCapUsd: number | null;
     /** Fees of the venue, one for each kind that was charged. */
     readonly fees: readonly ({

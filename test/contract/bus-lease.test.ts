@@ -188,6 +188,9 @@ describe.each(implementations)('the tail of the $name log', ({ start }) => {
     const tail = await bus.tail(Number.MAX_SAFE_INTEGER);
     expect(tail).toHaveLength(busLimits.maxTailEntries);
     expect(textOf(tail.at(-1)!)).toBe('33.999');
+    const texts = await bus.readTail(Number.MAX_SAFE_INTEGER, textOf);
+    expect([texts.length, texts[0], texts.at(-1)]).toEqual([34_000, '0.0', '33.999']);
+    expect(await bus.readTail(2, textOf)).toEqual(['33.998', '33.999']);
   });
 
   it('belongs to the current epoch', async () => {

@@ -35,7 +35,7 @@ export interface PublishedSlotsCounts {
  */
 export class PublishedSlots {
   readonly #counts: PublishedSlotsCounts;
-  /** Events of the tail, in slots of any state. Metadata of a coin may come minutes after another process published it. */
+  /** Events of the tail, in slots of any state: at most `busLimits.maxEntries`. Metadata of a coin may come minutes after another process published it. */
   readonly #before = new Map<string, number>();
   /** Slot -> id -> topics, in the order of publication. */
   readonly #open = new Map<number, Map<string, readonly string[]>>();
@@ -257,8 +257,8 @@ function livingSlotsOf({ alive, unknown = [] }: SlotVerdict): readonly number[] 
 }
 
 /**
- * Reads the newest entries of the log, `entries` at first, then more and more, until the part is known that begins after the slot `complete`.
- * If that is null, reads the whole log.
+ * Reads the newest `entries` of the log, and four times as many each time, until it knows everything that was published after the slot `complete`.
+ * If `complete` is null, or the log does not reach back to it, the whole log is read.
  */
 export async function readPublishedSlots(
   bus: Pick<Bus, 'readTail'>,

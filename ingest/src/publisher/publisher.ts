@@ -242,7 +242,7 @@ export class Publisher {
     }
   }
 
-  /** Everything that is not complete must be known. To read more would delay a takeover by a second. */
+  /** Reads what may be incomplete. To read more would delay a takeover. */
   async #readLog(): Promise<PublishedSlots> {
     const complete = await this.#completeUpTo();
     const entries = 2 * this.buffered + takeoverEntries;

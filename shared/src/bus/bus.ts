@@ -159,8 +159,8 @@ export interface Bus {
    */
   tail(maxEntries: number): Promise<readonly LogEntry[]>;
   /**
-   * The same with what `read` returns for each entry. It reads up to `busLimits.maxEntries`, which would not fit into memory as entries.
-   * `read` is called for the newest entry first.
+   * What `read` returns for each of the newest entries, oldest first; at most `maxEntries` and `busLimits.maxEntries`. `read` should keep little
+   * of an entry: all entries of the log together do not fit into memory. The order of its calls is not defined.
    */
   readTail<T>(maxEntries: number, read: (entry: LogEntry) => T): Promise<readonly T[]>;
   /** Sets a status for `ttlMs`. Every process can read it with `statuses`. */

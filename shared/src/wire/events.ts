@@ -75,8 +75,14 @@ const valuation = {
   priceQuote: Nullable(priceQuote, 'Null if neither the reserves nor the amounts give a price. There is no price event then.'),
   priceSol: Nullable(Ui('SOL for one token.')),
   priceUsd: Nullable(Ui('USD for one token.')),
-  marketCapSol: Nullable(Ui('Price times supply, in SOL.')),
-  marketCapUsd: Nullable(Ui('Price times supply, in USD.')),
+  marketCapSol: Nullable(
+    Ui('Price times supply, in SOL.'),
+    'Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.',
+  ),
+  marketCapUsd: Nullable(
+    Ui('Price times supply, in USD.'),
+    'Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.',
+  ),
 } as const;
 
 function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {

@@ -180,24 +180,26 @@ function planPoolSell(setting: TradeSetting, open: OpenPool, amount: bigint): Pl
   return { before: wrap.before, trade, after: wrap.after, units: poolUnits };
 }
 
-/** Null if the coin cannot be traded now. */
-export function planBuy(setting: TradeSetting, sizeInSol: number): PlannedTrade | null {
+/** Plans the trade where the coin trades now. Null if it cannot be traded now. */
+function planOn<Size>(
+  setting: TradeSetting,
+  size: Size,
+  onCurve: (setting: TradeSetting, curve: NonNullable<ReturnType<typeof openCurve>>, size: Size) => PlannedTrade | null,
+  onPool: (setting: TradeSetting, open: NonNullable<ReturnType<typeof openPool>>, size: Size) => PlannedTrade | null,
+): PlannedTrade | null {
   const { pool } = setting.coin;
   if (pool === null) {
     const curve = openCurve(setting);
-    return curve === null ? null : planCurveBuy(setting, curve, sizeInSol);
+    return curve === null ? null : onCurve(setting, curve, size);
   }
   const open = openPool(setting, pool);
-  return open === null ? null : planPoolBuy(setting, open, sizeInSol);
+  return open === null ? null : onPool(setting, open, size);
 }
 
+/** Null if the coin cannot be traded now. */
+export const planBuy = (setting: TradeSetting, sizeInSol: number): PlannedTrade | null =>
+  planOn(setting, sizeInSol, planCurveBuy, planPoolBuy);
+
 /** Null if the coin cannot be traded now, or if the amount is worth nothing. */
-export function planSell(setting: TradeSetting, amount: bigint): PlannedTrade | null {
-  const { pool } = setting.coin;
-  if (pool === null) {
-    const curve = openCurve(setting);
-    return curve === null ? null : planCurveSell(setting, curve, amount);
-  }
-  const open = openPool(setting, pool);
-  return open === null ? null : planPoolSell(setting, open, amount);
-}
+export const planSell = (setting: TradeSetting, amount: bigint): PlannedTrade | null =>
+  planOn(setting, amount, planCurveSell, planPoolSell);

@@ -15,7 +15,7 @@ export interface TestPostgres {
   readonly port: number;
   /** Its address with the user and password of the tests; the database is new and empty. */
   newDatabase(): Promise<string>;
-  /** Cuts the connections to it. Does nothing while the server is not running. */
+  /** Removes a database and cuts the connections to it. Does nothing while the server is not running. */
   dropDatabase(url: string): Promise<void>;
   /** Ends it and removes its directory. */
   stop(): Promise<void>;
@@ -25,6 +25,7 @@ export interface TestPostgres {
   restart(): Promise<void>;
 }
 
+/** What tests of several files may do with one server. */
 export type SharedPostgres = Pick<TestPostgres, 'newDatabase' | 'dropDatabase'>;
 
 const startTimeoutMs = 30_000;

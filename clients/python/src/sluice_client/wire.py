@@ -174,7 +174,9 @@ class Trade(TypedDict):
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     fees: list[Fee]
     """Fees of the venue, one for each kind that was charged."""
     feeTotal: str
@@ -231,7 +233,9 @@ class Price(TypedDict):
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     solUsd: PriceSolUsd | None
     """The SOL/USD price that the USD values use; null if it is unknown."""
     reserves: Reserves | None
@@ -303,7 +307,9 @@ class NewToken(TypedDict):
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     reserves: Reserves
     """Reserves after the event."""
     traits: list[str]
@@ -413,7 +419,9 @@ Migration = TypedDict(
         "priceQuote": float | None,
         "priceSol": float | None,
         "priceUsd": float | None,
+        # Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.
         "marketCapSol": float | None,
+        # Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.
         "marketCapUsd": float | None,
     },
 )
