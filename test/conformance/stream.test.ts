@@ -835,13 +835,18 @@ describe.each(transports)('the stream over %s', (transport) => {
       await fastGateway.publish(trades(a, 2));
       await single.framesTo(tradesTopic(a), 2);
       const at = (client: StreamClient): Message[] => client.messages.filter(({ op }) => op === 'heartbeat');
-      await until('three heartbeats', () => at(single).length >= 3 && at(double).length >= 3);
+      const beats = 6;
+      await until('the heartbeats', () => at(single).length >= beats && at(double).length >= beats);
       expect(at(single).at(-1)!.positions).toEqual({ [tradesTopic(a)]: { epoch: expect.any(String), seq: 2 } });
       expect(at(double).at(-1)!.positions).toMatchObject({ [tradesTopic(a)]: { seq: 2 }, [tradesTopic(b)]: { seq: 0 } });
-      const [first, , third] = at(single).map(({ ts }) => Number(ts) / 1e3);
-      expect(third! - first!).toBeGreaterThan(1_700 / speedup);
-      expect(third! - first!).toBeLessThan(2_600 / speedup + 300);
-      expect(Math.abs(third! - Date.now())).toBeLessThan(2_000);
+      const sentMs = at(single)
+        .slice(0, beats)
+        .map(({ ts }) => Number(ts) / 1e3);
+      const tookMs = sentMs.at(-1)! - sentMs[0]!;
+      // On a busy machine, any of them may be late, also the first.
+      expect(tookMs).toBeGreaterThan(((beats - 1) * 1_000 * 0.6) / speedup);
+      expect(tookMs).toBeLessThan(((beats - 1) * 1_000 * 1.3) / speedup + 300);
+      expect(Math.abs(sentMs.at(-1)! - Date.now())).toBeLessThan(2_000);
       expectDocumented(double);
     });
 
