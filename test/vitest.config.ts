@@ -61,8 +61,8 @@ export default defineConfig({
   test: {
     // Many files share a process, which loads each module once. It saves a third of the processor time. Each suite closes what it opens.
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // Most suites wait for a chain or a process: four at once keep two cores busy. Five are slower.
     maxWorkers: 4,
     // Concurrent tests of one file. These tests wait for a chain, not for the processor.

@@ -9,7 +9,7 @@ import { sluice, startProgram } from '../support/command-line.ts';
 import { until } from '../support/gateway.ts';
 import { DashboardClient, signed, type Answer } from './dashboard-client.ts';
 
-const testTimeoutMs = 90_000;
+const testTimeoutMs = 180_000;
 
 let folder: string;
 let child: ChildProcess;

@@ -14,7 +14,7 @@ import { testConfig } from '../support/test-config.ts';
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';
 import { DashboardClient, linkToken } from './dashboard-client.ts';
 
-const testTimeoutMs = 60_000;
+const testTimeoutMs = 180_000;
 const log = createLog({ level: 'silent', name: 'test' });
 let dataDir: string;
 let postgres: TestPostgres;

@@ -154,7 +154,7 @@ describe('a line that is too long', () => {
     expect(process.memoryUsage().heapUsed - heapBytes).toBeLessThan(100 * 1_048_576);
     expect(written).toMatchObject([{ id: null, error: { code: -32_600 } }]);
     input.write(`\n${request(2, 'ping')}\n`);
-    await vi.waitFor(() => expect(written).toHaveLength(2));
+    await vi.waitFor(() => expect(written).toHaveLength(2), { timeout: 60_000 });
     fill({ orderId: 'o' });
     input.end();
     await served;

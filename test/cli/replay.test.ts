@@ -32,7 +32,7 @@ describe('sluice replay', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('plays the recording that comes with it if no file is given', { timeout: 60_000 }, async () => {
+  it('plays the recording that comes with it if no file is given', async () => {
     const { code, stdout, stderr } = await sluice(['replay', '--speed', '0', '--events'], { folder });
     expect(code, stderr).toBe(0);
     expect(stderr).toMatch(/^\d+ events from 240 transactions\n$/);
@@ -53,7 +53,7 @@ describe('sluice replay', () => {
     }
   });
 
-  it('reports why a file cannot be played', { timeout: 30_000 }, async () => {
+  it('reports why a file cannot be played', async () => {
     const missing = await sluice(['replay', 'not-there.json', '--events'], { folder });
     expect(missing).toMatchObject({ code: 1, stdout: '' });
     writeFileSync(join(folder, 'empty.json'), '{"some":"thing"}');

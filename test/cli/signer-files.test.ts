@@ -23,7 +23,7 @@ function run(args: readonly string[], more: Readonly<Record<string, string>> = {
   return sluice(args, { folder, env });
 }
 
-describe('sluice doctor', { timeout: 120_000 }, () => {
+describe('sluice doctor', () => {
   it('names each file of the signing process that others may write to, and how to repair it', async () => {
     await place.wallet();
     const audit = join(place.dataDir, 'audit');
@@ -46,7 +46,7 @@ describe('sluice doctor', { timeout: 120_000 }, () => {
   });
 });
 
-describe('sluice wallets audit --forget', { timeout: 120_000 }, () => {
+describe('sluice wallets audit --forget', () => {
   interface Report {
     readonly logId: string;
     readonly lines: number;

@@ -9,8 +9,8 @@ import { startSimnet } from '../simnet/simnet.ts';
 import { environment, nodeArguments, runProgram, sluice, startProgram } from '../support/command-line.ts';
 
 /** The time limit of a warm start. */
-const startTimeoutMs = 20_000;
-const testTimeoutMs = 90_000;
+const startTimeoutMs = 60_000;
+const testTimeoutMs = 180_000;
 let folder: string;
 const children: ChildProcess[] = [];
 
@@ -97,7 +97,7 @@ describe('start', () => {
   it('runs everything on a simulated chain and reports that, with a key and a wallet that work', { timeout: testTimeoutMs }, async () => {
     const started = await start(startMerged({ PORT: '0', LOG_LEVEL: 'info' }));
     expect(started.block).toMatch(/^\nsluice is running on a SIMULATED chain/);
-    await vi.waitFor(() => expect(started.stdout()).toMatch(/"name":"orders".*"msg":"trading_resumed"/), { timeout: 5000, interval: 20 });
+    await vi.waitFor(() => expect(started.stdout()).toMatch(/"name":"orders".*"msg":"trading_resumed"/), { timeout: 60_000, interval: 20 });
     expect(started.stdout()).toContain('"msg":"gateway_started"');
     const page = await fetch(`${started.url}/`);
     expect(page.status).toBe(200);
@@ -107,7 +107,7 @@ describe('start', () => {
     await vi.waitFor(
       async () => expect(await (await fetch(`${started.url}/status`)).json()).toMatchObject({ cluster: { simulated: true } }),
       {
-        timeout: 5000,
+        timeout: 60_000,
         interval: 100,
       },
     );

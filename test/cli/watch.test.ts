@@ -31,7 +31,7 @@ import { addressOf, candleEvent, entryOf, newTokenEvent, tradeEvent } from '../s
 import { freePort } from '../support/free-port.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
-const waitMs = 15_000;
+const waitMs = 60_000;
 let folder: string;
 let store: Store;
 let bus: Bus;
@@ -84,7 +84,7 @@ function waitFor(check: () => void): Promise<void> {
 }
 
 describe('sluice watch', () => {
-  it('shows live events with its own key, and deletes the key when it is stopped', { timeout: 40_000 }, async () => {
+  it('shows live events with its own key, and deletes the key when it is stopped', async () => {
     const { lines, notices, ended } = watch('trades', '--json');
     await waitFor(() => expect(notices()).toContain('connected'));
     expect(await store.keys.all()).toMatchObject([{ label: 'sluice watch', scopes: ['stream', 'read'] }]);
@@ -97,7 +97,7 @@ describe('sluice watch', () => {
     expect(await store.keys.all()).toEqual([]);
   });
 
-  it('revokes its key when its output is no longer read, and the key soon ends by itself', { timeout: 40_000 }, async () => {
+  it('revokes its key when its output is no longer read, and the key soon ends by itself', async () => {
     const { notices, ended } = watch('trades', '--json');
     await waitFor(() => expect(notices()).toContain('connected'));
     const [key] = await store.keys.all();
@@ -109,7 +109,7 @@ describe('sluice watch', () => {
     expect(await store.keys.all()).toEqual([]);
   });
 
-  it('reconnects to a restarted gateway and misses nothing', { timeout: 40_000 }, async () => {
+  it('reconnects to a restarted gateway and misses nothing', async () => {
     const { lines, notices } = watch('trades', '--json');
     await waitFor(() => expect(notices()).toContain('connected'));
     await publisher.publish([entryOf(tradeEvent(addressOf(1)))]);
@@ -124,7 +124,7 @@ describe('sluice watch', () => {
     expect(notices()).toContain('reconnecting in');
   });
 
-  it('shows candles of an interval, and accepts no other channel', { timeout: 40_000 }, async () => {
+  it('shows candles of an interval, and accepts no other channel', async () => {
     const mint = addressOf(7);
     const { lines, notices } = watch('candles', mint, '--interval', '5s');
     await waitFor(() => expect(notices()).toContain('connected'));
@@ -136,7 +136,7 @@ describe('sluice watch', () => {
     }
   });
 
-  it('shows the orders of the given key, and asks for one', { timeout: 40_000 }, async () => {
+  it('shows the orders of the given key, and asks for one', async () => {
     const refused = await sluice(['watch', 'orders', '--url', gateway.url], { folder });
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--key')]);
     const { id, key } = await makeKey(store, { scopes: ['stream', 'trade'] });
@@ -155,7 +155,7 @@ describe('sluice watch', () => {
     expect(lines[0]).toContain('(simulated)');
   });
 
-  it('ends when its key is revoked', { timeout: 40_000 }, async () => {
+  it('ends when its key is revoked', async () => {
     const { id, key } = await makeKey(store, { scopes: ['stream'] });
     const { notices, ended } = watch('newTokens', '--key', key);
     await waitFor(() => expect(notices()).toContain('connected'));
@@ -164,13 +164,13 @@ describe('sluice watch', () => {
     expect(notices()).toContain('4501');
   });
 
-  it("ends with the gateway's answer if the key is not valid", { timeout: 40_000 }, async () => {
+  it("ends with the gateway's answer if the key is not valid", { timeout: 120_000 }, async () => {
     const { code, stderr } = await sluice(['watch', 'trades', '--url', gateway.url], { folder, env: { SLUICE_API_KEY: 'sluice_no_key' } });
     expect(code).toBe(1);
     expect(stderr).toContain('refused the API key');
   });
 
-  it('shows trades in columns, with the symbol of a token that it knows', { timeout: 40_000 }, async () => {
+  it('shows trades in columns, with the symbol of a token that it knows', async () => {
     const { lines, notices } = watch('trades');
     await waitFor(() => expect(notices()).toContain('connected'));
     await publisher.publish([entryOf(tradeEvent(addressOf(1), { priceSol: 3.06e-8 }))]);
@@ -227,7 +227,7 @@ describe('sluice watch', () => {
     }
   });
 
-  it('says in plain words that nothing listens, or that another service does, and sends that no key', { timeout: 40_000 }, async () => {
+  it('says in plain words that nothing listens, or that another service does, and sends that no key', async () => {
     const asked: unknown[] = [];
     const other = createHttpServer((request, response) => {
       asked.push(request.headers.authorization ?? request.url);
@@ -248,7 +248,7 @@ describe('sluice watch', () => {
     });
   });
 
-  it('shows a line for a person, marked as simulated, without control characters of a token name', { timeout: 40_000 }, async () => {
+  it('shows a line for a person, marked as simulated, without control characters of a token name', async () => {
     const { lines, notices } = watch('newTokens');
     await waitFor(() => expect(notices()).toContain('connected'));
     const name = 'evil\u001B[2J\u202E\ntoken';

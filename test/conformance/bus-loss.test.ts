@@ -9,7 +9,7 @@ import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 describe('a gateway whose Redis restarts without a loss', () => {
-  it('reports the new epoch, in which the numbers continue, and accepts a position of the last one', { timeout: 30_000 }, async () => {
+  it('reports the new epoch, in which the numbers continue, and accepts a position of the last one', async () => {
     const redis = await startRedis({ appendOnly: true });
     const bus = await createBus({ redisUrls: [redis.url], log: createLog({ level: 'silent', name: 'test' }) });
     const server = await startTestGateway({ bus, config: { redisUrls: [redis.url] } });

@@ -222,7 +222,7 @@ describe('the channel candles', () => {
   });
 });
 
-const waitMs = 40_000;
+const waitMs = 60_000;
 const intervals = ['1s', '5s', '15s'] as const satisfies readonly CandleInterval[];
 
 describe('candles of a simulated chain, over Redis with two ingest processes', () => {

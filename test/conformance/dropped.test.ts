@@ -33,7 +33,7 @@ describe('events that ingest drops while Redis does not accept any', () => {
     await redis.stop();
   });
 
-  it('are reported to clients with their slots, before the events that were queued', { timeout: 60_000 }, async () => {
+  it('are reported to clients with their slots, before the events that were queued', async () => {
     const [mint, quiet, other] = [addressOf(91_001), addressOf(91_002), addressOf(91_003)];
     const topic = tradesTopic(mint);
     const connect = (): Promise<StreamClient> => new StreamClient(`ws://${server.host}/api/data?api-key=${goodKey}`).open();

@@ -32,7 +32,7 @@ describe.each(['uws', 'node'] as const)('header names over %s', (transport) => {
     await server.close();
   });
 
-  it.runIf(hangs)(`lets ${many} requests with rare names slow no others down`, { timeout: 40_000 }, async () => {
+  it.runIf(hangs)(`lets ${many} requests with rare names slow no others down`, async () => {
     const server = await startTestGateway({ transport });
     const url = `http://${server.host}`;
     const headers = { Authorization: `Bearer ${goodKey}` };
@@ -46,7 +46,7 @@ describe.each(['uws', 'node'] as const)('header names over %s', (transport) => {
     const askedMs = performance.now();
     // Only this request counts.
     expect(await remaining()).toBeGreaterThanOrEqual(atFirst - 1);
-    expect(performance.now() - askedMs).toBeLessThan(1_000);
+    expect(performance.now() - askedMs).toBeLessThan(5_000);
     // Both ends are in this process.
     expect(process.memoryUsage.rss() / 2 ** 20 - beforeMb).toBeLessThan(64);
     if (!waitsForNativeLimits) for (const connection of connections) connection.close();

@@ -391,7 +391,7 @@ describe.each([
       expect(headers.get('ratelimit')).toBe('"default";r=37;t=4');
       expect(headers.get('x-ratelimit-limit')).toBe('100');
       expect(headers.get('x-ratelimit-remaining')).toBe('37');
-      expect(Math.abs(Number(headers.get('x-ratelimit-reset')) - Date.now() / 1_000 - 3.2)).toBeLessThan(2);
+      expect(Math.abs(Number(headers.get('x-ratelimit-reset')) - Date.now() / 1_000 - 3.2)).toBeLessThan(30);
     }
   });
 

@@ -71,7 +71,7 @@ async function stage(): Promise<{ ahead: TestGateway; behind: TestGateway; link:
 }
 
 describe('a client that comes from a gateway in a later epoch', () => {
-  it('misses nothing and receives nothing twice', { timeout: 30_000 }, async () => {
+  it('misses nothing and receives nothing twice', async () => {
     const { ahead, behind, link, epoch } = await stage();
     const client = await openClient(behind);
     const reply = await client.ask({ ...subscription, since: { epoch, seq: 5 } });
@@ -84,7 +84,7 @@ describe('a client that comes from a gateway in a later epoch', () => {
     expect(client.messages.filter(({ op }) => op === 'gap')).toEqual([]);
   });
 
-  it('is notified of an epoch that follows before the gateway reaches its own', { timeout: 30_000 }, async () => {
+  it('is notified of an epoch that follows before the gateway reaches its own', async () => {
     const { ahead, behind, link, redis, epoch } = await stage();
     const client = await openClient(behind);
     await client.ask({ ...subscription, since: { epoch, seq: 5 } });
@@ -97,7 +97,7 @@ describe('a client that comes from a gateway in a later epoch', () => {
     expect(gaps[0]!['epoch']).not.toBe(epoch);
   });
 
-  it('is notified when the gateway does not reach that epoch', { timeout: 30_000 }, async () => {
+  it('is notified when the gateway does not reach that epoch', async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
     const gateway = await openGateway(redis.url);

@@ -846,7 +846,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       // On a busy machine, any of them may be late, also the first.
       expect(tookMs).toBeGreaterThan(((beats - 1) * 1_000 * 0.6) / speedup);
       expect(tookMs).toBeLessThan(((beats - 1) * 1_000 * 1.3) / speedup + 300);
-      expect(Math.abs(sentMs.at(-1)! - Date.now())).toBeLessThan(2_000);
+      expect(Math.abs(sentMs.at(-1)! - Date.now())).toBeLessThan(60_000);
       expectDocumented(double);
     });
 
@@ -953,7 +953,7 @@ describe.each(transports)('the stream over %s', (transport) => {
         );
       const before = await closes();
       while ((await closes()) === before) {
-        await server.publish(Array.from({ length: 50 }, () => entryOf({ ...tradeEvent(mint), id: `${padding}${sent++}:1` })));
+        await server.publish(Array.from({ length: 10 }, () => entryOf({ ...tradeEvent(mint), id: `${padding}${sent++}:1` })));
         await well.framesTo(topic, sent);
         if (sent > 5_000) throw new Error('it was never closed');
       }

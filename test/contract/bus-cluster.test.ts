@@ -59,7 +59,7 @@ describe('the bus on a cluster', () => {
     }
   });
 
-  it('loses nothing when the node with the log is killed and restarts', { timeout: 90_000 }, async () => {
+  it('loses nothing when the node with the log is killed and restarts', async () => {
     const { nodes, publisher, recorder } = await open();
     const going = publishOn(publisher, 'k');
     await recorder.untilOffset(200);
@@ -74,7 +74,7 @@ describe('the bus on a cluster', () => {
     expect(recorder.entries).toHaveLength(count);
   });
 
-  it('continues on the replica that replaces a killed node', { timeout: 90_000 }, async () => {
+  it('continues on the replica that replaces a killed node', async () => {
     const { nodes, publisher, recorder } = await open(3);
     await publisher.publish(entries(300, 'a'));
     await recorder.untilOffset(300);
@@ -90,7 +90,7 @@ describe('the bus on a cluster', () => {
     expect(await replica.command('INFO', 'replication')).toContain('role:master');
   });
 
-  it('follows its slot to another node under load', { timeout: 90_000 }, async () => {
+  it('follows its slot to another node under load', async () => {
     const { nodes, publisher, recorder } = await open();
     const going = publishOn(publisher, 'k');
     await recorder.untilOffset(200);

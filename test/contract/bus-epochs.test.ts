@@ -186,7 +186,7 @@ describe('a Redis that starts again', () => {
 
   it(
     'reports the loss of what a process had stored, although it has stored nothing since and has another term now',
-    { timeout: 30_000 },
+    { timeout: 120_000 },
     async () => {
       const redis = await open();
       const way = await holdable(redis);
@@ -222,7 +222,7 @@ describe('a Redis that starts again', () => {
     },
   );
 
-  it('reports at once the loss of what an idle publisher had stored, and retains the log', { timeout: 30_000 }, async () => {
+  it('reports at once the loss of what an idle publisher had stored, and retains the log', async () => {
     const redis = await open();
     const way = await holdable(redis);
     const recorder = await record(await (await connect(way.url)).subscriber());

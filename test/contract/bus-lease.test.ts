@@ -364,7 +364,7 @@ describe('a lease in Redis', () => {
     expect([first.held, second.held]).toEqual([false, false]);
     await redis.restart();
     await Promise.race([first, second].map(untilHeld));
-    await vi.waitFor(() => expect(new Set([first.holder, second.holder])).toEqual(new Set(['other', 'self'])));
+    await vi.waitFor(() => expect(new Set([first.holder, second.holder])).toEqual(new Set(['other', 'self'])), { timeout: 60_000 });
   });
 
   it('is released when its bus closes', async () => {

@@ -300,7 +300,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
       { name: 'brief', value: { here: true } },
       { name: 'ingest:1', value: { slot: 6, text: 'ü' } },
     ]);
-    await expect.poll(async () => (await other.statuses()).map(({ name }) => name), { timeout: 10_000 }).toEqual(['ingest:1']);
+    await expect.poll(async () => (await other.statuses()).map(({ name }) => name), { timeout: 60_000 }).toEqual(['ingest:1']);
     for (let index = 1; index < busLimits.maxStatuses; index += 1) await bus.setStatus(`s${index}`, {}, 60_000);
     await expect(bus.setStatus('one-more', {}, 60_000)).rejects.toMatchObject({ code: 'INVALID' });
     await bus.setStatus('ingest:1', { slot: 7 }, 60_000);

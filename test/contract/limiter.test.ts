@@ -236,7 +236,7 @@ describe('an outage of Redis', () => {
     try {
       const beganMs = performance.now();
       const decisions = await Promise.all(Array.from({ length: 50 }, async () => limiter.take(key, quota, 1)));
-      expect(performance.now() - beganMs).toBeLessThan(1_000);
+      expect(performance.now() - beganMs).toBeLessThan(10_000);
       expect(new Set(decisions.map(({ counted }) => counted))).toEqual(new Set(['local']));
       expect(decisions.filter(({ admitted }) => admitted).length).toBeLessThanOrEqual(10);
       // From then on no request waits for it.

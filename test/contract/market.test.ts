@@ -63,7 +63,7 @@ async function publishEntries({ bus, market }: Process, entries: readonly BusEnt
   for (let from = 0; from < entries.length; from += perBatch) await publisher.publish(entries.slice(from, from + perBatch));
   await publisher.close();
   const end = (await bus.tail(1)).at(-1)!.offset;
-  await until('the state to have them', async () => ((await market.checkpoint())?.offset ?? 0) >= end, 20_000);
+  await until('the state to have them', async () => ((await market.checkpoint())?.offset ?? 0) >= end);
 }
 
 const retraction = (id: string, topics: string[]): BusEntry => entryOf({ type: 'retract', id }, topics);
@@ -150,7 +150,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     }
   });
 
-  it('has in the end what survives in the order of the chain, while keepers come and go', { timeout: 60_000 }, async () => {
+  it('has in the end what survives in the order of the chain, while keepers come and go', async () => {
     await fc.assert(
       fc.asyncProperty(chainSteps, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), async (steps, cuts) => {
         const mint = freshMint();
@@ -304,7 +304,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
       const process = await another();
       const keeper = new Keeper({ ...process, pools: new InProcessPoolDirectory(), log: silentLog });
       const standby = new Keeper({ ...(await another()), pools: new InProcessPoolDirectory(), log: silentLog });
-      await until('one to start', () => keeper.stats.events + standby.stats.events > 0, 10_000);
+      await until('one to start', () => keeper.stats.events + standby.stats.events > 0);
       await Promise.all(turn % 2 === 0 ? [keeper.close(1_000), standby.close(1_000)] : [standby.close(1_000), keeper.close(1_000)]);
     }
     keep(await another());
@@ -341,7 +341,7 @@ async function storedOf(market: Market, mint: string, trades: readonly TradeEven
 }
 
 describe('the keeper of a market in Redis', () => {
-  it('runs on a cluster', { timeout: 60_000 }, async () => {
+  it('runs on a cluster', async () => {
     const nodes = await Promise.all([1, 2, 3].map(() => startRedis({ cluster: true })));
     cleanups.push(() => Promise.all(nodes.map((node) => node.stop())));
     await formCluster(nodes);
@@ -363,7 +363,7 @@ describe('the keeper of a market in Redis', () => {
     expect((await market.summary(mint, someS)).checkpoint).not.toBeNull();
   });
 
-  it('counts every trade once if its link is cut at any byte', { timeout: 60_000 }, async () => {
+  it('counts every trade once if its link is cut at any byte', async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
     const direct = await connect(redis.url);

@@ -50,7 +50,7 @@ async function statementsEnded(kind: StoreKind, place: StorePlace): Promise<void
   const database = await place.database();
   const others = `SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`;
-  await expect.poll(async () => (await database.all(others)).length, { timeout: 20_000, interval: 10 }).toBe(0);
+  await expect.poll(async () => (await database.all(others)).length, { timeout: 60_000, interval: 10 }).toBe(0);
 }
 
 async function allOrders(store: Store): Promise<readonly StoredOrder[]> {
@@ -64,7 +64,7 @@ async function allOrders(store: Store): Promise<readonly StoredOrder[]> {
 }
 
 describe.each(storeKinds)('orders in %s, whose gateway is killed', (kind) => {
-  it('are all stored completely as reported, and another process continues them', { timeout: 120_000 }, async () => {
+  it('are all stored completely as reported, and another process continues them', async () => {
     const place = await newPlace(kind, postgres);
     onTestFinished(() => place.end());
     const store = await place.open();

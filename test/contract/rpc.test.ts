@@ -173,12 +173,12 @@ describe('createRpc', () => {
   it('also asks the next endpoint if one is slow, uses the first usable answer, and from then on asks the slow one last', async () => {
     const hanging = await node(() => 'hang');
     const healthy = await node((call) => ok(call, 'fine'));
-    const rpc = createRpc([hanging.url, healthy.url], { timeoutMs: 300, hedgeAfterMs: 20 });
+    const rpc = createRpc([hanging.url, healthy.url], { timeoutMs: 2_000, hedgeAfterMs: 20 });
     const beganAtMs = performance.now();
     expect(await rpc.call('getSlot', [])).toBe('fine');
-    expect(performance.now() - beganAtMs).toBeLessThan(280);
+    expect(performance.now() - beganAtMs).toBeLessThan(1_900);
     // Its timeout counts although no caller waits for it any more.
-    await expect.poll(() => rpc.health()).toMatchObject([{ failures: 1, avoided: true }, { failures: 0 }]);
+    await expect.poll(() => rpc.health(), { timeout: 60_000 }).toMatchObject([{ failures: 1, avoided: true }, { failures: 0 }]);
     expect(await rpc.call('getSlot', [])).toBe('fine');
     expect([hanging.calls.length, healthy.calls.length]).toEqual([1, 2]);
   });

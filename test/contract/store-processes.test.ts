@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { fuzzCases } from '../support/fuzz.ts';
 import { authenticatorOf, makeKey } from '../support/keys.ts';
 import { sharedPostgres, startPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
+import { until } from '../support/until.ts';
 import { newPlace, startProcesses, storeKinds, type StorePlace, type StoreProcesses } from './store-harness.ts';
 
 const processCount = 5;
@@ -29,7 +30,7 @@ async function emptyPlace(kind: (typeof storeKinds)[number]): Promise<StorePlace
 }
 
 describe.each(storeKinds)('several processes on one store in %s', (kind) => {
-  it('create a new one at the same moment', { timeout: 60_000 }, async () => {
+  it('create a new one at the same moment', async () => {
     for (let round = 0; round < freshStores; round++) {
       const place = await newPlace(kind, postgres);
       const opened = await processes.all({ ...place.settings, work: 'open' });
@@ -81,12 +82,17 @@ describe.each(storeKinds)('several processes on one store in %s', (kind) => {
     const place = await emptyPlace(kind);
     const [here, there] = [await place.open(), await place.open()];
     const authenticator = await authenticatorOf(here);
+    const takenMs: number[] = [];
     for (let round = 0; round < 5; round++) {
       const { id, key } = await makeKey(there);
-      await vi.waitFor(() => expect(authenticator.authenticate(key)).not.toBeNull(), { timeout: 1000, interval: 5 });
+      await until('the new key', () => authenticator.authenticate(key) !== null);
       await there.keys.revoke(id, Date.now());
-      await vi.waitFor(() => expect(authenticator.authenticate(key)).toBeNull(), { timeout: 1000, interval: 5 });
+      const startedMs = performance.now();
+      await until('the end of the key', () => authenticator.authenticate(key) === null);
+      takenMs.push(performance.now() - startedMs);
     }
+    // The median: a busy machine may delay a single round.
+    expect(takenMs.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
     await authenticator.close();
   });
 });
@@ -106,8 +112,8 @@ describe('a store in PostgreSQL', () => {
     // Known keys stay valid while it is unavailable.
     for (const { key } of [valid, revoked]) expect(authenticator.authenticate(key)).not.toBeNull();
     await own.restart();
-    await vi.waitFor(() => store.keys.revoke(revoked.id, Date.now()), { timeout: 5000, interval: 20 });
-    await vi.waitFor(() => expect(authenticator.authenticate(revoked.key)).toBeNull(), { timeout: 1000, interval: 5 });
+    await vi.waitFor(() => store.keys.revoke(revoked.id, Date.now()), { timeout: 60_000, interval: 20 });
+    await vi.waitFor(() => expect(authenticator.authenticate(revoked.key)).toBeNull(), { timeout: 60_000, interval: 5 });
     expect(authenticator.authenticate(valid.key)).not.toBeNull();
     await authenticator.close();
     await place.end();

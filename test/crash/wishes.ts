@@ -30,7 +30,7 @@ export interface WishOptions {
 
 const buySol = 0.05;
 const sellPart = '50%';
-const withinMs = 30_000;
+const withinMs = 60_000;
 
 export async function newWish(way: Way, options: WishOptions, at: { readonly url: string; readonly apiKey: string }): Promise<Wish> {
   const { side, wallet, mint, slippage } = options;

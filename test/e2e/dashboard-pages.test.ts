@@ -10,7 +10,7 @@ import { until } from '../support/gateway.ts';
 import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
 import { startProduct } from '../support/product/started-product.ts';
 
-const testTimeoutMs = 120_000;
+const testTimeoutMs = 180_000;
 const maxFirstPageBytes = 300_000;
 const maxTries = 5;
 

@@ -74,7 +74,7 @@ async function quoted(what: string): Promise<unknown> {
   return outAmount;
 }
 
-it('returns no lie of one endpoint while the other has not answered; a late answer that agrees counts', { timeout: 60_000 }, async () => {
+it('returns no lie of one endpoint while the other has not answered; a late answer that agrees counts', async () => {
   const outAmount = await quoted('a quote');
   for (const lateMs of [700, 2_000]) {
     [fast!.tampering, late!.tampering] = [dear, after(lateMs)];
@@ -87,7 +87,7 @@ it('returns no lie of one endpoint while the other has not answered; a late answ
   expect(await quoted('the late answer')).toBe(outAmount);
 });
 
-it('quotes what one endpoint reports while the other cannot answer', { timeout: 60_000 }, async () => {
+it('quotes what one endpoint reports while the other cannot answer', async () => {
   [fast!.tampering, late!.tampering] = [null, null];
   const outAmount = await quoted('a quote');
   late!.tampering = about(async () => cut);

@@ -91,7 +91,7 @@ describe('a gateway that is disconnected while Redis loses the end of its log an
     return client;
   }
 
-  it.each(['SIGTERM', 'SIGKILL'] as const)('reports the loss to its clients after %s', { timeout: 60_000 }, async (signal) => {
+  it.each(['SIGTERM', 'SIGKILL'] as const)('reports the loss to its clients after %s', async (signal) => {
     const { since, sizeAtFive } = await receiveTen(signal);
     await restartRedis(sizeAtFive);
     await publish(20);
@@ -101,7 +101,7 @@ describe('a gateway that is disconnected while Redis loses the end of its log an
     expect(seqs(await client.framesTo(topic, 20))).toEqual(run(6, 25));
   });
 
-  it('continues if the log has everything that the gateway has sent', { timeout: 60_000 }, async () => {
+  it('continues if the log has everything that the gateway has sent', async () => {
     const { since } = await receiveTen('SIGTERM');
     await restartRedis(null);
     await publish(3);
@@ -109,7 +109,7 @@ describe('a gateway that is disconnected while Redis loses the end of its log an
     expect(seqs(await first.framesTo(topic, 3))).toEqual(run(11, 13));
   });
 
-  it('continues after it was killed, if Redis was running', { timeout: 60_000 }, async () => {
+  it('continues after it was killed, if Redis was running', async () => {
     const { since } = await receiveTen('SIGKILL');
     await publish(3);
     const client = await resume(since, true);

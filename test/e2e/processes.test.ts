@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { sluice, startProgram } from '../support/command-line.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 
-const waitMs = 30_000;
+const waitMs = 60_000;
 let folder: string;
 let redis: TestRedis;
 const children: ChildProcess[] = [];
@@ -66,7 +66,7 @@ function trades(messages: readonly Message[]): readonly { readonly seq: number; 
 }
 
 describe('ingest and gateway as separate processes', () => {
-  it('give the same stream on two gateways, from any node that speaks JSON-RPC and PubSub', { timeout: 120_000 }, async () => {
+  it('give the same stream on two gateways, from any node that speaks JSON-RPC and PubSub', async () => {
     const rpcUrl = await startUntil('cli/sluice.ts', ['simnet', '--port', '0', '--trades-per-second', '30'], {}, /SOLANA_RPC_URL=(\S+)/);
     const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: rpcUrl, PORT: '0' };
     const started = /"url":"([^"]+)","msg":"listening"/;
@@ -103,12 +103,12 @@ describe('ingest and gateway as separate processes', () => {
 
     await sluice(['keys', 'revoke', id], { folder });
     await vi.waitFor(() => expect(sockets.map((socket) => socket.readyState)).toEqual([WebSocket.CLOSED, WebSocket.CLOSED]), {
-      timeout: 2000,
+      timeout: 60_000,
       interval: 20,
     });
   });
 
-  it('refuse to start without the bus and the chain they need', { timeout: 60_000 }, async () => {
+  it('refuse to start without the bus and the chain they need', async () => {
     await expect(startUntil('ingest/src/main.ts', [], {}, /"(ingest_started)"/)).rejects.toThrow(
       /ended with 1.*SOLANA_RPC_URL.*REDIS_URL/s,
     );

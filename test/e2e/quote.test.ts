@@ -164,7 +164,7 @@ describe('a trade does exactly what was quoted', { timeout: timeoutMs }, () => {
     expect(quote.priceImpactPct).toBeLessThan(0.4);
     expect(quote.feeTotalUi).toBeCloseTo(Number(quote.feeTotal) / 1e9, 12);
     expect(slot).toBe(chain.slot);
-    expect(ageMs).toBeLessThan(5_000);
+    expect(ageMs).toBeLessThan(30_000);
     expect(feesSlot).toBeLessThanOrEqual(slot);
     expect(feesAgeMs).toBeLessThan(60_000);
     const usual = await fresh({ side: 'buy', mint, amount: 0.1 });

@@ -32,7 +32,7 @@ async function landed(orderId: string): Promise<void> {
   });
 }
 
-it('everything that was just bought can be sold at once: the sale waits for the state that has it', { timeout: 120_000 }, async () => {
+it('everything that was just bought can be sold at once: the sale waits for the state that has it', async () => {
   const publicKey = await world.wallet();
   await gateway.ready(publicKey, launchCoin(world.chain).mint);
   const answers: unknown[] = [];

@@ -9,7 +9,7 @@ import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres
 import { runProgram } from '../support/processes.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 
-const testTimeoutMs = 120_000;
+const testTimeoutMs = 180_000;
 let folder: string;
 let redis: TestRedis;
 let postgres: SharedPostgres;
@@ -91,7 +91,7 @@ describe('gateways on two machines, with one PostgreSQL', () => {
     const commandEndedAtMs = performance.now();
     for (const { code, atMs } of await closed) {
       expect(code).toBe(4501);
-      expect(atMs - commandEndedAtMs).toBeLessThan(1000);
+      expect(atMs - commandEndedAtMs).toBeLessThan(10_000);
     }
     for (const url of urls) await expect(hold(url, key)).rejects.toThrow('401');
     expect(others.map(({ socket }) => socket.readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN]);

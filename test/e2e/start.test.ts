@@ -8,7 +8,7 @@ import { runProgram, type CommandResult } from '../support/command-line.ts';
 import { startPostgres } from '../support/servers/postgres.ts';
 import { startRedis } from '../support/servers/redis.ts';
 
-const testTimeoutMs = 60_000;
+const testTimeoutMs = 180_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const [gateway, ingest] = ['gateway/src/main.ts', 'ingest/src/main.ts'];
 let folder: string;
@@ -87,7 +87,7 @@ describe('pnpm start', { timeout: testTimeoutMs }, () => {
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     const closed = new Promise<void>((resolve) => void child.on('close', () => resolve()));
     await vi.waitFor(() => expect(output).toContain('sluice watch trades'), { timeout: testTimeoutMs / 2, interval: 50 });
-    await vi.waitFor(() => expect(output).toContain('"pid":'), { timeout: 5000, interval: 20 });
+    await vi.waitFor(() => expect(output).toContain('"pid":'), { timeout: 60_000, interval: 20 });
     const url = /dashboard +(http:\S+?)\/#/.exec(output)?.[1] ?? '';
     const own = Number(/"pid":(\d+)/.exec(output)?.[1]);
     expect((await fetch(url)).status).toBe(200);
@@ -95,7 +95,7 @@ describe('pnpm start', { timeout: testTimeoutMs }, () => {
 
     process.kill(group, 'SIGTERM');
     await closed;
-    await vi.waitFor(() => expect(isAlive(own)).toBe(false), { timeout: 10_000, interval: 20 });
+    await vi.waitFor(() => expect(isAlive(own)).toBe(false), { timeout: 60_000, interval: 20 });
     expect(output).toContain('gateway_ended');
     await expect(fetch(url)).rejects.toThrow('fetch failed');
   });

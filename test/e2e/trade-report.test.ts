@@ -40,7 +40,7 @@ it('reports how long its orders took and how they ended, at /status and /metrics
   const { timing } = bought.body as { readonly timing: { readonly totalMs: number } };
   expect(bought.status).toBe(200);
   expect((await gateway.post('/trade/buy', { publicKey, mint, amount: 0.02, skipSimulation: true })).status).toBe(200);
-  await until('the orders to end', async () => (await status()).finalized === 2, 20_000);
+  await until('the orders to end', async () => (await status()).finalized === 2);
 
   const report = await status();
   expect(report).toMatchObject({ stored: 2, finalized: 2, failed: 0, expired: 0 });

@@ -9,7 +9,7 @@ import { until } from '../support/gateway.ts';
 import { startProduct } from '../support/product/started-product.ts';
 
 /** Follows `guides/trading-in-the-page.md` in a browser. Each name in bold must be in the page, and each step of the guide is a test. */
-const testTimeoutMs = 120_000;
+const testTimeoutMs = 180_000;
 const maxTries = 5;
 const guide = readFileSync(join(import.meta.dirname, '../../guides/trading-in-the-page.md'), 'utf8');
 const steps = guide.split(/^## (?=\d)/m).slice(1);

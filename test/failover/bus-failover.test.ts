@@ -43,7 +43,7 @@ async function join(fleet: RedisFleet, user: string): Promise<Party> {
 /** Publishing pauses until a replica has all data of its primary. From here on, a cut between them loses what is published. */
 async function pauseLevel(parties: readonly Party[], primary: FleetNode, replica: FleetNode): Promise<void> {
   await Promise.all(parties.map((party) => party.pause()));
-  await until('the replica to have everything', () => isLevel(primary.redis, replica.redis), 20_000);
+  await until('the replica to have everything', () => isLevel(primary.redis, replica.redis));
 }
 
 async function open(start: typeof startCluster): Promise<RedisFleet> {
@@ -59,7 +59,7 @@ async function heard({ recorder }: Party): Promise<void> {
 }
 
 async function primaryOf(fleet: RedisFleet): Promise<FleetNode> {
-  await until('one primary', async () => (await fleet.primaries()).length === 1, 20_000);
+  await until('one primary', async () => (await fleet.primaries()).length === 1);
   return (await fleet.primaries())[0]!;
 }
 
@@ -78,7 +78,7 @@ const namesBut = (fleet: RedisFleet, node: FleetNode): string[] => fleet.nodes.f
 async function agree(one: Party, other: Party): Promise<void> {
   await Promise.all([one.pause(), other.pause()]);
   const ends = (): number[] => [one, other].map(({ recorder }) => recorder.entries.at(-1)?.offset ?? 0);
-  await until('both to have all', () => ends()[0] === ends()[1], 20_000);
+  await until('both to have all', () => ends()[0] === ends()[1]);
   const newest = ({ recorder }: Party): Map<number, string> => {
     const { epoch } = recorder.subscriber;
     const own = recorder.seen.flatMap((seen) => (seen.kind === 'entry' && seen.epoch === epoch ? [seen.entry] : []));
@@ -137,7 +137,7 @@ describe('a cluster of six nodes', () => {
 });
 
 describe('a primary and two replicas', () => {
-  it('are replaced by the promoted one when the primary hangs, and a split brain is reported', { timeout: 60_000 }, async () => {
+  it('are replaced by the promoted one when the primary hangs, and a split brain is reported', async () => {
     const fleet = await open(startReplicas);
     const [one, other] = [await join(fleet, 'a'), await join(fleet, 'b')];
     await heard(other);
@@ -161,7 +161,7 @@ describe('a primary and two replicas', () => {
     await agree(one, other);
   });
 
-  it('accept nothing on the smaller side of a split brain with min-replicas-to-write', { timeout: 60_000 }, async () => {
+  it('accept nothing on the smaller side of a split brain with min-replicas-to-write', async () => {
     const fleet = await startReplicas({ users: ['a', 'b'], args: ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1'] });
     cleanups.push(() => fleet.close());
     const one = await join(fleet, 'a');
@@ -177,13 +177,13 @@ describe('a primary and two replicas', () => {
     await one.pause();
   });
 
-  it('reach subscribers of the former primary, which is cut off afterwards', { timeout: 60_000 }, async () => {
+  it('reach subscribers of the former primary, which is cut off afterwards', async () => {
     const fleet = await open(startReplicas);
     const one = await join(fleet, 'a');
     await heard(one);
     const [first, second, third] = fleet.nodes as [FleetNode, FleetNode, FleetNode];
     await first.redis.command('FAILOVER', 'TO', '127.0.0.1', String(second.port));
-    await until('the change of places', async () => (await fleet.primaries())[0] === second, 20_000);
+    await until('the change of places', async () => (await fleet.primaries())[0] === second);
     // The former primary is now a replica, and gets announcements through the new primary until it is cut off.
     await heard(one);
     fleet.network.separate([first.name], [second.name, third.name]);
@@ -199,7 +199,7 @@ describe('a connection', () => {
   /** From here on the test controls time; sockets continue by themselves. */
   const stopTime = (): unknown => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
-  it('is not ended by the time limit of the previous one', { timeout: 60_000 }, async () => {
+  it('is not ended by the time limit of the previous one', async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
     const connection = await RedisConnection.open([redis.url], 'test', silentLog);

@@ -232,7 +232,7 @@ describe('over any chain with forks, any order of the reports to two processes, 
   const hearing = fc.array(fc.record({ delay: fc.integer({ min: 0, max: 6 }), lost: share }), { minLength: 64, maxLength: 64 });
   const landings = fc.array(fc.array(fc.integer({ min: 2, max: slots }), { minLength: 1, maxLength: 3 }), { minLength: 4, maxLength: 8 });
 
-  it('publications and retractions of each event alternate, and the living events remain in the end', { timeout: 60_000 }, async () => {
+  it('publications and retractions of each event alternate, and the living events remain in the end', async () => {
     await fc.assert(
       fc.asyncProperty(parents, landings, hearing, hearing, share, share, async (steps, landed, first, second, killedAt, takenAt) => {
         const chain = chainOf(steps);

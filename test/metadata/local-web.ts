@@ -96,5 +96,5 @@ export const redirect =
 
 /** Waits for a condition, at most until the test's own time limit. */
 export async function until(condition: () => boolean): Promise<void> {
-  await expect.poll(condition, { timeout: 10_000, interval: 5 }).toBe(true);
+  await expect.poll(condition, { timeout: 60_000, interval: 5 }).toBe(true);
 }

@@ -110,7 +110,7 @@ describe('GET /token/image/{mint}', () => {
         await fetch(`http://${server.host}/token/info/${mints['svg']!}`, { headers: { Authorization: `Bearer ${key}` } })
       ).json()) as { offChain: { image: string } | null };
     await expect
-      .poll(async () => (await info()).offChain, { timeout: 10_000 })
+      .poll(async () => (await info()).offChain, { timeout: 60_000 })
       .toEqual({
         description: null,
         image: web.url('/svg'),

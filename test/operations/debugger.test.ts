@@ -7,7 +7,7 @@ import { until } from '../support/gateway.ts';
 import { runProgram } from '../support/processes.ts';
 import { startRedis } from '../support/servers/redis.ts';
 
-it('no signal opens the debugger of start, gateway or ingest', { timeout: 60_000 }, async () => {
+it('no signal opens the debugger of start, gateway or ingest', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-debugger-'));
   const redis = await startRedis();
   onTestFinished(async () => {

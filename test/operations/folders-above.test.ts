@@ -96,7 +96,7 @@ it('no package and no setting of a folder above is used', { timeout: 180_000 }, 
   expect(whatRan()).toBe('');
 });
 
-it('no compiler of a folder above is used', { timeout: 60_000 }, async () => {
+it('no compiler of a folder above is used', async () => {
   const compiler = join(root, 'node_modules/esbuild');
   rmSync(compiler);
   for (const module of ['index.js', 'lib/main.js']) plant(`node_modules/esbuild/${module}`);
@@ -113,7 +113,7 @@ it('no compiler of a folder above is used', { timeout: 60_000 }, async () => {
   expect(whatRan()).toBe('');
 });
 
-it('code outside the project, and code that a manifest above names, is not compiled', { timeout: 120_000 }, async () => {
+it('code outside the project, and code that a manifest above names, is not compiled', async () => {
   for (const name of ['.pnp.data.json', '.pnp.cjs', '.pnp.js']) {
     plant(name);
     expect(await run(['build'])).toEqual(refused(`${folder}/${name} would decide`, 'Nothing was compiled', 'Remove the file'));

@@ -70,7 +70,7 @@ describe.each(versions)('Node.js $version', ({ version, node }) => {
         const order = await sluice.buy({ publicKey, mint: event.mint, amount: 0.01, slippage: 50 });
         expect(order).toMatchObject({ side: 'buy', mint: event.mint });
         await expect
-          .poll(async () => (await sluice.order(order.orderId ?? '')).status, { timeout: 20_000 })
+          .poll(async () => (await sluice.order(order.orderId ?? '')).status, { timeout: 60_000 })
           .toMatch(/^(processed|confirmed|finalized)$/);
         break;
       }

@@ -36,11 +36,11 @@ export class ResumingClient {
   /** Waits until the client is subscribed again after this number of closed connections. */
   async subscribedAfter(closes: number): Promise<void> {
     const isSubscribed = (): boolean => this.#position !== null && this.#closedAtMs === null;
-    await until('a subscription', () => this.closeCodes.length >= closes && isSubscribed(), 20_000);
+    await until('a subscription', () => this.closeCodes.length >= closes && isSubscribed());
   }
 
   async reached(seq: number): Promise<void> {
-    await until(`event ${seq}`, () => (this.#position?.seq ?? 0) >= seq, 20_000);
+    await until(`event ${seq}`, () => (this.#position?.seq ?? 0) >= seq);
   }
 
   close(): void {

@@ -53,7 +53,7 @@ function expectStreamsWhole({
   expect({ lacking, twice, gaps }).toEqual({ lacking: 0, twice: 0, gaps: 0 });
   expect(closeCodes).toEqual({ 4012: streams * count });
   // Clients wait for a part of the second that the server announces.
-  expect(longestPauseMs).toBeLessThan(5_000);
+  expect(longestPauseMs).toBeLessThan(20_000);
 }
 
 describe('gateways that replace each other on one port', () => {

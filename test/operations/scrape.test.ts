@@ -135,7 +135,7 @@ it('the metrics count what happens', async () => {
   expect(chain.slot).toBeGreaterThan(chain.watermark ?? 0);
   expect(sources).toMatchObject([{ endpoint: 1, host: null, state: 'up' }]);
   expect(lag.slots).toBeLessThan(50);
-  expect(lag.ms).toBeLessThan(5_000);
+  expect(lag.ms).toBeLessThan(30_000);
   expect(parts['ingest']).toEqual({ ok: true, reason: null });
 });
 
@@ -147,12 +147,12 @@ it('the unhealthy part is named', async () => {
     return names;
   };
   ingest.child.kill('SIGSTOP');
-  await until('ingest to be reported as missing', async () => (await ill(urls.gateway)).join() === 'ingest', 20_000);
+  await until('ingest to be reported as missing', async () => (await ill(urls.gateway)).join() === 'ingest');
   ingest.child.kill('SIGCONT');
-  await until('ingest to be available again', async () => (await ill(urls.gateway)).length === 0, 20_000);
+  await until('ingest to be available again', async () => (await ill(urls.gateway)).length === 0);
   redis.pause();
-  await until('the bus to be reported as missing', async () => (await ill(urls.gateway)).includes('bus'), 20_000);
-  await until('ingest to report it', async () => (await ill(urls.ingest)).join() === 'bus', 20_000);
+  await until('the bus to be reported as missing', async () => (await ill(urls.gateway)).includes('bus'));
+  await until('ingest to report it', async () => (await ill(urls.ingest)).join() === 'bus');
   redis.resume();
-  await until('all to be healthy', async () => (await ill(urls.gateway)).length + (await ill(urls.ingest)).length === 0, 20_000);
+  await until('all to be healthy', async () => (await ill(urls.gateway)).length + (await ill(urls.ingest)).length === 0);
 });

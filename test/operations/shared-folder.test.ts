@@ -76,7 +76,7 @@ function plant(): readonly string[] {
   return names;
 }
 
-it.skipIf(!canRun)('files of another user in the temporary folder are neither run nor followed', { timeout: 120_000 }, async () => {
+it.skipIf(!canRun)('files of another user in the temporary folder are neither run nor followed', async () => {
   const planted = plant();
   expect(planted.length).toBeGreaterThan(20);
   const env = { TMPDIR: shared, DATA_DIR: join(folder, 'data'), PORT: '0', HOME: folder, LOG_LEVEL: 'info' };

@@ -80,7 +80,7 @@ async function theirsOnCurve(one: Coin, bytes: Buffer, order: TradeOrder): Promi
   return built;
 }
 
-test('curves: buy_v2, buy_exact_quote_in_v2 and sell_v2 equal @pump-fun/pump-sdk', { timeout: 60_000 }, async () => {
+test('curves: buy_v2, buy_exact_quote_in_v2 and sell_v2 equal @pump-fun/pump-sdk', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(coin, async (one) => {
@@ -144,7 +144,7 @@ const isOfBudget = ({ programId }: Instruction): boolean => programId === comput
 const isNoGrowth = ({ data }: { readonly data: string }): boolean => data !== 'ea66c2cb96483ee5';
 const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
-test('pools: everything around buy, buy_exact_quote_in and sell equals @pump-fun/pump-swap-sdk', { timeout: 60_000 }, async () => {
+test('pools: everything around buy, buy_exact_quote_in and sell equals @pump-fun/pump-swap-sdk', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(coin, async (one) => {

@@ -36,12 +36,12 @@ const kinds: readonly (readonly [string, Partial<NewCoin>, boolean])[] = [
   ['a cashback coin against USDC', { quoteMint: usdcMint, cashback: true }, false],
 ];
 
-test.each(kinds)('%s: bought, sold, completed and traded on its pool', { timeout: 60_000 }, (_, parts, boost) => {
+test.each(kinds)('%s: bought, sold, completed and traded on its pool', { timeout: 120_000 }, (_, parts, boost) => {
   const chain = startChain();
   live(chain, launchCoin(chain, parts), boost);
 });
 
-test('a coin of SPL Token', { timeout: 60_000 }, async () => {
+test('a coin of SPL Token', async () => {
   const chain = startChain();
   live(chain, await launchOlderCoin(chain), false);
 });

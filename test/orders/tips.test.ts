@@ -27,7 +27,7 @@ describe('messages with tips', () => {
   const around = { baseAccountExists: null, computeUnitLimit: null, tip: null, microLamportsPerUnit: 9n, blockhash };
   const tippedLanes = createTippedLanes(both);
 
-  test('every coin has room for one tip, most for both; the fill shows the reported tips', { timeout: 60_000 }, () => {
+  test('every coin has room for one tip, most for both; the fill shows the reported tips', () => {
     const builder = createMessageBuilder();
     const seen = { both: 0, one: 0 };
     fc.assert(
@@ -175,7 +175,7 @@ describe('orders over lanes that require a tip', () => {
 
   async function ended(orderId: string): Promise<StoredOrder> {
     let order: StoredOrder | null = null;
-    await until('the end of the order', async () => endStates.has((order = await world.store.orders.byId(orderId))!.state), 20_000);
+    await until('the end of the order', async () => endStates.has((order = await world.store.orders.byId(orderId))!.state));
     return order!;
   }
 

@@ -76,7 +76,7 @@ async function readyRole({ url }: Running): Promise<unknown> {
 }
 
 /** Each check is a request to a gateway, and costs processor time. */
-const until = (what: string, check: () => Promise<boolean>, timeoutMs = 30_000): Promise<boolean> =>
+const until = (what: string, check: () => Promise<boolean>, timeoutMs = 60_000): Promise<boolean> =>
   untilMet(what, async () => (await check()) || pause(20, false), timeoutMs);
 
 const follows = (metrics: string): boolean => metrics.includes('chain_link_up{');

@@ -307,7 +307,7 @@ function count(kinds: Record<string, number>, kind: string): void {
 }
 
 describe('random mutations', () => {
-  it(`${logRuns} logs: no exception, and a verdict for each`, { timeout: 60_000 }, () => {
+  it(`${logRuns} logs: no exception, and a verdict for each`, () => {
     const below = generator(0x5eed);
     const event = Buffer.from(eventSamples[0]![1]).toString('base64');
     const swap = Buffer.from(eventSamples[6]![1]).toString('base64');
@@ -357,7 +357,7 @@ describe('random mutations', () => {
     expect(kinds['malformed']).toBeGreaterThan(0);
   });
 
-  it(`${eventRuns} events: no exception, and only valid ones decoded`, { timeout: 60_000 }, () => {
+  it(`${eventRuns} events: no exception, and only valid ones decoded`, () => {
     const below = generator(0xbeef);
     const kinds: Record<string, number> = {};
     for (const [venue, sample] of eventSamples) expect(['decoded', 'ignored']).toContain(decodeEvent(venue, sample).kind);
@@ -370,7 +370,7 @@ describe('random mutations', () => {
     for (const kind of ['decoded', 'ignored', 'unknown', 'malformed']) expect(kinds[kind], kind).toBeGreaterThan(1000);
   });
 
-  it(`${accountRuns} accounts: no exception, and a verdict for each`, { timeout: 60_000 }, () => {
+  it(`${accountRuns} accounts: no exception, and a verdict for each`, () => {
     const below = generator(0xacc);
     const whirlpool = Buffer.alloc(whirlpoolLength, 1);
     whirlpool.set(whirlpoolDiscriminator);

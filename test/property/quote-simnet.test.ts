@@ -107,14 +107,14 @@ const kinds: readonly (readonly [string, Partial<NewCoin>, boolean])[] = [
   ['a mayhem coin against USDC', { quoteMint: usdcMint, mayhem: true }, false],
 ];
 
-test.each(kinds)('%s: on its curve, to its end, and on its pool', { timeout: 60_000 }, (_, parts, boost) => {
+test.each(kinds)('%s: on its curve, to its end, and on its pool', { timeout: 120_000 }, (_, parts, boost) => {
   const chain = tradedChain();
   const traded = liveThrough(chain, launchCoin(chain, parts), boost);
   expect(traded.curve).toBeGreaterThan(tradesEach / 2);
   expect(traded.pool).toBeGreaterThan(tradesEach / 2);
 });
 
-test('a coin of the older create, on SPL Token', { timeout: 60_000 }, async () => {
+test('a coin of the older create, on SPL Token', async () => {
   const chain = tradedChain();
   const mint = wallet('quotes', 'older');
   const user = key(maker.publicKey);

@@ -143,7 +143,7 @@ describe('the reader of JSON bodies', () => {
     for (const body of bodies) {
       const startedMs = performance.now();
       readJson(encode(body));
-      expect(performance.now() - startedMs, body.slice(0, 20)).toBeLessThan(200);
+      expect(performance.now() - startedMs, body.slice(0, 20)).toBeLessThan(2_000);
     }
   });
 });

@@ -346,7 +346,7 @@ describe('the location of an audit log', () => {
   });
 });
 
-describe('the signing process and its audit log', { timeout: 120_000 }, () => {
+describe('the signing process and its audit log', () => {
   it('has a line for each decision, refuses to start on a damaged log, and the check reports the place', async () => {
     const place = await newSignerPlace();
     try {

@@ -10,7 +10,7 @@ import { runProgram } from '../support/command-line.ts';
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const child = relative(root, fileURLToPath(new URL('canary-child.ts', import.meta.url)));
 
-it('no seed and no passphrase is written to a log, an error, an audit line or the store', { timeout: 120_000 }, async () => {
+it('no seed and no passphrase is written to a log, an error, an audit line or the store', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-canary-'));
   try {
     const { seed, publicKeyBytes } = generateKeypair();

@@ -138,7 +138,7 @@ describe('a signing process', () => {
       await vi.waitFor(
         () =>
           expect(lines).toContainEqual({ event: 'signer_not_started', reason: 'audit_unwritable', what: expect.stringContaining(code) }),
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       );
       expect(lines[0]).toEqual({ event: 'signer_ended', signerPid: expect.any(Number) });
       expect(signer.fault).toContain('audit_unwritable');
@@ -148,7 +148,7 @@ describe('a signing process', () => {
         expect(logged).not.toContain(secret);
       }
       disk.isWell();
-      await vi.waitFor(async () => expect(await sign()).toMatchObject({ ok: true }), { timeout: 20_000 });
+      await vi.waitFor(async () => expect(await sign()).toMatchObject({ ok: true }), { timeout: 60_000 });
       await signer.close();
 
       // An incomplete line is gone. A line whose loss the disk reported is still there; no client has a signature without a line.

@@ -9,7 +9,7 @@ const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 const isRoot = own.uid === 0;
 const stranger = 12_345;
 
-describe('what the signing process runs and reads', { timeout: 60_000 }, () => {
+describe('what the signing process runs and reads', () => {
   let place: SignerPlace;
   beforeEach(async () => {
     place = await newSignerPlace();

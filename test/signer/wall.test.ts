@@ -67,7 +67,7 @@ describe("a wallet's day, over all signing processes of a folder", { timeout: 60
   });
 });
 
-describe('the halt', { timeout: 60_000 }, () => {
+describe('the halt', () => {
   it('is read by the signing process itself, even if its gateway reports otherwise', async () => {
     const lying = { read: () => ({ halted: false, readAtNs: process.hrtime.bigint() }) };
     const signer = place.signer({ halt: lying });
@@ -81,7 +81,7 @@ describe('the halt', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a missing audit log', { timeout: 60_000 }, () => {
+describe('a missing audit log', () => {
   it('prevents the start, and the check fails', async () => {
     const first = place.signer();
     await first.started;
@@ -126,7 +126,7 @@ describe("the operator's policy", { timeout: 60_000 }, () => {
       signer.sign({ orderId: 'one', publicKey: wallet, message: buyMessage(wallet, coin, lamports) });
     const takenUp = async (version: number): Promise<void> =>
       vi.waitFor(() => expect(readFileSync(join(at.folder, 'cluster-0.log'), 'utf8')).toContain(`"event":"policy","version":${version},`), {
-        timeout: 20_000,
+        timeout: 60_000,
       });
     expect(await sign(other, sol / 10n)).toMatchObject({ ok: true });
     // The two files are read together: a key without its policy stops everything.
@@ -187,7 +187,7 @@ describe("the operator's policy", { timeout: 60_000 }, () => {
   });
 });
 
-describe('segments of an audit log', { timeout: 60_000 }, () => {
+describe('segments of an audit log', () => {
   it("preserve the day's sum over many of them, for this process and for others, and all are checked", async () => {
     const limits = { maxOrderLamports: sol, maxDayLamports: sol };
     const signers = [place.signer({ limits, segmentBytes: 2_000 }), place.signer({ limits, segmentBytes: 2_000 })];

@@ -240,13 +240,13 @@ describe('recording and replaying', () => {
     chain.start();
     expect(await chain.finished).toEqual({ blocks: 2, transactions: 2 });
     const before = reported.length;
-    await expect.poll(() => reported.length, { timeout: 5_000 }).toBeGreaterThan(before + 2);
+    await expect.poll(() => reported.length, { timeout: 60_000 }).toBeGreaterThan(before + 2);
     const seen = reported.map(({ slot }) => slot);
     expect(seen.slice(0, 2)).toEqual([1_000, 1_001]);
     expect(seen.slice(before - 1, before + 2)).toEqual([2_000, 2_001, 2_002]);
     expect(reported.slice(1).map(({ parentSlot }) => parentSlot)).toEqual(seen.slice(0, -1));
-    expect(Math.max(...reported.slice(1).map(({ atMs }, index) => atMs - reported[index]!.atMs))).toBeLessThan(2_000);
-    await expect.poll(() => chain.finalizedSlot).toBeGreaterThan(2_000);
+    expect(Math.max(...reported.slice(1).map(({ atMs }, index) => atMs - reported[index]!.atMs))).toBeLessThan(20_000);
+    await expect.poll(() => chain.finalizedSlot, { timeout: 60_000 }).toBeGreaterThan(2_000);
     chain.stop();
     const after = reported.length;
     await new Promise((resolve) => setImmediate(resolve));

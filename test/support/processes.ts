@@ -39,7 +39,7 @@ export function runProgram(program: string, options: CommandOptions, args: reado
   return {
     child,
     log,
-    logged: (name, withinMs = 20_000) =>
+    logged: (name, withinMs = 60_000) =>
       new Promise((resolve, reject) => {
         const found = log.find((line) => line.msg === name);
         if (found !== undefined) return resolve(found);

@@ -6,7 +6,7 @@ type Maybe<T> = T | undefined | false;
 const longestPauseMs = 20;
 
 /** Waits until `check` returns something other than undefined or false. After `timeoutMs` it fails and names what it waited for. */
-export async function until<T>(what: string, check: () => Maybe<T> | Promise<Maybe<T>>, timeoutMs = 10_000): Promise<T> {
+export async function until<T>(what: string, check: () => Maybe<T> | Promise<Maybe<T>>, timeoutMs = 60_000): Promise<T> {
   const endMs = performance.now() + timeoutMs;
   let pauseMs = 2;
   for (;;) {

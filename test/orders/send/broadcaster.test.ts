@@ -130,7 +130,7 @@ const all = (tampering: Tampering): void => {
   for (const node of world.nodes) node.tampering = tampering;
 };
 
-test('the answers of nodes to the first round', { timeout: 30_000 }, async () => {
+test('the answers of nodes to the first round', async () => {
   await begin();
   const [node, sender] = world.nodes;
   const kindOf = async (one = message()): Promise<string> => (await send(one)).kind;
@@ -146,7 +146,7 @@ test('the answers of nodes to the first round', { timeout: 30_000 }, async () =>
   expect(await kindOf({ signature, wire: wire.with(70, wire[70]! ^ 1), lastValidBlockHeight })).toBe('refused');
 });
 
-test('a slow lane delays no other lane, and gets no more than it can handle', { timeout: 30_000 }, async () => {
+test('a slow lane delays no other lane, and gets no more than it can handle', async () => {
   await begin();
   const [node, sender] = world.nodes;
   node!.tampering = () => Promise.resolve(silent);

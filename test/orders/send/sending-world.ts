@@ -65,7 +65,7 @@ export interface Gateway {
 }
 
 /** Waits for a condition; fails with a message if it does not come true. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string, withinMs = 15_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, what: string, withinMs = 60_000): Promise<void> {
   const endMs = performance.now() + withinMs;
   while (!(await condition())) {
     if (performance.now() > endMs) throw new Error(`never came: ${what}`);

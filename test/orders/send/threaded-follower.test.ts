@@ -54,7 +54,7 @@ async function threaded(gatewayId: string, broadcast = noPaidLanes, httpUrls = w
 
 test(
   'an order is followed to its end, each change is published once and in order, and its place is free again',
-  { timeout: 30_000 },
+  { timeout: 120_000 },
   async () => {
     world = await startWorld();
     const { follower, changes } = await threaded('gateway');
@@ -74,7 +74,7 @@ test(
   },
 );
 
-test('a thread that dies is started again, loads its orders from the store, and sends the same bytes', { timeout: 60_000 }, async () => {
+test('a thread that dies is started again, loads its orders from the store, and sends the same bytes', async () => {
   world = await startWorld();
   const { follower, threads, changes } = await threaded('gateway');
   const first = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
@@ -94,7 +94,7 @@ test('a thread that dies is started again, loads its orders from the store, and 
 
 test(
   'an order that is sent while the thread starts is loaded from the store: the block engine gets it once',
-  { timeout: 30_000 },
+  { timeout: 120_000 },
   async () => {
     world = await startWorld({ nodeCount: 3 });
     const [node, sender, jito] = world.nodes;
@@ -119,7 +119,7 @@ test(
   },
 );
 
-test('an order that another gateway has ended is dropped, and not published again', { timeout: 30_000 }, async () => {
+test('an order that another gateway has ended is dropped, and not published again', async () => {
   world = await startWorld();
   const { follower, changes } = await threaded('gateway');
   for (const node of world.nodes) node.tampering = () => Promise.resolve(silent);
@@ -131,7 +131,7 @@ test('an order that another gateway has ended is dropped, and not published agai
   expect(changes).toEqual([]);
 });
 
-test('a store that cannot be opened is tried again until the gateway ends', { timeout: 30_000 }, async () => {
+test('a store that cannot be opened is tried again until the gateway ends', async () => {
   world = await startWorld();
   let begun = 0;
   const follower = new ThreadedFollower({

@@ -14,7 +14,7 @@ import { until } from '../../support/gateway.ts';
 /** From the event until the accounts are followed, with a margin for a slow machine. */
 const followedWithinMs = 1_000;
 
-it('new coins of the log are followed before anybody requests them', { timeout: 60_000 }, async () => {
+it('new coins of the log are followed before anybody requests them', async () => {
   const simnet = await startSimnet({ seed: 11, slotMs: 100 });
   const ending = new AbortController();
   const log = recordingLog([]);

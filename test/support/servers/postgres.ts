@@ -28,7 +28,7 @@ export interface TestPostgres {
 /** What tests of several files may do with one server. */
 export type SharedPostgres = Pick<TestPostgres, 'newDatabase' | 'dropDatabase'>;
 
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 60_000;
 const pollMs = 20;
 /** Tries another port if the free one was taken meanwhile. */
 const maxStarts = 3;

@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import { until } from '../gateway.ts';
 import type { TestRedis } from './redis.ts';
 
-const joinTimeoutMs = 15_000;
-const migrateTimeoutMs = 10_000;
+const joinTimeoutMs = 60_000;
+const migrateTimeoutMs = 60_000;
 
 /** The ports at which the other nodes of a cluster reach this one. */
 interface Announced {

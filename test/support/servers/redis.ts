@@ -39,7 +39,7 @@ export interface TestRedisOptions {
 }
 
 /** Time limit of a start. */
-const startTimeoutMs = 10_000;
+const startTimeoutMs = 60_000;
 const pollMs = 10;
 /** Tries another port if the free one was taken meanwhile. */
 const maxStarts = 3;
