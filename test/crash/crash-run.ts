@@ -94,8 +94,10 @@ function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
 async function carryOut(world: CrashWorld, lane: number, kill: Kill, random: () => number, cases: Promise<Case>[]): Promise<void> {
   const brought: Brought[] = [];
   for (const step of kill.steps) {
-    const round = await newRound(world, lane, step, random, cases);
-    brought.push(await steps[step](round));
+    let one: Brought;
+    do one = await steps[step](await newRound(world, lane, step, random, cases));
+    while (one.isMissed === true);
+    brought.push(one);
   }
   const gateway = brought.findLast((one) => one.gateway !== undefined)?.gateway ?? (await world.gateway(lane));
   // Within SQLite only its end stops a gateway.

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { endStates, type OrderState } from '@sluice/gateway/order-model/order.ts';
 import type { QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { until } from '../support/gateway.ts';
 import { tokensOf, tradeOnChain } from '../support/chain/quoted-trades.ts';
@@ -33,6 +34,8 @@ export interface Brought {
   release(): Promise<void> | void;
   /** The process to kill, if it has changed by now. */
   readonly gateway?: GatewayProcess;
+  /** The order has ended without being seen at the step: expired, because another lane let many blocks pass, or final already. */
+  readonly isMissed?: boolean;
 }
 
 export type StepName = keyof typeof steps;
@@ -63,10 +66,10 @@ async function atRest({ gateway }: Round): Promise<void> {
   for (let i = 0; i < 3; i++) await (await fetch(`${gateway.url}/livez`)).text();
 }
 
-async function stateOf({ world: { db }, wallet, wish }: Pick<Round, 'world' | 'wallet' | 'wish'>): Promise<string | null> {
+async function stateOf({ world: { db }, wallet, wish }: Pick<Round, 'world' | 'wallet' | 'wish'>): Promise<OrderState | null> {
   const own = 'SELECT state FROM orders WHERE spend_wallet = ? OR signature = ? ORDER BY id DESC LIMIT 1';
   const row = await db.get(own, wallet, wish.signature ?? '');
-  return row === null ? null : String(row['state']);
+  return row === null ? null : (String(row['state']) as OrderState);
 }
 
 async function held(round: Round, method: string, at: 'request' | 'answer'): Promise<Hold> {
@@ -184,11 +187,18 @@ async function answered(round: Round): Promise<Brought> {
   return { release: () => undefined };
 }
 
-function followed(...states: readonly string[]) {
+function followed(...states: readonly OrderState[]) {
   return async (round: Round): Promise<Brought> => {
     round.begin();
-    await until(`the order to be ${states.join(' or ')}`, async () => states.includes((await stateOf(round)) ?? ''), withinMs);
-    return { release: () => undefined };
+    const state = await until(
+      `the order to be ${states.join(' or ')}`,
+      async () => {
+        const now = await stateOf(round);
+        return now !== null && (states.includes(now) || endStates.has(now)) && now;
+      },
+      withinMs,
+    );
+    return { release: () => undefined, isMissed: !states.includes(state) };
   };
 }
 
