@@ -132,12 +132,16 @@ describe('start', () => {
     // Without a level, only warnings and errors (from 40 on) follow the block.
     expect(first.stdout()).not.toMatch(/"level":[123]0/);
     expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
+
     const second = await start();
     expect([second.wallet, second.key]).toEqual([first.wallet, first.key]);
+    const refused = await runProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'silent' } });
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: another start uses .*\n$/) });
     expect(await firstTrade(second)).toMatchObject({ type: 'trade' });
     await sluice(['keys', 'revoke', second.key.split('_')[1] ?? ''], { folder });
-    second.child.kill('SIGTERM');
+    second.child.kill('SIGKILL');
     await second.ended;
+
     const third = await start();
     expect(third.key, 'after it was revoked').not.toBe(second.key);
     third.child.kill('SIGTERM');
@@ -147,23 +151,16 @@ describe('start', () => {
     expect(fourth.key, 'after its file was damaged').not.toBe(third.key);
     expect(await firstTrade(fourth)).toMatchObject({ type: 'trade' });
     await expect(firstTrade({ ...fourth, key: first.key })).rejects.toThrow('401');
+    fourth.child.kill('SIGTERM');
+    await fourth.ended;
+    await expectNoKeyOnARealCluster(fourth);
   });
 
-  it('runs once at a time on a data folder, and stores and shows no key on a real cluster', { timeout: testTimeoutMs }, async () => {
-    const killed = await start();
-    const refused = await runProgram('cli/start.ts', [], { folder, env: { PORT: '0', LOG_LEVEL: 'silent' } });
-    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: another start uses .*\n$/) });
-    expect(await firstTrade(killed)).toMatchObject({ type: 'trade' });
-    killed.child.kill('SIGKILL');
-    await killed.ended;
-    const first = await start();
-    expect(first.key).toBe(killed.key);
-    const port = new URL(first.url).port;
-    first.child.kill('SIGTERM');
-    await first.ended;
+  /** `simulated` ran before with the same data folder, on the same port. */
+  async function expectNoKeyOnARealCluster(simulated: Started): Promise<void> {
     const node = await startSimnet({ market: false });
     try {
-      const env = { SOLANA_RPC_URL: node.rpcUrl, PORT: port, LOG_LEVEL: 'warn' };
+      const env = { SOLANA_RPC_URL: node.rpcUrl, PORT: new URL(simulated.url).port, LOG_LEVEL: 'warn' };
       const child = startProgram('cli/start.ts', [], { folder, env });
       children.push(child);
       let stdout = '';
@@ -171,11 +168,11 @@ describe('start', () => {
       await vi.waitFor(() => expect(stdout).toContain('sluice is running.'), { timeout: startTimeoutMs, interval: 50 });
       expect(stdout).not.toContain('sluice_');
       expect(existsSync(keyFile())).toBe(false);
-      await expect(firstTrade(first)).rejects.toThrow('401');
+      await expect(firstTrade(simulated)).rejects.toThrow('401');
     } finally {
       await node.close();
     }
-  });
+  }
 
   it.each([
     ['DATA_DIR', '/proc/x'],
