@@ -7,19 +7,19 @@ import { openChaosWorld } from './chaos-world.ts';
  * new one for longer.
  */
 const seed = process.env['CHAOS_SEED'] ?? '51377';
-const durationMs = 16_000;
+const durationMs = 12_000;
 const forgetfulMs = 6_000;
 
 it('loses and repeats nothing without notice when processes die, stall or are disconnected', { timeout: 240_000 }, async () => {
-  const world = await openChaosWorld({ seed, tradesPerSecond: 60 });
+  const world = await openChaosWorld({ seed, tradesPerSecond: 40 });
   onTestFinished(() => world.close());
   const printed: string[] = [];
   const report = await runChaos(world, {
     seed,
     durationMs,
     forgetfulMs,
-    clients: 12,
-    readers: { processes: 1, each: 10 },
+    clients: 8,
+    readers: { processes: 1, each: 6 },
     print: (text) => printed.push(text),
   });
   const { faults, gapsReported, resumes, deliveries, done } = report;

@@ -835,17 +835,16 @@ describe.each(transports)('the stream over %s', (transport) => {
       await fastGateway.publish(trades(a, 2));
       await single.framesTo(tradesTopic(a), 2);
       const at = (client: StreamClient): Message[] => client.messages.filter(({ op }) => op === 'heartbeat');
-      const beats = 6;
+      const beats = 12;
       await until('the heartbeats', () => at(single).length >= beats && at(double).length >= beats);
       expect(at(single).at(-1)!.positions).toEqual({ [tradesTopic(a)]: { epoch: expect.any(String), seq: 2 } });
       expect(at(double).at(-1)!.positions).toMatchObject({ [tradesTopic(a)]: { seq: 2 }, [tradesTopic(b)]: { seq: 0 } });
-      const sentMs = at(single)
-        .slice(0, beats)
-        .map(({ ts }) => Number(ts) / 1e3);
-      const tookMs = sentMs.at(-1)! - sentMs[0]!;
-      // On a busy machine, any of them may be late, also the first.
-      expect(tookMs).toBeGreaterThan(((beats - 1) * 1_000 * 0.6) / speedup);
-      expect(tookMs).toBeLessThan(((beats - 1) * 1_000 * 1.3) / speedup + 300);
+      const sentMs = at(single).map(({ ts }) => Number(ts) / 1e3);
+      const pausesMs = sentMs.slice(1).map((ms, before) => (ms - sentMs[before]!) * speedup);
+      // On a busy machine, any of them may be late, and the next one is then early.
+      const medianMs = pausesMs.toSorted((one, other) => one - other)[Math.floor(pausesMs.length / 2)];
+      expect(medianMs).toBeGreaterThan(500);
+      expect(medianMs).toBeLessThan(3_000);
       expect(Math.abs(sentMs.at(-1)! - Date.now())).toBeLessThan(60_000);
       expectDocumented(double);
     });
@@ -890,7 +889,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       const state = { publishing: true };
       let published = 0;
       const load = (async () => {
-        for (let round = 0; round < 150; round++) {
+        for (let round = 0; round < 80; round++) {
           const entries = Array.from({ length: 20 }, (_, i) => entryOf(tradeEvent(mints[i % mints.length]!, { trader })));
           await server.publish(entries);
           published += entries.length;
@@ -899,7 +898,7 @@ describe.each(transports)('the stream over %s', (transport) => {
         state.publishing = false;
       })();
       const passing: StreamClient[] = [];
-      for (let i = 0; state.publishing && i < 40; i++) {
+      for (let i = 0; state.publishing && i < 24; i++) {
         const client = await opened(`?api-key=${goodKey}${queries[i % queries.length]!}`);
         passing.push(client);
         await client.ask({ op: 'subscribe', channel: 'trades', mints: mints.slice(0, 2), accounts: [trader] });
@@ -930,7 +929,7 @@ describe.each(transports)('the stream over %s', (transport) => {
           await client.ask({ op: 'subscribe', channel: 'prices', mints: [mint] });
         }),
       );
-      for (const endMs = performance.now() + 2_500; performance.now() < endMs; await delay(3))
+      for (const endMs = performance.now() + 1_500; performance.now() < endMs; await delay(3))
         await server.publish([entryOf(tradeEvent(mint))]);
       const heartbeats = several.flatMap(({ messages }) => messages.filter(({ op }) => op === 'heartbeat'));
       expect(heartbeats.length).toBeGreaterThanOrEqual(several.length);

@@ -50,7 +50,6 @@ beforeEach(async () => {
   const config = { ...testConfig, dataDir: folder };
   gateway = await startGateway({ config, bus, log, signal: new AbortController().signal, store, page: currentBuild()! });
   context = await chromium.newContext();
-  context.setDefaultTimeout(15_000);
 });
 
 afterEach(async () => {

@@ -45,7 +45,6 @@ describe('two pages of the documentation', { timeout: testTimeoutMs }, () => {
     server = await startTestGateway({ store, page: currentBuild()! });
     chromium = await startChromium();
     const context = await chromium.newContext();
-    context.setDefaultTimeout(30_000);
     page = await context.newPage();
     watched = watchPage(page, `http://${server.host}`);
     requested = [];
@@ -103,7 +102,6 @@ describe.runIf(isFullFuzz)('every page of the documentation', { timeout: testTim
     product = await startProduct(folder, 1);
     chromium = await startChromium();
     const context = await chromium.newContext();
-    context.setDefaultTimeout(30_000);
     page = await context.newPage();
     watched = watchPage(page, product.url);
   }, testTimeoutMs);

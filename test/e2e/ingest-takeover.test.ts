@@ -20,7 +20,7 @@ import { eventsOfEntry } from '../support/events/entry-events.ts';
 const takeoverMs = 2_000;
 const pausedMs = 3_000;
 /** The number of trades that the test waits for before and after each change. */
-const someTrades = 120;
+const someTrades = 80;
 const waitMs = 60_000;
 /** Time for a process to start or some trades to arrive, on a busy machine. */
 const startMs = 120_000;
@@ -61,7 +61,7 @@ describe('two ingest processes on one Redis', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'sluice-takeover-'));
     cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
-    simnet = await startSimnet({ seed: 5, slotMs: 100, autoStart: false, market: { tradesPerSecond: 60, completeEverySeconds: 8 } });
+    simnet = await startSimnet({ seed: 5, slotMs: 100, autoStart: false, market: { tradesPerSecond: 40, completeEverySeconds: 8 } });
     cleanups.push(() => simnet.close());
     redis = await startRedis();
     cleanups.push(() => redis.stop());

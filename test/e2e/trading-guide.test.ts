@@ -29,7 +29,6 @@ beforeAll(async () => {
   ({ child, link } = await startProduct(folder, 1));
   chromium = await startChromium();
   const context = await chromium.newContext();
-  context.setDefaultTimeout(30_000);
   page = await context.newPage();
 }, testTimeoutMs);
 

@@ -7,8 +7,8 @@ const seed = process.env['LIARS_SEED'] ?? '13';
 const loadFactor = 10;
 
 it.each([
-  [3, 9_000],
-  [2, 6_000],
+  [3, 7_000],
+  [2, 4_000],
 ])(
   'if one endpoint of %i lies, everything reported about orders and prices is true',
   { timeout: 180_000 },

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { chromium, type BrowserContext } from 'playwright-core';
 
+/** A busy machine is slow. */
+const timeoutMs = 60_000;
 const programs = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** A browser that runs as root has no sandbox. The other options keep it from contacting anything but the gateway. */
@@ -38,7 +40,12 @@ export async function startChromium(): Promise<Chromium> {
       await browser.close();
       remove();
     };
-    return { newContext: () => browser.newContext({ viewport: { width: 1200, height: 900 } }), close };
+    const newContext = async (): Promise<BrowserContext> => {
+      const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+      context.setDefaultTimeout(timeoutMs);
+      return context;
+    };
+    return { newContext, close };
   } catch (error) {
     remove();
     throw error;
