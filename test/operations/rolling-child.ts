@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
@@ -48,7 +49,7 @@ async function main(handovers: number): Promise<RollingResult> {
   const env = { REDIS_URL: redis.url, PORT: String(port), DATA_DIR: 'data', SHARE_PORT: 'true', TRADING: 'off' };
   const start = async (): Promise<RunningProgram> => {
     const gateway = runProgram('gateway/src/main.ts', { folder, env });
-    await gateway.logged('listening', 30_000);
+    await gateway.logged('listening');
     return gateway;
   };
   let gateway = await start();
@@ -104,6 +105,8 @@ async function connectAgainAndAgain(port: number, counts: { connects: number; fa
     counts.connects++;
     const fault = await askOnce(port);
     if (fault !== null) counts.failures.push(fault);
+    // Without a pause, they would take the processor from the gateways.
+    await delay(5);
   }
 }
 
@@ -113,7 +116,7 @@ function askOnce(port: number): Promise<string | null> {
     const socket = connect(port, '127.0.0.1');
     let answer = '';
     let fault: string | null = null;
-    socket.setTimeout(10_000, () => socket.destroy(new Error('no answer')));
+    socket.setTimeout(60_000, () => socket.destroy(new Error('no answer')));
     socket.on('connect', () => socket.write('GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'));
     socket.on('data', (chunk: Buffer) => {
       answer += chunk.toString('latin1');
