@@ -14,6 +14,7 @@ import { startMarketGateway, type MarketGateway } from '../support/market-gatewa
 import { signTransaction, wallet } from '../simnet/runtime/wallets.ts';
 import { newOrder } from '../support/orders.ts';
 import { RawConnection, type RawAnswer, type RawRequest } from '../support/clients/raw-http.ts';
+import { until } from '../support/until.ts';
 
 /**
  * Every endpoint at each of its paths, with every method, without a key and with keys of every plan and set of scopes: the answer must be
@@ -211,10 +212,15 @@ describe('every endpoint', () => {
           const withBody = body !== undefined && method === spec.method;
           const headers = { ...addressFor(spec, at), ...key, ...(withBody ? { 'Content-Type': 'application/json' } : {}) };
           const request: RawRequest = { method, target, headers, ...(withBody ? { body } : {}) };
-          const answer = await connection.ask(request);
+          const refusal = expected(spec, method, caller);
+          let answer = await connection.ask(request);
+          if (refusal === null && answer?.status === 503 && !Object.hasOwn(lacking, spec.id)) {
+            // On a machine that pauses for seconds, ingest takes its node for lost.
+            await until('the gateway to be ready', async () => (await fetch(`http://${market.server.host}/readyz`)).status === 200);
+            answer = await connection.ask(request);
+          }
           if (answer === null) throw new Error(`no answer to ${method} ${target} of ${caller.what}`);
           checkCommon(answer, method, caller);
-          const refusal = expected(spec, method, caller);
           if (refusal === null) checkSuccess(answer, spec, method);
           else checkRefusal(answer, spec, method, refusal);
           answered++;
