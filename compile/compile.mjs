@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -76,6 +77,8 @@ async function compileInto(outdir) {
   for (const metafile of [...results.map((result) => result.metafile), page]) checkOrigin(metafile);
   copyFileSync(join(root, exampleRecording), join(outdir, basename(exampleRecording)));
   writeDocuments(join(outdir, 'documents.json'));
+  const rendered = execFileSync(process.execPath, [join(outdir, 'render-documents.js')], { maxBuffer: 64 * 1024 ** 2 });
+  writeFileSync(join(outdir, 'rendered.json'), rendered);
   refusePnpManifests();
 }
 

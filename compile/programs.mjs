@@ -7,6 +7,7 @@ export const programs = {
   ingest: 'ingest/src/main.ts',
   gateway: 'gateway/src/main.ts',
   generate: 'cli/generate.ts',
+  'render-documents': 'gateway/src/docs/render-default.ts',
   'keeper-thread': 'ingest/src/market/keeper-thread.ts',
   'follower-thread': 'gateway/src/orders/follow/follower-thread.ts',
   'answers-thread': 'shared/src/solana/answers/parse-thread.ts',

@@ -28,7 +28,7 @@ const linked = [
 /** Python writes it when it runs the client. */
 const isCache = (/** @type {string} */ path) => path.endsWith('__pycache__');
 /** Needs the sources, or describes them. */
-const leftOut = /^(generate\.js(\.map)?|manifest\.json)$/;
+const leftOut = /^((generate|render-documents)\.js(\.map)?|manifest\.json)$/;
 const scriptNames = ['start', 'sluice', 'ingest', 'gateway'];
 
 /**

@@ -148,7 +148,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),
     ...usageEndpoints({ limits, tickets: fleet.tickets, usage }),
-    ...documentEndpoints({ config, addressOf, assets: docsAssets(options.page) }),
+    ...(await documentEndpoints({ config, addressOf, assets: docsAssets(options.page) })),
     ...(options.endpoints ?? []),
   ];
   const router = createRouter({

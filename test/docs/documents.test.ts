@@ -323,11 +323,11 @@ describe('the table of endpoints', () => {
 });
 
 describe('the public documents', () => {
-  it('are limited by the address of the client; an IPv6 network counts as one', () => {
+  it('are limited by the address of the client; an IPv6 network counts as one', async () => {
     let nowUs = 0;
     let address = '';
     const config = { plans: defaultPlans, publicUrl: null, pumpPortalKeyless: false };
-    const bound = documentEndpoints({ config, addressOf: () => address, clock: { nowUs: () => nowUs } });
+    const bound = await documentEndpoints({ config, addressOf: () => address, clock: { nowUs: () => nowUs } });
     const asks = (from: string): unknown[] => {
       address = from;
       const call = { request: {} as HttpRequest, params: {}, query: {}, body: {}, principal: null };

@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { guideFiles, guideOf, guidesFor } from '@sluice/gateway/docs/guides.ts';
+import { guideFiles, guideOf, readGuides } from '@sluice/gateway/docs/guides.ts';
+import { textOfGateway } from '@sluice/gateway/docs/local-url.ts';
 import { describe, expect, it } from 'vitest';
 import { documents } from '../../compile/programs.mjs';
 
 const root = join(import.meta.dirname, '../..');
-const guides = guidesFor('https://sluice.coins.io');
+const guides = readGuides();
 
 /** About two screens of a browser. */
 const readmeLines = 70;
@@ -25,13 +26,14 @@ describe('the guides', () => {
   });
 
   it('have a title, a summary of one sentence, and the address of this gateway', () => {
+    const textHere = (text: string): string => textOfGateway(text, { url: 'https://sluice.coins.io', isKeyless: false });
     for (const { name, title, summary, content, markdown } of guides) {
       expect(title, name).not.toBe('');
       expect(summary, name).toMatch(/^[^\n]{20,200}\.$/);
       expect(content.html).not.toContain('<h1');
-      expect(markdown).not.toContain('http://127.0.0.1:8080');
+      expect(textHere(markdown)).not.toMatch(/(http|ws):\/\/127\.0\.0\.1:8080/);
     }
-    expect(guides.find(({ name }) => name === 'first-hour')!.content.html).toContain('wss://sluice.coins.io/api/data');
+    expect(textHere(guides.find(({ name }) => name === 'first-hour')!.content.html)).toContain('wss://sluice.coins.io/api/data');
   });
 
   it('link to files that exist', () => {

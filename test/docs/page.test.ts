@@ -1,7 +1,8 @@
 import { Sluice, type SluiceOptions } from '@sluice/client';
 import { codeBlock, html, inline, prose } from '@sluice/gateway/docs/html.ts';
 import { markdownOf } from '@sluice/gateway/docs/markdown.ts';
-import { docsHeaders, docsSite } from '@sluice/gateway/docs/page.ts';
+import { docsHeaders } from '@sluice/gateway/docs/documents.ts';
+import { docsSite } from '@sluice/gateway/docs/page.ts';
 import { sampleRequest } from '@sluice/gateway/docs/sample-request.ts';
 import { curlOf, samplesOf } from '@sluice/gateway/docs/samples/samples.ts';
 import { endpointsOf } from '@sluice/gateway/docs/shown-endpoint.ts';
@@ -133,11 +134,10 @@ describe('the pages', () => {
   });
   const asyncApi = asyncApiDocument({ version: '1.0.0' });
   const siteOf = (all: Parameters<typeof openApiDocument>[0]) =>
-    docsSite(openApiDocument(all, { version: '1.0.0', plans }), asyncApi, {
-      url: 'https://sluice.coins.io',
-      assets: ['/dashboard/assets/web-docs-A.js', '/dashboard/assets/web-docs-B.css'],
-      isKeyless: false,
-    });
+    docsSite(openApiDocument(all, { version: '1.0.0', plans }), asyncApi, [
+      '/dashboard/assets/web-docs-A.js',
+      '/dashboard/assets/web-docs-B.css',
+    ]);
   const plain = siteOf(endpoints);
   const site = siteOf([...endpoints, strange]);
   const bodyOf = (pages: readonly { readonly html: string }[]): string => pages.map((one) => one.html).join('\n');

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
-import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import {
   asyncApiEndpoint,
   docsEndpoint,
@@ -11,22 +10,34 @@ import {
   openApiEndpoint,
 } from '@sluice/shared/wire/rest/documents.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
-import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { apiVersion } from '../http/answers.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/endpoint.ts';
 import { addressLimit } from '../ratelimit/address-limit.ts';
 import { processClock, type LimitClock } from '../ratelimit/limit-clock.ts';
 import type { HttpRequest } from '../transport/transport.ts';
-import { docsHeaders, docsSite } from './page.ts';
+import { localUrl, textOfGateway } from './local-url.ts';
+import type { RenderOptions, RenderedDocuments, RenderedFile } from './render.ts';
 
 /** How long clients may cache the documents. */
 const maxAgeSeconds = 300;
 
-/** Address in the examples if PUBLIC_URL is not set. */
-const localUrl = 'http://127.0.0.1:8080';
-
 /** Limit for one address. The documents are the largest answers without a key, and do not change while the gateway runs. */
 const documentQuota = { perMinute: 120, burst: 60 };
+
+/** Headers of every HTML page. Only the compiled script and style apply, and the script may contact only this gateway. */
+export const docsHeaders = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+  'X-Frame-Options': 'DENY',
+};
 
 export interface DocumentParts {
   readonly config: Pick<Config, 'plans' | 'publicUrl' | 'pumpPortalKeyless'>;
@@ -38,8 +49,9 @@ export interface DocumentParts {
 }
 
 /** The documents of the API: OpenAPI, AsyncAPI, and pages with both. */
-export function documentEndpoints({ config, addressOf, assets = [], clock = processClock }: DocumentParts): BoundEndpoint[] {
-  const { openApiFile, asyncApiFile, llmsFile, searchFile, pages } = filesFor(config, assets);
+export async function documentEndpoints({ config, addressOf, assets = [], clock = processClock }: DocumentParts): Promise<BoundEndpoint[]> {
+  const rendered = await renderedDocuments({ plans: config.plans, assets });
+  const { openApiFile, asyncApiFile, llmsFile, searchFile, pages } = filesOf(rendered, config);
   const limit = addressLimit(documentQuota, clock);
   const withinLimit = (request: HttpRequest, answer: FileAnswer | ErrorAnswer): FileAnswer | ErrorAnswer => {
     const retryAfterMs = limit(addressOf(request));
@@ -61,6 +73,26 @@ export function documentEndpoints({ config, addressOf, assets = [], clock = proc
   ];
 }
 
+/** Only tests render in a process that serves. Their gateways mostly have the same options. */
+let newest: RenderedFile | null = null;
+
+/**
+ * The documents with these options. Rendering takes 0.2 s, so the compiler has rendered those with the default plans (`render-default.ts`). The code that
+ * renders is loaded only for other options.
+ */
+async function renderedDocuments(options: RenderOptions): Promise<RenderedDocuments> {
+  const key = JSON.stringify(options);
+  if (newest?.options !== key) newest = readRendered();
+  if (newest?.options !== key) newest = { options: key, documents: (await import('./render.ts')).renderDocuments(options) };
+  return newest.documents;
+}
+
+/** Null if this module runs uncompiled. */
+function readRendered(): RenderedFile | null {
+  if (import.meta.url.endsWith('.ts')) return null;
+  return JSON.parse(readFileSync(new URL('rendered.json', import.meta.url), 'utf8')) as RenderedFile;
+}
+
 interface DocumentFiles {
   readonly openApiFile: FileAnswer;
   readonly asyncApiFile: FileAnswer;
@@ -69,30 +101,20 @@ interface DocumentFiles {
   readonly pages: ReadonlyMap<string, FileAnswer>;
 }
 
-/** The files that were created last. Rendering them takes 60 ms, and gateways of one process mostly have the same. */
-let newest: { readonly options: string; readonly files: DocumentFiles } | null = null;
-
-function filesFor(config: DocumentParts['config'], assets: readonly string[]): DocumentFiles {
-  const { plans, publicUrl, pumpPortalKeyless } = config;
-  const options = JSON.stringify([plans, publicUrl, pumpPortalKeyless, assets]);
-  if (newest?.options !== options) newest = { options, files: renderFiles(config, assets) };
-  return newest.files;
-}
-
-function renderFiles({ plans, publicUrl, pumpPortalKeyless }: DocumentParts['config'], assets: readonly string[]): DocumentFiles {
-  const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans) });
-  const asyncApi = asyncApiDocument({ version: apiVersion });
-  const site = docsSite(openApi, asyncApi, { url: (publicUrl ?? localUrl).replace(/\/$/, ''), assets, isKeyless: pumpPortalKeyless });
+function filesOf(rendered: RenderedDocuments, { publicUrl, pumpPortalKeyless }: DocumentParts['config']): DocumentFiles {
+  const gateway = { url: publicUrl ?? localUrl, isKeyless: pumpPortalKeyless };
+  const file = (contentType: string, text: string, headers: Readonly<Record<string, string>> = {}): FileAnswer =>
+    fixedFile(contentType, textOfGateway(text, gateway), headers);
   const json = 'application/json; charset=utf-8';
-  const pageFiles = site.pages.flatMap(({ name, html, markdown }) => [
-    [name, fixedFile('text/html; charset=utf-8', html, { ...docsHeaders, 'Cache-Control': 'no-cache' })] as const,
-    [`${name}.md`, fixedFile('text/markdown; charset=utf-8', markdown, {})] as const,
+  const pageFiles = rendered.pages.flatMap(({ name, html, markdown }) => [
+    [name, file('text/html; charset=utf-8', html, { ...docsHeaders, 'Cache-Control': 'no-cache' })] as const,
+    [`${name}.md`, file('text/markdown; charset=utf-8', markdown)] as const,
   ]);
   return {
-    openApiFile: fixedFile(json, JSON.stringify(openApi), {}),
-    asyncApiFile: fixedFile(json, JSON.stringify(asyncApi), {}),
-    llmsFile: fixedFile('text/plain; charset=utf-8', site.llms, {}),
-    searchFile: fixedFile(json, JSON.stringify(site.search), {}),
+    openApiFile: file(json, rendered.openApi),
+    asyncApiFile: file(json, rendered.asyncApi),
+    llmsFile: file('text/plain; charset=utf-8', rendered.llms),
+    searchFile: file(json, rendered.search),
     pages: new Map(pageFiles),
   };
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import { fieldTable, typeOf } from './fields.ts';
 import { codeBlock, html, inline, nothing, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
+import { localUrl } from './local-url.ts';
 import { sampleRequest } from './sample-request.ts';
 import { samplesOf } from './samples/samples.ts';
 import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
@@ -16,7 +17,7 @@ export interface ErrorRow {
 
 const noun: Readonly<Record<string, string>> = { open: 'open to all', key: 'any API key' };
 
-export function endpointSection({ method, paths, operation }: ShownEndpoint, errors: readonly ErrorRow[], url: string): Html {
+export function endpointSection({ method, paths, operation }: ShownEndpoint, errors: readonly ErrorRow[]): Html {
   const access = words(operation['x-sluice-access']);
   const plans = (operation['x-sluice-plans'] as readonly string[]).join(', ');
   const { description } = operation;
@@ -46,7 +47,7 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
     </dl>
     ${parameterTable(operation)}${bodyOf(operation)}
     <h3>Example</h3>
-    ${sampleList({ method, paths, operation }, url)}
+    ${sampleList({ method, paths, operation })}
     <div data-try="${idOf(operation)}"></div>
     <h3>Answer</h3>
     <p>200, <code>${type}</code>${type === 'application/json' ? html`: ${typeOf(schema)}` : nothing}</p>
@@ -57,9 +58,9 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
 }
 
 /** The request in each language. The page's script makes tabs of it. */
-function sampleList(endpoint: ShownEndpoint, url: string): Html {
+function sampleList(endpoint: ShownEndpoint): Html {
   return html`<div class="samples">
-    ${samplesOf(sampleRequest(endpoint, url)).map(
+    ${samplesOf(sampleRequest(endpoint, localUrl)).map(
       ({ title, language, text }) =>
         html`<h4>${title}</h4>
           ${codeBlock(language, text)}`,

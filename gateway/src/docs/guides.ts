@@ -19,20 +19,14 @@ export const guideFiles: Readonly<Record<string, string>> = {
   operating: 'OPERATING.md',
 };
 
-/** The address of the gateway in the files. */
-const localHost = '127.0.0.1:8080';
-
 export interface Guide extends Topic {
   readonly markdown: string;
 }
 
-/** The documents as pages, with the address of this gateway. */
-export function guidesFor(url: string): readonly Guide[] {
+/** The documents as pages. */
+export function readGuides(): readonly Guide[] {
   const texts = readTexts();
-  return Object.entries(guideFiles).map(([name, file]) => {
-    const text = texts[file]!.replaceAll(`http://${localHost}`, url).replaceAll(`ws://${localHost}`, url.replace(/^http/, 'ws'));
-    return { name, ...guideOf(text, posix.dirname(file)) };
-  });
+  return Object.entries(guideFiles).map(([name, file]) => ({ name, ...guideOf(texts[file]!, posix.dirname(file)) }));
 }
 
 /** The documents by their paths: from the build, or from the sources if this module runs uncompiled. */

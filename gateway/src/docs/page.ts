@@ -1,9 +1,10 @@
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
-import { guidesFor } from './guides.ts';
+import { readGuides } from './guides.ts';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/rest/trade-examples.ts';
 import { html, nothing, prose, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
+import { keylessMark, localUrl } from './local-url.ts';
 import { markdownOf } from './markdown.ts';
 import { searchIndexOf } from './search-index.ts';
 import { endpointsOf } from './shown-endpoint.ts';
@@ -26,34 +27,12 @@ export interface DocsSite {
 /** A page that was written as Markdown has that; from the others it is made. */
 type Page = Topic & { readonly markdown?: string };
 
-export interface SiteOptions {
-  /** Of the gateway, in examples. */
-  readonly url: string;
-  /** Addresses of the compiled script and style. */
-  readonly assets: readonly string[];
-  /** PumpPortal clients without a key are served. */
-  readonly isKeyless: boolean;
-}
-
-/** Headers of every HTML page. Only the compiled script and style apply, and the script may contact only this gateway. */
-export const docsHeaders = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-  ].join('; '),
-  'X-Frame-Options': 'DENY',
-};
-
-/** Both documents as one page per topic. Their script adds search, tabs, forms and a console; the pages can be read without it. */
-export function docsSite(openApi: JsonObject, asyncApi: JsonObject, { url, assets, isKeyless }: SiteOptions): DocsSite {
-  const topics: readonly Page[] = [...guidesFor(url), ...topicsOf(openApi, asyncApi, endpointsOf(openApi), url)];
+/**
+ * Both documents as one page per topic. Their script adds search, tabs, forms and a console; the pages can be read without it. `assets`: addresses of
+ * the compiled script and style. The texts are not yet those of a particular gateway (`local-url.ts`).
+ */
+export function docsSite(openApi: JsonObject, asyncApi: JsonObject, assets: readonly string[]): DocsSite {
+  const topics: readonly Page[] = [...readGuides(), ...topicsOf(openApi, asyncApi, endpointsOf(openApi))];
   const version = words(at(openApi, 'info', 'version'));
   const about = words(at(openApi, 'info', 'description'));
   const index: Page = {
@@ -63,7 +42,7 @@ export function docsSite(openApi: JsonObject, asyncApi: JsonObject, { url, asset
     content: indexPage(about, topics),
     entries: [],
   };
-  const frame = { head: html`${assets.map(assetElement)}`, navigation: navigationOf(topics), attributes: bodyAttributes(url, isKeyless) };
+  const frame = { head: html`${assets.map(assetElement)}`, navigation: navigationOf(topics), attributes: bodyAttributes() };
   return {
     pages: [index, ...topics].map((topic) => ({
       name: topic.name,
@@ -75,7 +54,7 @@ export function docsSite(openApi: JsonObject, asyncApi: JsonObject, { url, asset
             ${topic.content}`,
         ),
     })),
-    llms: llmsText(about, topics, url),
+    llms: llmsText(about, topics),
     search: searchIndexOf(topics),
   };
 }
@@ -91,18 +70,18 @@ function indexPage(about: string, topics: readonly Topic[]): Html {
     </p>`;
 }
 
-function llmsText(about: string, topics: readonly Topic[], url: string): string {
+function llmsText(about: string, topics: readonly Topic[]): string {
   const [summary = ''] = about.split('\n');
   return `# sluice
 
 > ${summary}
 
-${topics.map(({ name, title, summary: line }) => `- [${title}](${url}/docs/${name}.md): ${line}`).join('\n')}
+${topics.map(({ name, title, summary: line }) => `- [${title}](${localUrl}/docs/${name}.md): ${line}`).join('\n')}
 
 ## Optional
 
-- [OpenAPI](${url}/api/openapi.json): the HTTP API for programs
-- [AsyncAPI](${url}/api/asyncapi.json): the stream for programs
+- [OpenAPI](${localUrl}/api/openapi.json): the HTTP API for programs
+- [AsyncAPI](${localUrl}/api/asyncapi.json): the stream for programs
 `;
 }
 
@@ -127,9 +106,9 @@ function dashboardLink(name: string): Html {
 }
 
 /** What the script replaces in examples by what exists. */
-function bodyAttributes(url: string, isKeyless: boolean): Html {
-  return html`data-origin="${url}" data-mint="${exampleMint}" data-wallet="${exampleWallet}" data-order="${exampleOrderId}"
-  data-keyless="${isKeyless ? 'on' : 'off'}"`;
+function bodyAttributes(): Html {
+  return html`data-origin="${localUrl}" data-mint="${exampleMint}" data-wallet="${exampleWallet}" data-order="${exampleOrderId}"
+  data-keyless="${keylessMark}"`;
 }
 
 function layout(

@@ -34,7 +34,7 @@ const tagTitles: Readonly<Record<string, string>> = {
 };
 
 /** All pages but the first, from both documents. */
-export function topicsOf(openApi: JsonObject, asyncApi: JsonObject, endpoints: readonly ShownEndpoint[], url: string): readonly Topic[] {
+export function topicsOf(openApi: JsonObject, asyncApi: JsonObject, endpoints: readonly ShownEndpoint[]): readonly Topic[] {
   const errors = openApi['x-sluice-errors'] as unknown as readonly ErrorRow[];
   const page = (name: string, title: string, summary: string, content: Html, entries: readonly Entry[] = []): Topic => ({
     name,
@@ -52,7 +52,7 @@ export function topicsOf(openApi: JsonObject, asyncApi: JsonObject, endpoints: r
       html`${planTable(openApi)}${headerTable(openApi)}`,
     ),
     page('errors', 'Errors', 'Every error code, and what to do about it.', errorPage(openApi, errors)),
-    ...tagsOf(endpoints).map((tag) => endpointTopic(tag, endpoints, errors, url)),
+    ...tagsOf(endpoints).map((tag) => endpointTopic(tag, endpoints, errors)),
     page('stream', 'The stream', 'Live events over one WebSocket: commands, frames, close codes.', streamSection(asyncApi), [
       { id: 'stream-connect', label: 'Connecting' },
       { id: 'stream-commands', label: 'Commands' },
@@ -70,13 +70,13 @@ function tagsOf(endpoints: readonly ShownEndpoint[]): string[] {
 
 const tagOf = ({ operation }: ShownEndpoint): string => words((operation['tags'] as readonly string[])[0]);
 
-function endpointTopic(tag: string, all: readonly ShownEndpoint[], errors: readonly ErrorRow[], url: string): Topic {
+function endpointTopic(tag: string, all: readonly ShownEndpoint[], errors: readonly ErrorRow[]): Topic {
   const shown = all.filter((one) => tagOf(one) === tag);
   return {
     name: `http-${tag.toLowerCase()}`,
     title: tagTitles[tag] ?? tag,
     summary: shown.map(({ method, paths }) => `${method} ${paths[0]!}`).join(', '),
-    content: html`${shown.map((one) => endpointSection(one, errors, url))}`,
+    content: html`${shown.map((one) => endpointSection(one, errors))}`,
     entries: shown.map(({ method, paths, operation }) => ({
       id: idOf(operation),
       label: `${method} ${paths[0]!}`,
