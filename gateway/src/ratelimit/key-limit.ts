@@ -15,10 +15,11 @@ export class KeyLimits {
   take({ keyId, plan }: Principal, cost: 0 | 1): LimitDecision | Promise<LimitDecision> {
     const taken = this.#limiter.take(`key:${keyId}`, { perMinute: plan.requestsPerMinute, burst: plan.burst }, cost);
     if (cost === 0) return taken;
-    const note = (decision: LimitDecision): LimitDecision => {
-      this.minutes.note(keyId, decision.admitted, Date.now());
-      return decision;
-    };
-    return taken instanceof Promise ? taken.then(note) : note(taken);
+    return taken instanceof Promise ? taken.then((decision) => this.#noted(keyId, decision)) : this.#noted(keyId, taken);
+  }
+
+  #noted(keyId: string, decision: LimitDecision): LimitDecision {
+    this.minutes.note(keyId, decision.admitted, Date.now());
+    return decision;
   }
 }
