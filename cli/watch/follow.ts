@@ -1,11 +1,20 @@
-import { SluiceError, type Channel, type EventOf, type Gap, type RejectedKey, type Sluice, type Status } from '@sluice/client';
+import {
+  type CandleInterval,
+  SluiceError,
+  type Channel,
+  type EventOf,
+  type Gap,
+  type RejectedKey,
+  type Sluice,
+  type Status,
+} from '@sluice/client';
 
 export interface WatchedKeys {
   readonly channel: Channel;
   readonly mints: readonly string[];
   readonly accounts: readonly string[];
   /** For candles; null for other channels. */
-  readonly interval: string | null;
+  readonly interval: CandleInterval | null;
 }
 
 export interface WatchHandlers {

@@ -1,8 +1,8 @@
 // Buys new tokens, and sells each one at a profit, at a loss, or after a time.
 //
 //   SLUICE_API_KEY=… WALLET=… node sniper.mjs
-// It places orders only if LIVE=1. Otherwise purchases are dry runs, and sales are quotes. If the gateway trades on paper (TRADING=paper),
-// purchases are paper orders. Their tokens are not in the wallet, so their sales are quotes too.
+// It places orders only if LIVE=1. Otherwise purchases are dry runs, and sales are quotes. If the gateway trades on paper (TRADING=paper) and
+// LIVE=1, purchases are paper orders. Their tokens are not in the wallet, so their sales are quotes too.
 import { Sluice, SluiceError } from '@sluice/client';
 
 const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: publicKey = '', LIVE } = process.env;

@@ -1,6 +1,6 @@
 import { checkNames, checkNumber, checkStrings } from '../check-options.ts';
 import { SluiceError } from '../errors.ts';
-import type { ChannelEvents, Channel, Filters, Gap, JoinPosition, Position, RejectedKey, Retract } from '../wire.ts';
+import type { CandleInterval, ChannelEvents, Channel, Filters, Gap, JoinPosition, Position, RejectedKey, Retract } from '../wire.ts';
 import { TopicProgress } from './topic-progress.ts';
 
 export interface SubscribeOptions<C extends Channel> {
@@ -9,7 +9,7 @@ export interface SubscribeOptions<C extends Channel> {
   /** Wallets whose trades to follow. Only for trades. */
   readonly accounts?: readonly string[];
   /** Length of the candles, for example `1m`. Required for candles. */
-  readonly interval?: string;
+  readonly interval?: CandleInterval;
   readonly filter?: C extends keyof Filters ? Filters[C] : never;
   /** `confirmed`: events come once their slot is confirmed, and none is retracted. */
   readonly commitment?: 'processed' | 'confirmed';
@@ -64,7 +64,7 @@ export interface Request {
   readonly channel: Channel;
   readonly mints: readonly string[];
   readonly accounts: readonly string[];
-  readonly interval: string | undefined;
+  readonly interval: CandleInterval | undefined;
   readonly filter: unknown;
   readonly commitment: 'processed' | 'confirmed' | undefined;
   readonly snapshot: boolean;

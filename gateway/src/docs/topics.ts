@@ -3,6 +3,7 @@ import { endpointSection, errorTable, type ErrorRow } from './endpoint-section.t
 import { fieldTable } from './fields.ts';
 import { codeBlock, html, inline, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
+import { localUrl } from './local-url.ts';
 import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
 import { streamSection } from './stream-section.ts';
 
@@ -92,7 +93,7 @@ function errorPage(openApi: JsonObject, errors: readonly ErrorRow[]): Html {
 function authentication(openApi: JsonObject): Html {
   const schemes = Object.values(at(openApi, 'components', 'securitySchemes') as Record<string, JsonObject>);
   return html`${schemes.map((scheme) => prose(words(scheme['description'])))}
-  ${codeBlock('sh', 'curl -H "Authorization: Bearer $SLUICE_API_KEY" …')}`;
+  ${codeBlock('sh', `curl -H "Authorization: Bearer $SLUICE_API_KEY" ${localUrl}/api/usage`)}`;
 }
 
 function planTable(openApi: JsonObject): Html {

@@ -24,7 +24,7 @@ export interface Message {
   readonly [field: string]: unknown;
 }
 
-/** A raw client of the stream for tests of the protocol; stores every message in order. Other tests use `@sluice/client`. */
+/** A raw client of the stream for tests of the protocol; stores every message in order. Tests that need no raw messages can use `@sluice/client`. */
 export class StreamClient {
   readonly socket: WebSocket;
   readonly messages: Message[] = [];

@@ -50,6 +50,7 @@ function useOrders(): History {
       onEvent: () => {
         timer ??= setTimeout(readSafely, 300);
       },
+      onGap: readSafely,
       onError: fail,
     });
     readSafely();

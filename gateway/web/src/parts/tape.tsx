@@ -34,6 +34,14 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
     const fail = (error: unknown): void => {
       if (!ended.signal.aborted) setFault(faultText(error));
     };
+    const read = async (): Promise<void> => {
+      if (mint !== undefined) {
+        const page = await sluice.trades(mint, { limit: 60 }, { signal: ended.signal });
+        for (const trade of page.trades) list.set(trade.id, trade);
+      }
+      show();
+    };
+    const readAgain = (): void => void read().catch(fail);
     sluice.subscribe('trades', {
       ...(mint !== undefined && { mints: [mint] }),
       ...(account !== undefined && { accounts: [account] }),
@@ -43,17 +51,11 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
         else list.set(event.id, event);
         timer ??= setTimeout(show, drawEveryMs);
       },
+      // Trades are missing: read them again. There is no list of the trades of an account.
+      onGap: readAgain,
       onError: fail,
     });
-    if (mint === undefined) show();
-    else {
-      const read = async (of: string): Promise<void> => {
-        const page = await sluice.trades(of, { limit: 60 }, { signal: ended.signal });
-        for (const trade of page.trades) list.set(trade.id, trade);
-        show();
-      };
-      read(mint).catch(fail);
-    }
+    readAgain();
     return () => {
       ended.abort();
       if (timer !== null) clearTimeout(timer);
