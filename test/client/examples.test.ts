@@ -9,7 +9,7 @@ import { startProduct } from '../support/product/started-product.ts';
 
 /** The examples of the client, as a user runs them: with the compiled package in `node_modules`, against a started product. */
 const startMs = 40_000;
-const printMs = 20_000;
+const printMs = 60_000;
 const sol = 'So11111111111111111111111111111111111111112';
 const source = join(import.meta.dirname, '../../client');
 let folder: string;

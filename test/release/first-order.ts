@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { run } from '../pumpportal/install.ts';
 import { startChromium } from '../support/browser/chromium.ts';
 
 /**
  * `pnpm test:first-order`: clones the last commit, and runs `npx -y pnpm@12 start` there with empty caches and TRADING=paper, as a new user does.
  * Fails if a real browser shows the first event later than after one minute, or if the first paper order is finished in the page later than after
- * three. The time includes the installation of all packages.
+ * three. Then it follows `guides/sniping-bot.md`, and fails if the bot's first paper order is not finished within the same three minutes. The time
+ * includes the installation of all packages.
  */
 const root = join(import.meta.dirname, '../..');
 const startWithinMs = 8 * 60_000;
@@ -29,16 +31,51 @@ const env = {
   TRADING: 'paper',
 };
 
-/** The link that opens the dashboard signed in. */
-async function linkOf(child: ChildProcess): Promise<string> {
+interface Printed {
+  /** Opens the dashboard signed in. */
+  readonly link: string;
+  readonly url: string;
+  readonly apiKey: string;
+  readonly wallet: string;
+}
+
+async function printedBy(child: ChildProcess): Promise<Printed> {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
   for (const endMs = Date.now() + startWithinMs; Date.now() < endMs; await new Promise((resolve) => setTimeout(resolve, 20))) {
-    const link = /dashboard +(http:\S+#sign-in=\S+)/.exec(output)?.[1];
-    if (link !== undefined) return link;
+    const find = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
+    const [link, url] = [find(/dashboard +(http:\S+#sign-in=\S+)/), find(/(http:\/\/127\.0\.0\.1:\d+)/)];
+    const [apiKey, wallet] = [find(/(sluice_\w+)\n/), find(/wallet +(\w{32,44})\n/)];
+    if (link !== undefined && url !== undefined && apiKey !== undefined && wallet !== undefined) return { link, url, apiKey, wallet };
     if (child.exitCode !== null) break;
   }
-  throw new Error(`start printed no link:\n${output}`);
+  throw new Error(`start printed no link, key and wallet:\n${output}`);
+}
+
+/** Installs the client library into an empty folder, as the guide says, and lets its bot place an order. */
+async function orderInCode({ url, apiKey, wallet }: Printed): Promise<void> {
+  const bot = join(folder, 'bot');
+  mkdirSync(bot);
+  const steps = [
+    ['npx', ['-y', 'pnpm@12', 'release'], clone],
+    ['npm', ['install', '--no-audit', '--no-fund', '../sluice/release/sluice-client-0.1.0.tgz'], bot],
+  ] as const;
+  for (const [command, args, cwd] of steps) {
+    const { code, output } = await run(command, args, cwd, orderWithinMs, env);
+    assert.equal(code, 0, output);
+  }
+  const settings = { ...env, SLUICE_URL: url, SLUICE_API_KEY: apiKey, WALLET: wallet, LIVE: '1', MAX_POSITIONS: '1' };
+  const sniper = spawn('node', ['node_modules/@sluice/client/examples/sniper.mjs'], { cwd: bot, env: settings, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    let output = '';
+    for await (const text of sniper.stdout.setEncoding('utf8')) {
+      output += String(text);
+      if (/^bought .*, paper$/m.test(output)) return;
+    }
+    throw new Error(`the bot ended without an order on paper:\n${output}`);
+  } finally {
+    sniper.kill('SIGTERM');
+  }
 }
 
 const cloned = spawnSync('git', ['clone', '--quiet', root, clone], { stdio: 'inherit' });
@@ -53,11 +90,11 @@ try {
     console.log(`${(tookMs / 1_000).toFixed(1)} s  ${what}`);
     assert.ok(tookMs <= withinMs, `${what} only after more than ${withinMs / 1_000} s`);
   };
-  const link = await linkOf(child);
+  const printed = await printedBy(child);
   reached('the link is printed', eventWithinMs);
   const page = await (await chromium.newContext()).newPage();
   page.setDefaultTimeout(pageWithinMs);
-  await page.goto(link);
+  await page.goto(printed.link);
   await page.locator('.trades tbody tr, .tokens tbody tr').first().waitFor();
   reached('the first event is in the page', eventWithinMs);
   await page.locator('.tokens tbody tr td.number').first().click();
@@ -65,6 +102,8 @@ try {
   await page.getByRole('button', { name: 'Buy', exact: true }).click();
   await page.locator('.progress .state.finalized').waitFor();
   reached('the first paper order is finished in the page', orderWithinMs);
+  await orderInCode(printed);
+  reached('the first paper order is finished in code', orderWithinMs);
 } finally {
   await chromium.close();
   process.kill(-child.pid!, 'SIGTERM');

@@ -91,6 +91,11 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((error.code, error.idempotency_key), ("UNAUTHENTICATED", "mine"))
         self.assertRegex(str(error), r"^words\. The outcome is unknown")
 
+    async def test_an_order_in_progress_is_awaited_beyond_the_retries(self) -> None:
+        self.answers = [*[refused(409, "IDEMPOTENCY_IN_PROGRESS", True)] * 4, PLACED]
+        self.assertEqual(await self.sluice.buy(**ORDER, idempotency_key="mine"), {"orderId": "o"})
+        self.assertEqual(self.keys, ["mine"] * 5)
+
     async def test_asks_for_the_key_before_each_request(self) -> None:
         keys = iter(["one", "two", "a b"])
         sluice = Sluice(self.url, lambda: _from_vault(keys), retries=3)

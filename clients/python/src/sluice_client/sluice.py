@@ -1,10 +1,12 @@
 """A client of one sluice."""
 
 import asyncio
+import itertools
 import math
 import random
 import re
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -56,6 +58,8 @@ FIRST_PAUSE_S = 0.2
 MAX_PAUSE_S = 5.0
 # A longer `Retry-After` is left to the caller.
 MAX_RETRY_AFTER_S = 30.0
+# For so long a request is repeated, whatever `retries` is, while another request with its key is in progress.
+IN_PROGRESS_S = 30.0
 # Printable ASCII without spaces. The gateway accepts no longer key.
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
 
@@ -248,7 +252,8 @@ class Sluice:
     ) -> Any:
         last: SluiceError | None = None
         is_unknown = False
-        for attempt in range(self._retries + 1):
+        started_s = time.monotonic()
+        for attempt in itertools.count():
             try:
                 return await self._once(method, path, query or {}, body, key)
             except SluiceError as fault:
@@ -259,10 +264,13 @@ class Sluice:
                     self._turn += 1
                 retry_after_ms = error.details.get("retryAfterMs")
                 retry_after_s = retry_after_ms / 1_000 if isinstance(retry_after_ms, (int, float)) else 0.0
-                if not error.retryable or attempt == self._retries or retry_after_s > MAX_RETRY_AFTER_S:
+                in_progress = error.code == "IDEMPOTENCY_IN_PROGRESS" and time.monotonic() - started_s < IN_PROGRESS_S
+                may_repeat = error.retryable and (in_progress or attempt < self._retries)
+                if not may_repeat or retry_after_s > MAX_RETRY_AFTER_S:
                     raise error from fault.__cause__
                 last = error
-                pause_s = min(MAX_PAUSE_S, FIRST_PAUSE_S * 2**attempt) * (0.5 + random.random() / 2)
+                exponent = min(attempt, 1) if in_progress else attempt
+                pause_s = min(MAX_PAUSE_S, FIRST_PAUSE_S * 2**exponent) * (0.5 + random.random() / 2)
             except Exception:
                 # A function `api_key` that fails now says less than the outcome of the previous attempt.
                 if last is None:
