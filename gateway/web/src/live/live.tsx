@@ -206,12 +206,13 @@ function TokenTable({ tokens, hidden }: { readonly tokens: readonly NewToken[]; 
 }
 
 function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; readonly hidden: number }) {
+  const now = useNow();
   if (trades.length === 0) return <Empty>{hidden > 0 ? noneShown : 'Waiting for the next trade …'}</Empty>;
   return (
     <table>
       <thead>
         <tr>
-          <th class="wide-only">Time</th>
+          <th>Age</th>
           <th>Side</th>
           <th>Token</th>
           <th class="number">Size</th>
@@ -223,7 +224,9 @@ function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; rea
       <tbody>
         {trades.map((trade) => (
           <tr key={trade.id} class="opens" onClick={(event) => openToken(event, trade.mint)}>
-            <td class="faint wide-only">{clockTime(trade.ts.received / 1_000)}</td>
+            <td class="faint" title={clockTime(trade.ts.received / 1_000)}>
+              {age(now - trade.ts.received / 1_000)}
+            </td>
             <td>
               <span class={`side ${trade.side}`}>{trade.side}</span>
             </td>
