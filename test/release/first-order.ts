@@ -65,7 +65,11 @@ async function orderInCode({ url, apiKey, wallet }: Printed): Promise<void> {
     assert.equal(code, 0, output);
   }
   const settings = { ...env, SLUICE_URL: url, SLUICE_API_KEY: apiKey, WALLET: wallet, LIVE: '1', MAX_POSITIONS: '1' };
-  const sniper = spawn('node', ['node_modules/@sluice/client/examples/sniper.mjs'], { cwd: bot, env: settings, stdio: ['ignore', 'pipe', 'inherit'] });
+  const sniper = spawn('node', ['node_modules/@sluice/client/examples/sniper.mjs'], {
+    cwd: bot,
+    env: settings,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     let output = '';
     for await (const text of sniper.stdout.setEncoding('utf8')) {

@@ -58,7 +58,7 @@ FIRST_PAUSE_S = 0.2
 MAX_PAUSE_S = 5.0
 # A longer `Retry-After` is left to the caller.
 MAX_RETRY_AFTER_S = 30.0
-# For so long a request is repeated, whatever `retries` is, while another request with its key is in progress.
+# Another request with the key is in progress: the request is repeated for so long, even if `retries` is smaller.
 IN_PROGRESS_S = 30.0
 # Printable ASCII without spaces. The gateway accepts no longer key.
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
