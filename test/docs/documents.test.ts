@@ -1,3 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { docsAssets } from '@sluice/gateway/dashboard/serve-page.ts';
+import { keylessMark, localUrl, textOfGateway } from '@sluice/gateway/docs/local-url.ts';
+import { renderDocuments } from '@sluice/gateway/docs/render.ts';
 import { documentEndpoints } from '@sluice/gateway/docs/documents.ts';
 import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
 import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
@@ -23,6 +28,7 @@ import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { Type, type TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
+import { currentBuild } from '../../compile/build-folder.mjs';
 
 const options = { version: '1.0.0', plans: Object.values(defaultPlans) };
 const openApi = openApiDocument(endpoints, options);
@@ -323,6 +329,20 @@ describe('the table of endpoints', () => {
 });
 
 describe('the public documents', () => {
+  it('are rendered by the compiler, for the default plans', () => {
+    const build = currentBuild()!;
+    const rendering = { plans: defaultPlans, assets: docsAssets(build) };
+    expect(rendering.assets).toHaveLength(2);
+    const rendered = JSON.parse(readFileSync(join(build, 'rendered.json'), 'utf8')) as unknown;
+    expect(rendered).toEqual({ options: JSON.stringify(rendering), documents: renderDocuments(rendering) });
+  });
+
+  it('get the address of the gateway, and whether it serves clients without a key', () => {
+    const text = `a ${localUrl}/docs b ws://127.0.0.1:8080/api/data c ${keylessMark}`;
+    expect(textOfGateway(text, { url: 'https://x.io', isKeyless: true })).toBe('a https://x.io/docs b wss://x.io/api/data c on');
+    expect(textOfGateway(text, { url: localUrl, isKeyless: false })).toBe(text.replace(keylessMark, 'off'));
+  });
+
   it('are limited by the address of the client; an IPv6 network counts as one', async () => {
     let nowUs = 0;
     let address = '';

@@ -124,8 +124,8 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     expect(first.size).toBeGreaterThan(0);
     // The page requests names while half of the key's limit is left, newest tokens first. So the last of them may wait for long.
     await until('most of their names', async () => {
-      const named = (await shown()).filter(({ token }) => first.has(token));
-      return named.filter(({ name }) => !name.includes('…')).length >= named.length / 2;
+      const listed = (await shown()).filter(({ token }) => first.has(token));
+      return listed.filter(({ name }) => !name.includes('…')).length >= listed.length / 2;
     });
     await page.locator('.tokens img.icon').first().waitFor();
     await page.locator('.trades img.icon').first().waitFor();

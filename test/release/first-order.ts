@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../pumpportal/install.ts';
 import { startChromium } from '../support/browser/chromium.ts';
+import { readBlock, type PrintedBlock } from '../support/product/started-product.ts';
 
 /**
  * `pnpm test:first-order`: clones the last commit, and runs `npx -y pnpm@12 start` there with empty caches and TRADING=paper, as a new user does.
@@ -31,29 +32,19 @@ const env = {
   TRADING: 'paper',
 };
 
-interface Printed {
-  /** Opens the dashboard signed in. */
-  readonly link: string;
-  readonly url: string;
-  readonly apiKey: string;
-  readonly wallet: string;
-}
-
-async function printedBy(child: ChildProcess): Promise<Printed> {
+async function printedBy(child: ChildProcess): Promise<PrintedBlock> {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
   for (const endMs = Date.now() + startWithinMs; Date.now() < endMs; await new Promise((resolve) => setTimeout(resolve, 20))) {
-    const find = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
-    const [link, url] = [find(/dashboard +(http:\S+#sign-in=\S+)/), find(/(http:\/\/127\.0\.0\.1:\d+)/)];
-    const [apiKey, wallet] = [find(/(sluice_\w+)\n/), find(/wallet +(\w{32,44})\n/)];
-    if (link !== undefined && url !== undefined && apiKey !== undefined && wallet !== undefined) return { link, url, apiKey, wallet };
+    const block = readBlock(output);
+    if (block !== null) return block;
     if (child.exitCode !== null) break;
   }
-  throw new Error(`start printed no link, key and wallet:\n${output}`);
+  throw new Error(`start printed no block:\n${output}`);
 }
 
 /** Installs the client library into an empty folder, as the guide says, and lets its bot place an order. */
-async function orderInCode({ url, apiKey, wallet }: Printed): Promise<void> {
+async function orderInCode({ url, apiKey, wallet }: PrintedBlock): Promise<void> {
   const bot = join(folder, 'bot');
   mkdirSync(bot);
   const steps = [
@@ -69,6 +60,7 @@ async function orderInCode({ url, apiKey, wallet }: Printed): Promise<void> {
     cwd: bot,
     env: settings,
     stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: orderWithinMs,
   });
   try {
     let output = '';

@@ -73,7 +73,7 @@ export async function documentEndpoints({ config, addressOf, assets = [], clock 
   ];
 }
 
-/** Only tests render in a process that serves. Their gateways mostly have the same options. */
+/** What the last gateway of this process used. In tests, a process starts many, mostly with the same options. */
 let newest: RenderedFile | null = null;
 
 /**

@@ -1,13 +1,26 @@
 import type { ChildProcess } from 'node:child_process';
 import { startProgram } from '../command-line.ts';
 
-export interface StartedProduct {
-  readonly child: ChildProcess;
+/** What `start` prints. */
+export interface PrintedBlock {
   readonly url: string;
   /** Opens the dashboard signed in, once. */
   readonly link: string;
   readonly apiKey: string;
   readonly wallet: string;
+}
+
+export interface StartedProduct extends PrintedBlock {
+  readonly child: ChildProcess;
+}
+
+/** Reads the block from the output of `start`. Null until it is complete. */
+export function readBlock(output: string): PrintedBlock | null {
+  const find = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
+  const [link, url] = [find(/(http:\S+#sign-in=\S+)/), find(/(http:\/\/127\.0\.0\.1:\d+)/)];
+  const [apiKey, wallet] = [find(/(sluice_\w+)\n/), find(/wallet +(\w{32,44})\n/)];
+  if (link === undefined || url === undefined || apiKey === undefined || wallet === undefined) return null;
+  return output.includes('sluice watch trades') ? { url, link, apiKey, wallet } : null;
 }
 
 const startWithinMs = 60_000;
@@ -27,19 +40,10 @@ export function startProduct(folder: string, speed: number, settings: Readonly<R
     const timer = setTimeout(() => fail('no block in time'), startWithinMs);
     const read = (text: string): void => {
       output += text;
-      const find = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
-      const [link, apiKey, wallet] = [find(/(http:\S+#sign-in=\S+)/), find(/(sluice_\w+)\n/), find(/wallet +(\w{32,44})\n/)];
-      const url = find(/(http:\/\/127\.0\.0\.1:\d+)/);
-      if (
-        url === undefined ||
-        link === undefined ||
-        apiKey === undefined ||
-        wallet === undefined ||
-        !output.includes('sluice watch trades')
-      )
-        return;
+      const block = readBlock(output);
+      if (block === null) return;
       clearTimeout(timer);
-      resolve({ child, url, link, apiKey, wallet });
+      resolve({ child, ...block });
     };
     for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', read);
     child.once('close', (code) => fail(`ended with ${code}`));

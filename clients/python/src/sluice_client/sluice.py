@@ -58,7 +58,7 @@ FIRST_PAUSE_S = 0.2
 MAX_PAUSE_S = 5.0
 # A longer `Retry-After` is left to the caller.
 MAX_RETRY_AFTER_S = 30.0
-# Another request with the key is in progress: the request is repeated for so long, even if `retries` is smaller.
+# While another request with the same key is in progress, the client repeats its request for this long, even if `retries` is reached.
 IN_PROGRESS_S = 30.0
 # Printable ASCII without spaces. The gateway accepts no longer key.
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
