@@ -88,7 +88,7 @@ function readReport(file: string, exitCode: number): Count {
 
 async function main(args: readonly string[]): Promise<Count> {
   if (args[0] === 'check') return runHouse();
-  const faults = await installMissing(testFolder, (text) => console.log(text));
+  const faults = await installMissing((text) => console.log(text));
   if (faults.length > 0) {
     for (const fault of faults) console.log(fault);
     return { passed: 0, failed: faults.length, skipped: 0 };

@@ -32,7 +32,7 @@ async function main(): Promise<boolean> {
     print(`test:chaos [minutes, at most ${maxMinutes}] [seed]`);
     return false;
   }
-  const missing = await installMissing(new URL('..', import.meta.url).pathname, print);
+  const missing = await installMissing(print);
   for (const fault of missing) print(fault);
   if (missing.length > 0) return false;
   print(`chaos for ${minutes} minutes, seed ${seed}`);

@@ -21,7 +21,7 @@ async function main(): Promise<boolean> {
     print(`test:liars [minutes, at most ${maxMinutes}] [seed]`);
     return false;
   }
-  const missing = await installMissing(new URL('..', import.meta.url).pathname, print);
+  const missing = await installMissing(print);
   for (const fault of missing) print(fault);
   if (missing.length > 0) return false;
   const late = setTimeout(

@@ -118,7 +118,7 @@ async function main(): Promise<boolean> {
     print(`test:soak [minutes, ${leastMinutes} to ${mostMinutes}] [${forms.join('|')}]`);
     return false;
   }
-  const missing = await installMissing(new URL('..', import.meta.url).pathname, print);
+  const missing = await installMissing(print);
   for (const fault of missing) print(fault);
   if (missing.length > 0) return false;
   print(`soak of the ${form} for ${minutes} minutes; the first third warms up`);

@@ -12,23 +12,20 @@ interface Tool {
   readonly folders?: readonly string[];
   /** Debian package. */
   readonly aptPackage: string;
-  /** The helper in `test/` through which suites use it. It is installed only if that file exists. */
-  readonly helper: string;
   /** Its tests are reported as skipped if it cannot be installed. */
   readonly isOptional?: true;
 }
 
 const tools: readonly Tool[] = [
-  { name: 'Redis', programs: ['redis-server'], aptPackage: 'redis-server', helper: 'support/redis.ts' },
+  { name: 'Redis', programs: ['redis-server'], aptPackage: 'redis-server' },
   {
     name: 'PostgreSQL',
     programs: ['postgres'],
     folders: [18, 17, 16, 15, 14].map((version) => `/usr/lib/postgresql/${version}/bin`),
     aptPackage: 'postgresql',
-    helper: 'support/postgres.ts',
   },
-  { name: 'Chromium', programs: ['chromium', 'chromium-browser', 'google-chrome'], aptPackage: 'chromium', helper: 'support/chromium.ts' },
-  { name: 'promtool', programs: ['promtool'], aptPackage: 'prometheus', helper: 'support/promtool.ts', isOptional: true },
+  { name: 'Chromium', programs: ['chromium', 'chromium-browser', 'google-chrome'], aptPackage: 'chromium' },
+  { name: 'promtool', programs: ['promtool'], aptPackage: 'prometheus', isOptional: true },
 ];
 
 const attempts = 3;
@@ -36,8 +33,8 @@ const firstPauseMs = 3000;
 const aptTimeoutMs = 5 * 60_000;
 
 /** Installs missing programs that the suites need. Returns one sentence for each that could not be installed. */
-export async function installMissing(testFolder: string, tell: (text: string) => void): Promise<readonly string[]> {
-  const missing = tools.filter((tool) => existsSync(join(testFolder, tool.helper)) && !isThere(tool));
+export async function installMissing(tell: (text: string) => void): Promise<readonly string[]> {
+  const missing = tools.filter((tool) => !isThere(tool));
   const optional = await install(
     missing.filter(({ isOptional }) => isOptional === true),
     tell,
