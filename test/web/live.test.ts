@@ -1,5 +1,6 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
 import { titleOf } from '@sluice/web/app/titles.ts';
+import { EventList } from '@sluice/web/live/event-list.ts';
 import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from '@sluice/web/live/filters.ts';
 import { describe, expect, it } from 'vitest';
 
@@ -48,6 +49,24 @@ describe('the filters of the live lists', () => {
     [{ venue: 'launchlab' }, '', '', ''],
     [{ minCapUsd: '6k' }, '', '', ''],
   ])('%j', (filters, tokens, trades, migrations) => expect(passed(filters)).toEqual({ tokens, trades, migrations }));
+});
+
+describe('a live list', () => {
+  const numbersOf = (list: EventList<{ id: string }>): string => list.newestFirst.map(({ id }) => id).join(' ');
+
+  it('keeps rare events that the filters show while others pass, and drops the oldest of them last', () => {
+    let minimum = 0;
+    const list = new EventList<{ id: string }>(3, ({ id }) => Number(id) >= minimum);
+    for (const id of ['1', '2', '3', '4']) list.add({ id });
+    expect(numbersOf(list)).toBe('4 3 2');
+    minimum = 10;
+    for (const id of ['10', '5', '6', '11', '7', '8']) list.add({ id });
+    expect(numbersOf(list)).toBe('8 11 10');
+    for (const id of ['12', '13']) list.add({ id });
+    expect(numbersOf(list)).toBe('13 12 11');
+    list.remove('12');
+    expect(numbersOf(list)).toBe('13 11');
+  });
 });
 
 it('titles of the pages', () => {

@@ -2,10 +2,12 @@ import type { Migration, NewToken, Trade } from '@sluice/client';
 import { faultText, simulated } from '../state/server.ts';
 import { Store } from '../state/store.ts';
 import { learnImage } from '../metadata/images.ts';
-import { learnName } from '../metadata/names.ts';
+import { learnName, nameOf } from '../metadata/names.ts';
+import { EventList } from './event-list.ts';
+import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from './filters.ts';
 import { followRecent } from './recent.ts';
 
-/** Maximum number of events of a kind that are remembered. Filters choose among them. */
+/** Maximum number of events of a kind that are remembered. Events that the filters hide are forgotten first, so rare matches stay. */
 const maxEvents = 400;
 /** Tokens whose newest market cap is remembered. */
 const maxCaps = 4_000;
@@ -39,10 +41,12 @@ export const connection = new Store<Connection>(idle);
 /** While true, events are remembered, but the lists do not change. */
 export const isPaused = new Store(false);
 
-/** Newest first. */
-const tokens: NewToken[] = [];
-const trades: Trade[] = [];
-const migrations: Migration[] = [];
+export const filters = new Store<LiveFilters>(noFilters);
+export const known: Known = { nameOf, capOf };
+
+const tokens = new EventList<NewToken>(maxEvents, (event) => passesNewToken(event, filters.value, known));
+const trades = new EventList<Trade>(maxEvents, (event) => passesTrade(event, filters.value, known));
+const migrations = new EventList<Migration>(maxEvents, (event) => passesMigration(event, filters.value, known));
 interface Cap {
   readonly usd: number | null;
   readonly atUs: number;
@@ -61,13 +65,10 @@ export function capOf(mint: string): number | null {
 function draw(): void {
   timer ??= setTimeout(() => {
     timer = null;
-    if (!isPaused.value) feed.set({ tokens: [...tokens], trades: [...trades], migrations: [...migrations] });
+    if (!isPaused.value) {
+      feed.set({ tokens: tokens.newestFirst, trades: trades.newestFirst, migrations: migrations.newestFirst });
+    }
   }, drawEveryMs);
-}
-
-function remember<T>(list: T[], event: T): void {
-  list.unshift(event);
-  if (list.length > maxEvents) list.pop();
 }
 
 function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
@@ -88,10 +89,7 @@ function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
 
 /** A retraction: the event never happened. */
 function retract(id: string): void {
-  for (const list of [tokens, trades, migrations]) {
-    const at = list.findIndex((event) => event.id === id);
-    if (at !== -1) list.splice(at, 1);
-  }
+  for (const list of [tokens, trades, migrations]) list.remove(id);
   draw();
 }
 
@@ -121,7 +119,7 @@ export function startFeed(): void {
           if (event.image !== null) learnImage(event.mint);
           return;
         }
-        remember(tokens, event);
+        tokens.add(event);
         noteEvent(event, isPast);
       },
     }),
@@ -130,7 +128,7 @@ export function startFeed(): void {
       past: past.trades,
       onEvent: (event, isPast) => {
         if (event.type === 'retract') return retract(event.id);
-        remember(trades, event);
+        trades.add(event);
         noteEvent(event, isPast);
       },
     }),
@@ -139,7 +137,7 @@ export function startFeed(): void {
       past: past.migrations,
       onEvent: (event, isPast) => {
         if (event.type === 'retract') return retract(event.id);
-        remember(migrations, event);
+        migrations.add(event);
         noteEvent(event, isPast);
       },
     }),
@@ -150,7 +148,7 @@ export function startFeed(): void {
 export function stopFeed(): void {
   for (const stop of stops) stop();
   stops = [];
-  for (const list of [tokens, trades, migrations]) list.length = 0;
+  for (const list of [tokens, trades, migrations]) list.clear();
   caps.clear();
   draw();
 }

@@ -8,11 +8,10 @@ import { useNow } from '../parts/hooks.ts';
 import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
-import { capOf, connection, feed, isPaused } from './feed.ts';
-import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from './filters.ts';
+import { capOf, connection, feed, filters, isPaused, known } from './feed.ts';
+import { noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
 import { nameOf, namesVersion, wantName } from '../metadata/names.ts';
 
-const known: Known = { nameOf, capOf };
 const noneShown = 'The filters hide everything that was received.';
 /** Rows that a list shows. */
 const shownRows = 60;
@@ -39,14 +38,14 @@ export function openToken(event: MouseEvent, mint: string): void {
 }
 
 export function LivePage() {
-  const [filters, setFilters] = useState<LiveFilters>(noFilters);
+  const chosen = useStore(filters);
   const [list, setList] = useState<'tokens' | 'trades' | 'migrations'>('tokens');
   const { tokens, trades, migrations } = useStore(feed);
   useStore(namesVersion);
-  const shownTokens = tokens.filter((token) => passesNewToken(token, filters, known)).slice(0, shownRows);
-  const shownTrades = trades.filter((trade) => passesTrade(trade, filters, known)).slice(0, shownRows);
-  const shownMigrations = migrations.filter((one) => passesMigration(one, filters, known)).slice(0, shownRows);
-  const hasCreator = filters.creator.trim() !== '';
+  const shownTokens = tokens.filter((token) => passesNewToken(token, chosen, known)).slice(0, shownRows);
+  const shownTrades = trades.filter((trade) => passesTrade(trade, chosen, known)).slice(0, shownRows);
+  const shownMigrations = migrations.filter((one) => passesMigration(one, chosen, known)).slice(0, shownRows);
+  const hasCreator = chosen.creator.trim() !== '';
   // The creator of a token may be what decides whether it is shown.
   useNames(hasCreator ? trades : shownTrades);
   useNames(hasCreator ? migrations : shownMigrations);
@@ -57,7 +56,7 @@ export function LivePage() {
         <ConnectionState />
         <DocsLink page="stream" about="the stream" />
       </div>
-      <Filters filters={filters} onChange={setFilters} />
+      <Filters chosen={chosen} />
       <div class="phone-only">
         <Choice
           name="List"
@@ -119,26 +118,27 @@ function ConnectionState() {
   );
 }
 
-function Filters({ filters, onChange }: { readonly filters: LiveFilters; readonly onChange: (filters: LiveFilters) => void }) {
+function Filters({ chosen }: { readonly chosen: LiveFilters }) {
+  const change = (changes: Partial<LiveFilters>): void => filters.set({ ...chosen, ...changes });
   const field = (name: keyof LiveFilters, label: string, placeholder: string) => (
     <label>
       <span>{label}</span>
       <input
-        value={filters[name]}
+        value={chosen[name]}
         placeholder={placeholder}
         maxLength={44}
-        onInput={(event) => onChange({ ...filters, [name]: event.currentTarget.value })}
+        onInput={(event) => change({ [name]: event.currentTarget.value })}
       />
     </label>
   );
-  const isActive = Object.values(filters).some((value) => value !== '');
+  const isActive = Object.values(chosen).some((value) => value !== '');
   return (
     <details class="filters" open={innerWidth > 720}>
       <summary>Filters{isActive ? ' (active)' : ''}</summary>
       <form class="row" onSubmit={(event) => event.preventDefault()}>
         <label>
           <span>Venue</span>
-          <select value={filters.venue} onChange={(event) => onChange({ ...filters, venue: event.currentTarget.value })}>
+          <select value={chosen.venue} onChange={(event) => change({ venue: event.currentTarget.value })}>
             <option value="">All</option>
             {venues.map(([value, text]) => (
               <option key={value} value={value}>
@@ -149,10 +149,7 @@ function Filters({ filters, onChange }: { readonly filters: LiveFilters; readonl
         </label>
         <label>
           <span>Side</span>
-          <select
-            value={filters.side}
-            onChange={(event) => onChange({ ...filters, side: event.currentTarget.value as LiveFilters['side'] })}
-          >
+          <select value={chosen.side} onChange={(event) => change({ side: event.currentTarget.value as LiveFilters['side'] })}>
             <option value="">Both</option>
             <option value="buy">Buys</option>
             <option value="sell">Sells</option>
@@ -164,7 +161,7 @@ function Filters({ filters, onChange }: { readonly filters: LiveFilters; readonl
         {field('minSol', 'Size from (SOL)', '0.5')}
         {field('minCapUsd', 'Market cap from ($)', '10k')}
         {field('maxCapUsd', 'to ($)', '1m')}
-        <button type="button" class="small" disabled={!isActive} onClick={() => onChange(noFilters)}>
+        <button type="button" class="small" disabled={!isActive} onClick={() => filters.set(noFilters)}>
           Clear
         </button>
       </form>
