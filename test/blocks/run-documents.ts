@@ -10,12 +10,14 @@ import { faultsOf, typeFaults } from './check.ts';
 import { runHandshakes, runHttp, StreamDialogue, type Place } from './dialogues.ts';
 import { blocksIn, documentFiles, placeOf, type Block } from './find.ts';
 import { freePort } from '../support/free-port.ts';
+import { runSamples } from './samples.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
 import { kill, pause, Shell } from './shell.ts';
 import { Terminal } from './terminal.ts';
 
 /**
- * `pnpm test:docs [filter]`: runs every code block of the documents, in a clone of the project in a temporary folder, against a `start` in it.
+ * `pnpm test:docs [filter]`: runs every code block of the documents and the samples of `/docs`, in a clone of the project in a temporary folder,
+ * against a `start` in it. The filter is part of a file name, or `samples`.
  * Without Python 3.11 or PyPI, the blocks in Python are skipped, with the reason.
  */
 const startMs = 180_000;
@@ -153,9 +155,17 @@ async function main(filter: string): Promise<number> {
     const setup = { sandbox, place, redisUrl: redis.url, nodeUrl: simnet.found[0]!, pagePort, apart, hasPython: python === null };
     const stream = new StreamDialogue(place);
     let failed = 0;
+    let count = blocks.length;
     for (const file of files) failed += await runDocument(file, { sandbox, place, stream }, (each) => new Terminal(each, setup));
     stream.close();
-    print(`${blocks.length - failed} blocks passed, ${failed} failed`);
+    if ('samples'.includes(filter)) {
+      const samples = await runSamples(sandbox, place, python === null);
+      for (const fault of samples.faults) print(`FAIL ${fault}`);
+      print(`${samples.faults.length === 0 ? 'ok  ' : 'FAIL'} /docs: ${samples.count} samples`);
+      failed += samples.faults.length;
+      count += samples.count;
+    }
+    print(`${count - failed} blocks passed, ${failed} failed`);
     return failed === 0 ? 0 : 1;
   } finally {
     for (const child of children) kill(child, 'SIGTERM');

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { faultsOf, typeFaults } from '../blocks/check.ts';
@@ -14,6 +15,13 @@ describe('the code blocks of the documents', () => {
   it('are of a known kind, and valid', () => {
     expect(blocks.length).toBeGreaterThan(40);
     expect(blocks.flatMap(faultsOf)).toEqual([]);
+  });
+
+  it('are all run: by `test:docs`, or by a test beside the document', () => {
+    const listed = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
+    const withPrograms = listed.filter((file) => blocksIn(root, file).some(({ kind }) => kind !== ''));
+    const run = [...documentFiles(root), 'test/simnet/README.md'];
+    expect(withPrograms.filter((file) => !run.includes(file))).toEqual([]);
   });
 
   it('have correct types', () => {

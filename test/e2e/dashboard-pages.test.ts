@@ -13,6 +13,9 @@ import { startProduct } from '../support/product/started-product.ts';
 const testTimeoutMs = 180_000;
 const maxFirstPageBytes = 300_000;
 const maxTries = 5;
+const phone = { width: 390, height: 844 };
+/** Presses of the tab key that reach any part of a page. */
+const maxTabs = 200;
 
 let folder: string;
 const children: ChildProcess[] = [];
@@ -81,6 +84,39 @@ async function order(name: 'Buy' | 'Sell', on = page): Promise<void> {
   throw new Error(`The price moved further than the slippage allows, ${maxTries} times.`);
 }
 
+interface Frame {
+  readonly topic: string;
+  readonly seq: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Replaces frames of the stream by the notice of a gap, as if the bus had lost them. Returns the topics of those so far. */
+async function replaceByGaps(on: Page, isLost: (frame: Frame) => boolean): Promise<() => readonly string[]> {
+  const replaced: string[] = [];
+  const epochs = new Map<string, string>();
+  const tear = (text: string): string => {
+    const message = JSON.parse(text) as Partial<Frame> & { readonly positions?: Readonly<Record<string, { readonly epoch: string }>> };
+    for (const [topic, { epoch }] of Object.entries(message.positions ?? {})) epochs.set(topic, epoch);
+    const { topic, seq, data } = message;
+    if (topic === undefined || seq === undefined || data === undefined || !isLost({ topic, seq, data })) return text;
+    replaced.push(topic);
+    return JSON.stringify({ op: 'gap', topic, from: seq, to: seq, reason: 'lost', epoch: epochs.get(topic) });
+  };
+  await on.routeWebSocket(/\/api\/data/, (socket) => {
+    socket.connectToServer().onMessage((message) => socket.send(tear(String(message))));
+  });
+  return () => replaced;
+}
+
+/** Moves the focus to an element by the tab key. */
+async function tabTo(target: Locator): Promise<void> {
+  for (let presses = 0; presses < maxTabs; presses++) {
+    await page.keyboard.press('Tab');
+    if (await target.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+  }
+  throw new Error(`${maxTabs} presses of the tab key do not reach ${String(target)}`);
+}
+
 describe('the pages of the dashboard with a running market', { timeout: testTimeoutMs }, () => {
   it('open live by the link of `start`, which works once', async () => {
     await page.goto(link);
@@ -103,6 +139,12 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await until('buys only', async () => (await page.locator('.trades .side.sell').count()) === 0);
     await page.getByLabel('Side').selectOption('');
     expect(await look(page, 'live')).toEqual([]);
+    // A phone shows one list at a time.
+    for (const list of ['Trades', 'Migrations']) {
+      await page.setViewportSize(phone);
+      await page.getByRole('group', { name: 'List' }).getByRole('button', { name: list }).click();
+      expect(await look(page, `live-${list.toLowerCase()}`, 'phone')).toEqual([]);
+    }
   });
 
   it('a page that is opened later shows the recent past, with images, and finds its symbols', async () => {
@@ -175,6 +217,49 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.locator('.progress').getByText('simulated only').waitFor();
   });
 
+  it('what a gap leaves out is read again: trades of a token, and orders', async () => {
+    const torn = await page.context().newPage();
+    const seen = watchPage(torn, url);
+    const replaced = await replaceByGaps(torn, ({ topic, data }) => topic.startsWith('orders') || data['trader'] === wallet);
+    await torn.goto(page.url());
+    const own = torn.locator(`.trades a.address[title="${wallet}"]`);
+    await until('the trades so far', async () => (await own.count()) === 2);
+    await torn.getByLabel('Amount').fill('0.1');
+    await order('Buy', torn);
+    await torn.locator('.progress .state.finalized').waitFor();
+    await until('the trade that was lost', async () => (await own.count()) === 3);
+    expect(replaced().some((topic) => topic.startsWith('trades:'))).toBe(true);
+    await open('Orders', torn);
+    const finished = torn.locator('tbody .state.finalized');
+    await until('the orders so far', async () => (await finished.count()) === 3);
+    const before = replaced().length;
+    await page.getByLabel('Amount').fill('0.1');
+    await order('Buy');
+    await until('the order that was lost', async () => (await finished.count()) === 4);
+    expect(replaced().slice(before)).toContainEqual(expect.stringMatching(/^orders/));
+    expect(seen.complaints).toEqual([]);
+    await torn.close();
+  });
+
+  it('the keyboard alone reaches a token and places an order', async () => {
+    await open('Live');
+    // The rows move while they are reached, so the list is paused.
+    await tabTo(page.getByRole('button', { name: 'Pause' }));
+    await page.keyboard.press('Enter');
+    await tabTo(
+      page
+        .locator('.tokens tbody tr', { hasText: /\d SOL/ })
+        .locator('a.token')
+        .first(),
+    );
+    await page.keyboard.press('Enter');
+    await tabTo(page.getByLabel('Amount'));
+    await page.keyboard.type('0.1');
+    await tabTo(page.getByRole('button', { name: 'Simulate the purchase' }));
+    await page.keyboard.press('Enter');
+    await page.locator('.progress').getByText('simulated only').waitFor();
+  });
+
   it('an order with real coins needs a second confirmation', async () => {
     await page.route('**/status', async (route) => {
       const response = await route.fetch();
@@ -184,6 +269,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.getByRole('button', { name: 'Buy', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Buy with real coins' });
     await dialog.getByText('It cannot be undone.').waitFor();
+    expect(await look(page, 'confirm-order', 'phone')).toEqual([]);
     // The focus is on Cancel, so that a repeated key buys nothing.
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });
@@ -193,7 +279,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
   it('orders, with their tokens and states', async () => {
     await open('Orders');
     await page.locator('.page-head').getByText('live on simnet').waitFor();
-    await until('both orders', async () => (await page.locator('tbody .state.finalized').count()) === 2);
+    await until('all orders', async () => (await page.locator('tbody .state.finalized').count()) === 4);
     await page
       .getByRole('button', { name: /^Details of order/ })
       .first()
@@ -291,6 +377,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.getByRole('button', { name: 'Export' }).click();
     await page.getByRole('dialog', { name: 'Export' }).getByRole('checkbox').click();
     await page.getByText('sluice wallets export').waitFor();
+    expect(await look(page, 'export', 'phone')).toEqual([]);
     await page.keyboard.press('Escape');
   });
 

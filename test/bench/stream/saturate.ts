@@ -16,15 +16,16 @@ import { onStage, type Stage, type Subject } from './stream-stage.ts';
 const watched = 16;
 /** Length of an event in JSON. */
 const eventLength = 356;
-const slowestP99Ms = 200;
 const stepMs = 3_000;
+/** The interval whose events are published together. */
+const burstMs = 5;
 /**
- * The connections, and the interval whose events are published together. One write to each of 10,000 connections takes a core more than 100 ms,
- * so an event that has to wait for the write before it arrives too late at any rate. There, events arrive in slots, as those of the chain do.
+ * The connections, and the highest p99 of the latency. One write to each of 10,000 connections takes a core 70 to 200 ms, so with a limit of
+ * 200 ms the machine alone would decide the result there.
  */
 const loads = [
-  { connections: 1_000, burstMs: 5 },
-  { connections: 10_000, burstMs: 200 },
+  { connections: 1_000, slowestP99Ms: 200 },
+  { connections: 10_000, slowestP99Ms: 500 },
 ] as const;
 /** A step whose events have not all arrived after this time exceeds the limit. */
 const arrivalMs = 3_000;
@@ -94,7 +95,7 @@ function makeEvent(): BusEntry {
 }
 
 /** True if every connection received every event of the step, with a p99 within the limit, and none was closed. */
-async function sustains(load: Load, subject: Subject, eventsPerSecond: number, burstMs: number): Promise<boolean> {
+async function sustains(load: Load, subject: Subject, eventsPerSecond: number, slowestP99Ms: number): Promise<boolean> {
   const { events: before } = await load.mark();
   const sent = watched * (await play(stepMs, eventsPerSecond, burstMs, subject.publish, makeEvent));
   const latencyMs: number[] = [];
@@ -114,7 +115,7 @@ async function highestRate(
   program: string,
   start: () => Promise<Subject>,
   options: string,
-  { connections, burstMs }: SaturatingLoad,
+  { connections, slowestP99Ms }: SaturatingLoad,
 ): Promise<number> {
   let rig: { readonly subject: Subject; readonly load: Load } | null = null;
   const stopRig = async (): Promise<void> => {
@@ -126,9 +127,9 @@ async function highestRate(
     if (rig === null) {
       const subject = await start();
       rig = { subject, load: await startLoad(program, subject, subject.path + options, connections) };
-      await sustains(rig.load, subject, 100_000 / connections, burstMs);
+      await sustains(rig.load, subject, 100_000 / connections, slowestP99Ms);
     }
-    const sustained = await sustains(rig.load, rig.subject, eventsPerSecond, burstMs);
+    const sustained = await sustains(rig.load, rig.subject, eventsPerSecond, slowestP99Ms);
     if (!sustained) await stopRig();
     return sustained;
   };
@@ -166,7 +167,7 @@ async function rowsOf(stage: Stage, program: string, saturating: SaturatingLoad)
       figure: `${millions(best(figures))} deliveries/s, ${ratio.toFixed(2)} x the smallest forwarder`,
       target: `≥ ${target} x`,
       pass: ratio >= target,
-      note: `events of ${eventLength} bytes, sent in bursts every ${saturating.burstMs} ms; highest rate at which p99 ≤ ${slowestP99Ms} ms; best of ${turns} runs (${all(figures)}); the forwarder: ${all(reference)}`,
+      note: `events of ${eventLength} bytes, sent in bursts every ${burstMs} ms; highest rate at which p99 ≤ ${saturating.slowestP99Ms} ms; best of ${turns} runs (${all(figures)}); the forwarder: ${all(reference)}`,
     };
   };
   return [row('', own, 1), row(', `?batch=1`', batched, 1.3)];

@@ -39,11 +39,11 @@ export function watchPage(page: Page, url: string): Watched {
   return watched;
 }
 
-/** Takes a screenshot in each view, and returns what is too wide, and what axe calls serious or worse. */
-export async function look(page: Page, name: string): Promise<readonly string[]> {
+/** Takes a screenshot in each view, or only on the phone. Returns what is too wide, and what axe calls serious or worse. */
+export async function look(page: Page, name: string, only?: 'phone'): Promise<readonly string[]> {
   mkdirSync(screenshots, { recursive: true });
   const faults: string[] = [];
-  for (const view of views) {
+  for (const view of views.filter((each) => only === undefined || each.name === only)) {
     await page.setViewportSize(view.size);
     await page.emulateMedia({ colorScheme: view.colorScheme });
     await page.waitForTimeout(250);

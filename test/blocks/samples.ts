@@ -1,0 +1,76 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Sluice } from '@sluice/client';
+import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/rest/trade-examples.ts';
+import { transformSync } from 'esbuild';
+import type { Place } from './dialogues.ts';
+import { blocksOf, type Block } from './find.ts';
+import type { Sandbox } from './sandbox.ts';
+import { Shell } from './shell.ts';
+
+/** Pages of the documentation with a sample in each language for each endpoint. */
+const pages = ['http-trading', 'http-pumpportal', 'http-token', 'http-portfolio', 'http-operations', 'http-keys', 'http-documents'];
+const languages = ['sh', 'ts', 'python'];
+/** Samples that cannot be answered with 200 on a simulated chain. */
+const others: readonly { readonly path: string; readonly status: number }[] = [
+  // Nobody has signed the transaction.
+  { path: '/transaction/send', status: 400 },
+  // The coin has no image.
+  { path: '/image', status: 404 },
+];
+
+/** A finished order of the wallet, so that there is an order to look up and a coin to sell. */
+async function placeOrder({ url, apiKey, wallet, mints: [mint] }: Place): Promise<string> {
+  const sluice = new Sluice({ url, apiKey });
+  try {
+    const { orderId } = await sluice.buy({ publicKey: wallet, mint, amount: 0.1, slippage: 50 });
+    for await (const event of sluice.subscribe('orders', { keys: [wallet] })) {
+      if (event.type === 'order' && event.orderId === orderId && event.status === 'confirmed') return orderId;
+    }
+    throw new Error('the stream of orders ended');
+  } finally {
+    sluice.close();
+  }
+}
+
+/** Runs the samples of `/docs` as a reader copies them from the running gateway. Returns the number of samples, and what is wrong. */
+export async function runSamples(sandbox: Sandbox, place: Place, hasPython: boolean): Promise<{ count: number; faults: string[] }> {
+  const app = join(sandbox.folder, 'app');
+  const shell = new Shell(app, { ...sandbox.env, SLUICE_API_KEY: place.apiKey }, join(sandbox.folder, 'samples.state'));
+  const installs = ['npm install --no-audit --no-fund ../sluice/release/sluice-client-*.tgz'];
+  if (hasPython) installs.push('pip install --quiet --disable-pip-version-check --no-build-isolation ../sluice/clients/python');
+  for (const command of installs) {
+    const { ok, output } = await shell.run(command);
+    if (!ok) throw new Error(output);
+  }
+  const orderId = await placeOrder(place);
+  const filled = (text: string): string =>
+    text.replaceAll(exampleMint, place.mints[0]).replaceAll(exampleWallet, place.wallet).replaceAll(exampleOrderId, orderId);
+  let count = 0;
+  const faults: string[] = [];
+  for (const name of pages) {
+    const page = await fetch(`${place.url}/docs/${name}.md`);
+    const samples = blocksOf(name, await page.text()).filter(({ kind }) => languages.includes(kind) && (kind !== 'python' || hasPython));
+    if (samples.length === 0) faults.push(`/docs/${name}.md has no samples`);
+    for (const sample of samples) {
+      const fault = await faultOf({ ...sample, text: filled(sample.text) }, shell, app);
+      if (fault !== null) faults.push(`/docs/${name}.md:${sample.line} (${sample.kind}): ${fault}`);
+    }
+    count += samples.length;
+  }
+  return { count, faults };
+}
+
+async function faultOf({ kind, text }: Block, shell: Shell, app: string): Promise<string | null> {
+  const expected = others.find(({ path }) => text.includes(path))?.status ?? 200;
+  if (kind === 'sh') {
+    // The status is printed on a last line of its own.
+    const { output } = await shell.run(`${text.trimEnd()} --no-fail-with-body -w '\\n%{http_code}'`);
+    return output.trim().split('\n').at(-1) === String(expected) ? null : output;
+  }
+  const name = kind === 'python' ? 'sample.py' : 'sample.mjs';
+  writeFileSync(join(app, name), kind === 'python' ? text : transformSync(text, { loader: 'ts' }).code);
+  const { ok, output } = await shell.run(`${kind === 'python' ? 'python3' : 'node'} ${name}`);
+  const printed = /^(\d{3}) /.exec(output)?.[1];
+  return ok && (printed === undefined || printed === String(expected)) ? null : output;
+}
