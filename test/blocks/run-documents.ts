@@ -157,7 +157,6 @@ async function main(filter: string): Promise<number> {
     let failed = 0;
     let count = blocks.length;
     for (const file of files) failed += await runDocument(file, { sandbox, place, stream }, (each) => new Terminal(each, setup));
-    stream.close();
     if ('samples'.includes(filter)) {
       const samples = await runSamples(sandbox, place, python === null);
       for (const fault of samples.faults) print(`FAIL ${fault}`);
@@ -165,6 +164,7 @@ async function main(filter: string): Promise<number> {
       failed += samples.faults.length;
       count += samples.count;
     }
+    stream.close();
     print(`${count - failed} blocks passed, ${failed} failed`);
     return failed === 0 ? 0 : 1;
   } finally {
