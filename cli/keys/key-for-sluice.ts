@@ -14,11 +14,11 @@ export function keyForSluice(url: string, config: Config, key: () => Promise<str
   let probedAtMs = Number.NEGATIVE_INFINITY;
   return async () => {
     const listener = listenerAt(url, config);
-    if (listener.kind === 'foreign') throw new SluiceError(listener.fault, { code: 'CLOSED', retryable: false });
+    if (listener.kind === 'foreign') throw new SluiceError(listener.fault, { code: 'MALFORMED', retryable: false });
     if (listener.kind === 'nobody') throw new Error(nobodyListens(new URL(url).host));
     if (performance.now() - probedAtMs > probedForMs) {
       const probe = await probeGateway(url);
-      if (!probe.ok && probe.isGateway === false) throw new SluiceError(probe.fault, { code: 'CLOSED', retryable: false });
+      if (!probe.ok && probe.isGateway === false) throw new SluiceError(probe.fault, { code: 'MALFORMED', retryable: false });
       if (!probe.ok) throw new Error(probe.fault);
       probedAtMs = performance.now();
     }

@@ -1,7 +1,7 @@
 import type { ErrorCode } from './wire.ts';
 
 export interface SluiceErrorFields {
-  readonly code: ErrorCode | 'NETWORK' | 'TIMEOUT' | 'MALFORMED' | 'CLOSED';
+  readonly code: ErrorCode | 'NETWORK' | 'TIMEOUT' | 'MALFORMED';
   readonly retryable: boolean;
   /** HTTP status; null if no HTTP answer arrived. */
   readonly status?: number | null;
@@ -12,8 +12,8 @@ export interface SluiceErrorFields {
 }
 
 /**
- * A request or a subscription failed. `code` is from sluice's table of errors, or one of four codes that only the client uses: `NETWORK` (no answer), `TIMEOUT`,
- * `MALFORMED` (the answer is not from sluice), `CLOSED` (the client was closed).
+ * A request or a subscription failed. `code` is from sluice's table of errors, or one of three codes that only the client uses: `NETWORK` (no answer),
+ * `TIMEOUT`, and `MALFORMED` (the answer is not from sluice).
  */
 export class SluiceError extends Error {
   readonly code: SluiceErrorFields['code'];

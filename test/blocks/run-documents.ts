@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts';
 import { runSamples } from './samples.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
 import { kill, pause, Shell } from './shell.ts';
-import { Terminal } from './terminal.ts';
+import { Terminal, type TerminalSetup } from './terminal.ts';
 
 /**
  * `pnpm test:docs [filter]`: runs every code block of the documents and the samples of `/docs`, in a clone of the project in a temporary folder,
@@ -48,7 +48,7 @@ function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Two tokens that are traded, the first for SOL on the curve. */
-async function tradedMints(url: string, apiKey: string): Promise<readonly [string, string]> {
+async function tradedMints({ url, apiKey }: Pick<Place, 'url' | 'apiKey'>): Promise<readonly [string, string]> {
   const sluice = new Sluice({ url, apiKey });
   const seen = new Set<string>();
   for await (const event of sluice.subscribe('newTokens', { filter: { pool: 'pump' } })) {
@@ -78,10 +78,10 @@ async function pythonFault({ folder, env }: Sandbox): Promise<string | null> {
 }
 
 interface World {
-  readonly sandbox: Sandbox;
   readonly place: Place;
   readonly terminal: Terminal;
-  readonly stream: StreamDialogue;
+  /** One connection for all blocks of a document. */
+  readonly stream: () => StreamDialogue;
 }
 
 async function runBlock(block: Block, { place, terminal, stream }: World): Promise<readonly string[]> {
@@ -95,7 +95,7 @@ async function runBlock(block: Block, { place, terminal, stream }: World): Promi
     case 'env':
       return terminal.runProgram(block);
     case 'stream':
-      return stream.run(block);
+      return stream().run(block);
     case 'http':
       return runHttp(block, place);
     case 'handshake':
@@ -107,16 +107,23 @@ async function runBlock(block: Block, { place, terminal, stream }: World): Promi
   }
 }
 
-async function runDocument(file: string, world: Omit<World, 'terminal'>, makeTerminal: (file: string) => Terminal): Promise<number> {
+async function runDocument(file: string, setup: TerminalSetup): Promise<number> {
   const startedMs = Date.now();
   const blocks = blocksIn(root, file);
-  const terminal = makeTerminal(file);
+  const { place } = setup;
+  const terminal = new Terminal(file, setup);
+  const opened: StreamDialogue[] = [];
+  const stream = (): StreamDialogue => {
+    if (opened.length === 0) opened.push(new StreamDialogue(place));
+    return opened[0]!;
+  };
   let failed = 0;
   for (const block of blocks) {
-    const faults = await runBlock(block, { ...world, terminal }).catch((error: unknown) => [String(error)]);
+    const faults = await runBlock(block, { place, terminal, stream }).catch((error: unknown) => [String(error)]);
     if (faults.length > 0) failed++;
     for (const fault of faults) print(`FAIL ${placeOf(block)}: ${fault}`);
   }
+  opened[0]?.close();
   print(`${failed === 0 ? 'ok  ' : 'FAIL'} ${file}: ${blocks.length} blocks (${((Date.now() - startedMs) / 1000).toFixed(0)} s)`);
   return failed;
 }
@@ -149,22 +156,21 @@ async function main(filter: string): Promise<number> {
     const recording = brotliDecompressSync(readFileSync(join(root, exampleRecording)));
     writeFileSync(join(sandbox.clone, 'recorded.jsonl'), recording);
     mkdirSync(join(folder, 'opt'));
-    const place: Place = { url, apiKey, wallet, mints: await tradedMints(url, apiKey) };
+    // The tokens of the document before may not be traded any more.
+    const placeNow = async (): Promise<Place> => ({ url, apiKey, wallet, mints: await tradedMints({ url, apiKey }) });
     const pagePort = await freePort();
     const apart = { PORT: '0', DATA_DIR: join(folder, 'apart'), SHARE_PORT: 'false' };
-    const setup = { sandbox, place, redisUrl: redis.url, nodeUrl: simnet.found[0]!, pagePort, apart, hasPython: python === null };
-    const stream = new StreamDialogue(place);
+    const setup = { sandbox, redisUrl: redis.url, nodeUrl: simnet.found[0]!, pagePort, apart, hasPython: python === null };
     let failed = 0;
     let count = blocks.length;
-    for (const file of files) failed += await runDocument(file, { sandbox, place, stream }, (each) => new Terminal(each, setup));
+    for (const file of files) failed += await runDocument(file, { ...setup, place: await placeNow() });
     if ('samples'.includes(filter)) {
-      const samples = await runSamples(sandbox, place, python === null);
+      const samples = await runSamples(sandbox, await placeNow(), python === null);
       for (const fault of samples.faults) print(`FAIL ${fault}`);
       print(`${samples.faults.length === 0 ? 'ok  ' : 'FAIL'} /docs: ${samples.count} samples`);
       failed += samples.faults.length;
       count += samples.count;
     }
-    stream.close();
     print(`${count - failed} blocks passed, ${failed} failed`);
     return failed === 0 ? 0 : 1;
   } finally {

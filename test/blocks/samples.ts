@@ -25,6 +25,7 @@ async function placeOrder({ url, apiKey, wallet, mints: [mint] }: Place): Promis
   const sluice = new Sluice({ url, apiKey });
   try {
     const { orderId } = await sluice.buy({ publicKey: wallet, mint, amount: 0.1, slippage: 50 });
+    if (orderId === null) throw new Error('the order was not placed');
     for (const endMs = Date.now() + orderMs; Date.now() < endMs; await pause(200)) {
       const { status } = await sluice.order(orderId);
       if (status === 'confirmed' || status === 'finalized') return orderId;

@@ -17,7 +17,7 @@ describe('the code blocks of the documents', () => {
     expect(blocks.flatMap(faultsOf)).toEqual([]);
   });
 
-  it('are all run: by `test:docs`, or by a test beside the document', () => {
+  it('are all run: by `test:docs`, or by a test of its own', () => {
     const listed = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
     const withPrograms = listed.filter((file) => blocksIn(root, file).some(({ kind }) => kind !== ''));
     const run = [...documentFiles(root), 'test/simnet/README.md'];

@@ -17,6 +17,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../support/free-port.ts';
+import { startPostgres } from '../support/servers/postgres.ts';
+import { startRedis } from '../support/servers/redis.ts';
+import { startSimnet } from '../simnet/simnet.ts';
 import { installLinters } from './linters.ts';
 
 /**
@@ -85,33 +88,64 @@ async function environment(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-/** Starts the image's program. `isolated`: as its user, with a read-only file system. */
-function start(env: Readonly<Record<string, string>>, isolated: boolean): ChildProcess {
+interface Running {
+  readonly env: Readonly<Record<string, string>>;
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  readonly isHealthy: () => boolean;
+  readonly waitFor: (text: string) => Promise<void>;
+  /** Ends it as a container engine does. It must end without a fault. */
+  readonly stop: () => Promise<void>;
+}
+
+interface RunOptions {
+  /** As the image's user, with a read-only file system. */
+  readonly isolated: boolean;
+  /** Of the program, in place of the image's. */
+  readonly command?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Mount a volume at the data folder; true by default. */
+  readonly volume?: boolean;
+}
+
+/** Starts the image's program. */
+async function start({ isolated, command: own, env: further = {}, volume = true }: RunOptions): Promise<Running> {
+  const env = { ...(await environment()), ...further };
   const [, entry = ''] = /^ENTRYPOINT (.*)$/m.exec(image) ?? [];
   const [, defaults = ''] = /^CMD (.*)$/m.exec(image) ?? [];
-  const command = [...(JSON.parse(entry) as string[]), ...(JSON.parse(defaults) as string[])].map(place);
+  const command = [...(JSON.parse(entry) as string[]), ...(own ?? (JSON.parse(defaults) as string[]))].map(place);
   const asUser = ['setpriv', `--reuid=${userId}`, `--regid=${userId}`, '--clear-groups', '--no-new-privs', '--bounding-set=-all', '--'];
-  const script = `mount -t tmpfs -o mode=0700,uid=${userId},gid=${userId} tmpfs '${data}' && mount -o remount,bind,ro / && cd '${data}' && exec "$@"`;
+  const mount = volume ? `mount -t tmpfs -o mode=0700,uid=${userId},gid=${userId} tmpfs '${data}' && ` : '';
+  const script = `${mount}mount -o remount,bind,ro / && cd '${data}' && exec "$@"`;
   const [program = '', ...args] = isolated ? ['unshare', '--mount', 'sh', '-c', script, 'sh', ...asUser, ...command] : command;
-  return spawn(program, args, { cwd: data, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { cwd: data, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const [, health = ''] = /^HEALTHCHECK .*?CMD (.*)$/m.exec(image) ?? [];
+  return {
+    env,
+    child,
+    output: () => output,
+    isHealthy: () => spawnSync(node, (JSON.parse(health) as string[]).slice(1), { env }).status === 0,
+    waitFor: async (text) => {
+      for (const endMs = Date.now() + startMs; !output.includes(text); await delay(50)) {
+        assert.ok(Date.now() < endMs && child.exitCode === null, `the program did not start:\n${output}`);
+      }
+    },
+    stop: async () => {
+      child.kill('SIGTERM');
+      assert.equal(await ended, 0, output);
+    },
+  };
 }
 
 async function runImage(isolated: boolean): Promise<void> {
-  const env = await environment();
-  const child = start(env, isolated);
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const [, health = ''] = /^HEALTHCHECK .*?CMD (.*)$/m.exec(image) ?? [];
-  const isHealthy = (): boolean => {
-    const [, ...args] = JSON.parse(health) as string[];
-    return spawnSync(node, args, { env }).status === 0;
-  };
+  const running = await start({ isolated });
+  const { env, child, isHealthy } = running;
   try {
     assert.ok(!isHealthy());
-    for (const endMs = Date.now() + startMs; !output.includes('live events'); await delay(50)) {
-      assert.ok(Date.now() < endMs && child.exitCode === null, `the program did not start:\n${output}`);
-    }
+    await running.waitFor('live events');
     assert.ok(isHealthy(), 'the health check fails');
     const status = (await (await fetch(`http://127.0.0.1:${env['PORT']}/status`)).json()) as { readonly version?: string };
     assert.ok(JSON.stringify(status).includes(version));
@@ -121,10 +155,37 @@ async function runImage(isolated: boolean): Promise<void> {
         new RegExp(`^Uid:\\t${userId}\\t[^]*^CapBnd:\\t0+$[^]*^NoNewPrivs:\\t1$`, 'm'),
       );
   } finally {
-    child.kill('SIGTERM');
+    await running.stop();
   }
-  assert.equal(await ended, 0, output);
   assert.ok(!isHealthy());
+}
+
+/** The two services of the compose file: a gateway with a volume, and an ingest process without one. Redis, PostgreSQL and a simulated node run next to them. */
+async function runServices(isolated: boolean): Promise<void> {
+  const redis = await startRedis();
+  const postgres = await startPostgres();
+  const simnet = await startSimnet({ slotMs: 200 });
+  const services: Running[] = [];
+  try {
+    const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: simnet.rpcUrl, SOLANA_WS_URL: simnet.wsUrl, LOG_LEVEL: 'info' };
+    const ingest = await start({ isolated, env, command: ['ingest'], volume: false });
+    services.push(ingest);
+    await ingest.waitFor('ingest_started');
+    const stores = { DATABASE_URL: await postgres.newDatabase(), TRADING: 'off' };
+    const gateway = await start({ isolated, env: { ...env, ...stores }, command: ['gateway'] });
+    services.push(gateway);
+    await gateway.waitFor('gateway_started');
+    const ready = async (): Promise<boolean> => (await fetch(`http://127.0.0.1:${gateway.env['PORT']}/readyz`)).ok;
+    for (const endMs = Date.now() + startMs; !(await ready()); await delay(200)) {
+      assert.ok(Date.now() < endMs, `the gateway is not ready:\n${gateway.output()}\n${ingest.output()}`);
+    }
+    for (const service of services) assert.ok(service.isHealthy(), `the health check fails:\n${service.output()}`);
+  } finally {
+    for (const service of services.toReversed()) await service.stop();
+    await simnet.close();
+    await postgres.stop();
+    await redis.stop();
+  }
 }
 
 /** The chart's first step in each pod: copies the files of a Secret, which are links, into the data folder. */
@@ -171,6 +232,7 @@ async function runSteps(): Promise<void> {
   if (canIsolate) chownSync(data, userId, userId);
   else console.log('Not as root: runs as this user, with a file system that can be written.');
   await runImage(canIsolate);
+  await runServices(canIsolate);
   console.log('The steps of the container work.');
 }
 
