@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parse } from 'yaml';
 import { freePort } from '../support/free-port.ts';
 import { startPostgres } from '../support/servers/postgres.ts';
 import { startRedis } from '../support/servers/redis.ts';
@@ -160,19 +161,23 @@ async function runImage(isolated: boolean): Promise<void> {
   assert.ok(!isHealthy());
 }
 
-/** The two services of the compose file: a gateway with a volume, and an ingest process without one. Redis, PostgreSQL and a simulated node run next to them. */
+/** The two services of the compose file, with the volumes that it gives them. Redis, PostgreSQL and a simulated node run next to them. */
 async function runServices(isolated: boolean): Promise<void> {
+  const { services: composed } = parse(read('operating/container/compose.yaml')) as {
+    readonly services: Readonly<Record<string, { readonly volumes?: readonly string[] }>>;
+  };
+  const hasVolume = (name: string): boolean => composed[name]?.volumes?.some((volume) => /(^|:)\/data$/.test(volume)) === true;
   const redis = await startRedis();
   const postgres = await startPostgres();
   const simnet = await startSimnet({ slotMs: 200 });
   const services: Running[] = [];
   try {
     const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: simnet.rpcUrl, SOLANA_WS_URL: simnet.wsUrl, LOG_LEVEL: 'info' };
-    const ingest = await start({ isolated, env, command: ['ingest'], volume: false });
+    const ingest = await start({ isolated, env, command: ['ingest'], volume: hasVolume('ingest') });
     services.push(ingest);
     await ingest.waitFor('ingest_started');
     const stores = { DATABASE_URL: await postgres.newDatabase(), TRADING: 'off' };
-    const gateway = await start({ isolated, env: { ...env, ...stores }, command: ['gateway'] });
+    const gateway = await start({ isolated, env: { ...env, ...stores }, command: ['gateway'], volume: hasVolume('gateway') });
     services.push(gateway);
     await gateway.waitFor('gateway_started');
     const ready = async (): Promise<boolean> => (await fetch(`http://127.0.0.1:${gateway.env['PORT']}/readyz`)).ok;
