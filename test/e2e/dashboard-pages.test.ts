@@ -143,6 +143,8 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     for (const list of ['Trades', 'Migrations']) {
       await page.setViewportSize(phone);
       await page.getByRole('group', { name: 'List' }).getByRole('button', { name: list }).click();
+      const table = page.locator(`.${list.toLowerCase()} table`);
+      if ((await table.count()) > 0) expect((await table.boundingBox())!.width).toBeLessThan(phone.width - 40);
       expect(await look(page, `live-${list.toLowerCase()}`, 'phone')).toEqual([]);
     }
   });

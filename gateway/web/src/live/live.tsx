@@ -202,6 +202,8 @@ function TokenTable({ tokens, hidden }: { readonly tokens: readonly NewToken[]; 
   );
 }
 
+const priceOf = ({ priceUsd, priceSol }: Trade): string => (priceUsd === null ? price(priceSol) : `$${price(priceUsd)}`);
+
 function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; readonly hidden: number }) {
   const now = useNow();
   if (trades.length === 0) return <Empty>{hidden > 0 ? noneShown : 'Waiting for the next trade …'}</Empty>;
@@ -212,8 +214,10 @@ function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; rea
           <th>Age</th>
           <th>Side</th>
           <th>Token</th>
-          <th class="number">Size</th>
-          <th class="number">Price</th>
+          <th class="number">
+            Size<span class="second-line">Price</span>
+          </th>
+          <th class="number wide-only">Price</th>
           <th class="number wide-only">Market cap</th>
           <th class="wide-only">Trader</th>
         </tr>
@@ -230,8 +234,11 @@ function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; rea
             <td>
               <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />
             </td>
-            <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
-            <td class="number">{trade.priceUsd === null ? price(trade.priceSol) : `$${price(trade.priceUsd)}`}</td>
+            <td class="number">
+              {inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}
+              <span class="second-line">{priceOf(trade)}</span>
+            </td>
+            <td class="number wide-only">{priceOf(trade)}</td>
             <td class="number wide-only">{shortUsd(trade.marketCapUsd || null)}</td>
             <td class="wide-only">
               <WalletLink address={trade.trader} />
@@ -243,6 +250,8 @@ function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; rea
   );
 }
 
+const routeOf = ({ from, pool }: Migration): string => `${from.pool} → ${pool}`;
+
 function MigrationTable({ migrations, hidden }: { readonly migrations: readonly Migration[]; readonly hidden: number }) {
   const now = useNow();
   if (migrations.length === 0) return <Empty>{hidden > 0 ? noneShown : 'No curve was completed in the last minutes.'}</Empty>;
@@ -251,10 +260,14 @@ function MigrationTable({ migrations, hidden }: { readonly migrations: readonly 
       <thead>
         <tr>
           <th>Token</th>
-          <th>From, to</th>
-          <th class="number">Liquidity</th>
-          <th class="number">Market cap</th>
-          <th class="number">Age</th>
+          <th class="wide-only">From, to</th>
+          <th class="number">
+            Liquidity<span class="second-line">From, to</span>
+          </th>
+          <th class="number">
+            Market cap<span class="second-line">Age</span>
+          </th>
+          <th class="number wide-only">Age</th>
         </tr>
       </thead>
       <tbody>
@@ -267,12 +280,16 @@ function MigrationTable({ migrations, hidden }: { readonly migrations: readonly 
                 name={nameOf(migration.mint)?.name ?? null}
               />
             </td>
-            <td class="faint">
-              {migration.from.pool} → {migration.pool}
+            <td class="faint wide-only">{routeOf(migration)}</td>
+            <td class="number">
+              {sol(migration.solAmount)}
+              <span class="second-line">{routeOf(migration)}</span>
             </td>
-            <td class="number">{sol(migration.solAmount)}</td>
-            <td class="number">{shortUsd(migration.marketCapUsd)}</td>
-            <td class="number faint">{age(now - migration.ts.received / 1_000)}</td>
+            <td class="number">
+              {shortUsd(migration.marketCapUsd)}
+              <span class="second-line">{age(now - migration.ts.received / 1_000)}</span>
+            </td>
+            <td class="number faint wide-only">{age(now - migration.ts.received / 1_000)}</td>
           </tr>
         ))}
       </tbody>
