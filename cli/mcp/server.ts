@@ -65,7 +65,7 @@ export function mcpServer({ sluice, tools, version, instructions }: McpServerOpt
           JSON.stringify({ error: { code, message, retryable, details }, requestId, ...(idempotencyKey !== null && { idempotencyKey }) }),
         );
       }
-      // Nothing was sent: trading is off, or no process listens there.
+      // No gateway has answered: trading is off, no process listens at its URL, or the agent cancelled the call, which may have been sent.
       return failed(error instanceof Error ? error.message : String(error));
     }
   }

@@ -608,7 +608,7 @@ export interface Position {
   readonly recovered?: boolean;
 }
 
-/** Frames `from` to `to` of the topic are lost and cannot be replayed. */
+/** A notice about the sequence of a topic. With `trimmed`, `lost` and `unwatched`, the frames `from` to `to` cannot be replayed. `reason` says what it means in the other cases. */
 export interface Gap {
   readonly op: 'gap';
   /** Topic. */
@@ -616,7 +616,7 @@ export interface Gap {
   readonly from: number;
   /** `from` - 1: nothing is missing (`epoch`). Null: the number of missing frames is unknown (`epoch`, `ahead`, `unseen`); accept the next frame with any number. */
   readonly to: number | null;
-  /** `trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, so the position does not belong to this log; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`. */
+  /** `trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, because the position belongs to another log, or because this gateway lags; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`. */
   readonly reason: 'trimmed' | 'lost' | 'epoch' | 'ahead' | 'unwatched' | 'unseen';
   /** Epoch of the frames that follow. */
   readonly epoch: string;

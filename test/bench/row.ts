@@ -1,3 +1,6 @@
+/** The target of a row that has none. */
+export const noTarget = 'none stated';
+
 /** One line of the benchmark's table. */
 export interface BenchRow {
   readonly name: string;

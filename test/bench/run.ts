@@ -4,7 +4,7 @@ import { cpus, release, totalmem, type } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '../support/command-line.ts';
-import type { BenchRow } from './row.ts';
+import { noTarget, type BenchRow } from './row.ts';
 
 /**
  * `pnpm bench [name…] [--write]`: measures, prints the table and, with --write, replaces the table in BENCHMARKS.md. Each benchmark runs in
@@ -77,7 +77,8 @@ function machine(): string {
 
 function table(rows: readonly BenchRow[]): string {
   const lines = rows.map(
-    ({ name, figure, target, pass, note }) => `| ${name} | ${figure} | ${target} | ${pass ? 'yes' : '**no**'} | ${note ?? ''} |`,
+    ({ name, figure, target, pass, note }) =>
+      `| ${name} | ${figure} | ${target} | ${target === noTarget ? '–' : pass ? 'yes' : '**no**'} | ${note ?? ''} |`,
   );
   return ['| measured | figure | target | reached | how |', '|---|---|---|---|---|', ...lines, '', `Measured on: ${machine()}.`].join('\n');
 }

@@ -239,8 +239,8 @@ describe('a subscription', () => {
   it('is refused with options that do not exist or follow nothing', () => {
     const refused: readonly (readonly [unknown, RegExp])[] = [
       [{ mint: [mint] }, /no option mint\b/],
-      [{ mints: [] }, /name no key/],
-      [{ accounts: [] }, /name no key/],
+      [{ mints: [] }, /are empty/],
+      [{ accounts: [] }, /are empty/],
       [{ mints: mint }, /mints/],
       [{ maxWaiting: Number.NaN }, /maxWaiting/],
       [{ maxWaiting: 0 }, /maxWaiting/],

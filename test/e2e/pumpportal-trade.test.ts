@@ -326,6 +326,7 @@ describe('refusals', { timeout: timeoutMs }, () => {
     ['fees of creators', { action: 'collectCreatorFee' }, ['action']],
     ['a pool that only PumpPortal has', { pool: 'raydium' }, ['pool']],
     ['a pool that both know', { pool: 'launchlab' }, ['pool']],
+    ['a pool that sluice quotes, but does not trade on', { pool: 'orca-whirlpool' }, ['pool']],
     ['no amount', { amount: undefined }, ['amount']],
     ['nothing', { amount: 0 }, ['amount']],
     ['a negative amount', { amount: -1 }, ['amount']],

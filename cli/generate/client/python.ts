@@ -33,7 +33,7 @@ const keywords = new Set(['from']);
 const received = [...eventShapes, ...streamShapes, ['RejectedKey', rejectedKeyShape] as const, ...answerShapes];
 const filters = filterShapes.map(([channel, shape]): NamedShape => [`${capitalized(channel)}Filter`, shape]);
 
-/** Who reads the value decides its type: a program may give any sequence, and receives a list. */
+/** The direction decides the type of a list: a program may pass any sequence, and receives a list. */
 interface Direction {
   readonly list: 'list' | 'Sequence';
   /** The fields are keyword arguments. */

@@ -8,9 +8,10 @@ import {
   TradeEvent,
 } from '@sluice/shared/wire/events.ts';
 
-// `pnpm generate` writes this code into shared/src/codec. It compiles all programs first. So run it before you import a new generated name elsewhere: until then, that name does not exist.
+// `pnpm generate` reads these lists and writes the codec into shared/src/codec. It compiles all programs first, and fails if one of them imports a
+// generated name that does not exist yet. So run it before you import a new name.
 
-/** Maximum number of frequent events have generated writers. `packValue` and `JSON.stringify` write the others. */
+/** The most frequent events have generated writers. `packValue` and `JSON.stringify` write the others. */
 export const writtenEvents = { TradeEvent, PriceEvent } as const;
 
 /** Readers of some fields of an event in MessagePack. `ts.received` is a field of the object `ts`. */

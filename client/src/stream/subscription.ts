@@ -353,7 +353,7 @@ function checkOptions(options: Pick<SubscribeOptions<Channel>, 'mints' | 'accoun
   const { mints, accounts, since = {}, maxWaiting = defaultMaxWaiting } = options;
   for (const [name, keys] of Object.entries({ mints, accounts })) if (keys !== undefined) checkStrings(name, keys);
   if ((mints !== undefined || accounts !== undefined) && !mints?.length && !accounts?.length) {
-    throw new TypeError('mints and accounts name no key. Leave them out to follow everything.');
+    throw new TypeError('mints and accounts are empty. Leave them out to follow everything.');
   }
   checkNumber('maxWaiting', maxWaiting, 1, Infinity);
   const positions: readonly (Partial<Position> | null)[] | null = typeof since === 'object' ? Object.values(since) : null;

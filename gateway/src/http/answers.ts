@@ -30,7 +30,7 @@ export function jsonAnswer(
   return { status, lines: jsonLines, headers, body: JSON.stringify(value) };
 }
 
-/** A page. Its own headers precede the common ones. */
+/** A page. A header in `headers` replaces the common header of the same name. */
 export function pageAnswer(_request: HttpRequest, headers: Readonly<Record<string, string>>, body: string | Uint8Array): HttpAnswer {
   const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const common = Object.entries(shared).filter(([name]) => !own.has(name.toLowerCase()));

@@ -44,7 +44,7 @@ async function unlock(terms: StartTerms, { salt, proof }: Extract<ToSigner, { op
   return key;
 }
 
-/** Runs `work`. If it throws, throws this fault. */
+/** Runs `work`. Throws its `Fault` unchanged, and this fault in place of any other error. */
 function orFault<T>(work: () => T, fault: SignerFault = 'audit_unwritable'): T {
   try {
     return work();

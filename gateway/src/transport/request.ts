@@ -1,7 +1,7 @@
 import { requestId } from './request-id.ts';
 import type { HttpRequest } from './transport.ts';
 
-/** A received request. All of it is copied; what only few handlers need is computed on access. */
+/** A received request. Its text is copied, except that `peer` may depend on the transport until `settle` is called. What only few handlers need is computed on access. */
 export class ReceivedRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;

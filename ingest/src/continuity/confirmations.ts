@@ -9,7 +9,7 @@ const maxOpenVotes = 256;
 
 interface Voter {
   heardAtMs: number;
-  /** Slots that it has confirmed and that are not decided, in the order in which it reported them. */
+  /** Slots that this endpoint has reported as confirmed and that have no majority yet, in the order in which it reported them. */
   readonly slots: Set<number>;
 }
 
@@ -24,7 +24,7 @@ export class Confirmations {
   readonly #voters = new Map<number, Voter>();
   #believed = 0;
 
-  /** True if a slot that an endpoint reports now is thereby accepted. */
+  /** Counts the vote of `endpoint` for `slot`. Returns true if this vote makes the slot confirmed. */
   take(endpoint: number, slot: number, nowMs: number): boolean {
     const voter = this.#voters.get(endpoint) ?? { heardAtMs: nowMs, slots: new Set() };
     this.#voters.set(endpoint, voter);

@@ -23,8 +23,8 @@ interface Written {
 }
 
 /**
- * Keeps the directory of pools from the creations, opened pools, trades and migrations of the log, under the lease of the market's keeper. What a stretch
- * of the log shows is written before the market's checkpoint moves past it, so no pool is missed if a process ends between the two.
+ * Updates the directory of pools from the creations, opened pools, trades and migrations in the log, under the lease of the market's keeper. It writes the
+ * pools of a part of the log before the market's checkpoint moves past that part. So a process that ends in between misses no pool.
  */
 export class PoolKeeper {
   readonly #directory: PoolDirectory;
@@ -68,7 +68,7 @@ export class PoolKeeper {
     await this.#stop();
   }
 
-  /** Any event of the market; trades and migrations show pools. */
+  /** Adds the pool of a trade or of a migration, both of which `readEvent` returns as `trade`. Ignores other events. */
   add(event: MarketEvent): void {
     if (event.kind !== 'trade') return;
     const { mint, trade } = event;

@@ -97,7 +97,7 @@ def request_of(
         if keys is not None and (isinstance(keys, str) or not all(isinstance(key, str) for key in _listed(name, keys))):
             raise ValueError(f"{name} must be a list of strings; it is {keys!r}.")
     if (mints is not None or accounts is not None) and not mints and not accounts:
-        raise ValueError("mints and accounts name no key. Leave them out to follow everything.")
+        raise ValueError("mints and accounts are empty. Leave them out to follow everything.")
     fields = {"mints": _listed("mints", mints or ()), "accounts": _listed("accounts", accounts or ()), "interval": interval, "filter": filter}
     more = {"commitment": commitment, "snapshot": snapshot}
     request = {"channel": channel, **{name: value for name, value in {**fields, **more}.items() if value}}

@@ -622,7 +622,7 @@ Gap = TypedDict(
         "from": int,
         # `from` - 1: nothing is missing (`epoch`). Null: the number of missing frames is unknown (`epoch`, `ahead`, `unseen`); accept the next frame with any number.
         "to": int | None,
-        # `trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, so the position does not belong to this log; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`.
+        # `trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, because the position belongs to another log, or because this gateway lags; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`.
         "reason": Literal["trimmed", "lost", "epoch", "ahead", "unwatched", "unseen"],
         # Epoch of the frames that follow.
         "epoch": str,
@@ -632,7 +632,7 @@ Gap = TypedDict(
         "signatures": NotRequired[list[str]],
     },
 )
-"""Frames `from` to `to` of the topic are lost and cannot be replayed."""
+"""A notice about the sequence of a topic. With `trimmed`, `lost` and `unwatched`, the frames `from` to `to` cannot be replayed. `reason` says what it means in the other cases."""
 
 
 class RejectedKey(TypedDict):

@@ -80,7 +80,7 @@ export class Connections implements ConnectionEvents {
       this.#unauthenticated++;
       this.#awaitAuthentication(connection);
     } else if (principal !== null && this.currentPrincipal(principal) !== principal) {
-      // The transport allows no close within its call.
+      // The transport does not allow a connection to be closed while it is being opened.
       setImmediate(() => this.#recheck(connection));
     }
     return connection;
@@ -96,7 +96,7 @@ export class Connections implements ConnectionEvents {
     });
   }
 
-  /** The connection no longer counts for its address. */
+  /** Removes the connection from the quota of its address. */
   #endKeyless(connection: Connection): void {
     const { keyless } = connection;
     if (keyless === null) return;
@@ -111,7 +111,7 @@ export class Connections implements ConnectionEvents {
     connection.principal = principal;
     if (connection.usage === null) {
       const usage = this.usages.add(principal.keyId, nowMs);
-      // What it follows without a key counts for the key from now on.
+      // The topics that it followed without a key now count towards the limits of the key.
       usage.subscriptions += connection.topicCount;
       this.#endKeyless(connection);
       connection.usage = usage;

@@ -18,7 +18,7 @@ import { tokenCandlesEndpoint, tokenHoldersEndpoint, tokenInfoEndpoint, tokenTra
 import { wsTicketEndpoint } from './ticket.ts';
 import { usageEndpoint } from './usage.ts';
 
-/** All endpoints of the HTTP API. A gateway serves exactly these. */
+/** All endpoints of the public HTTP API. The dashboard has routes of its own (`gateway/src/accounts/routes.ts`). */
 export const endpoints: readonly EndpointSpec[] = [
   statusEndpoint,
   liveEndpoint,

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { quotedVenueNames } from '../../venues/registry.ts';
+import { tradedVenueNames } from '../../venues/registry.ts';
 import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';
@@ -29,7 +29,7 @@ export const pumpPortalLimits = { maxSol: 100, maxSlippage: 100, maxPriorityFee:
 
 const Flag = (description: string, documented: Described['documented'] = {}) =>
   Type.Optional(Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])], { documented, description }));
-/** `documented`: of numbers, and of texts. */
+/** `ofNumber` and `ofText` document the form as a number and the form as a text. */
 const Decimal = (description: string, ofNumber: Described['documented'] = {}, ofText: Described['documented'] = {}) =>
   Type.Optional(
     Type.Union([Type.Number({ documented: ofNumber }), Type.String({ minLength: 1, maxLength: 48, documented: ofText })], { description }),
@@ -64,7 +64,7 @@ const order = {
     { pattern: upToTenthPattern },
   ),
   pool: Text(32, '`pump` (default), `pump-amm` or `auto`. Venues that are not supported for trading are refused.', {
-    enum: ['auto', ...quotedVenueNames],
+    enum: ['auto', ...tradedVenueNames],
   }),
   skipPreflight: Flag('`true`: the order is checked against the known state instead of simulated.'),
   tokenMetadata: Type.Optional(

@@ -132,7 +132,7 @@ export const Gap = Type.Object(
     }),
     reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead', 'unwatched', 'unseen'], {
       description:
-        '`trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, so the position does not belong to this log; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`.',
+        '`trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, because the position belongs to another log, or because this gateway lags; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`.',
     }),
     epoch: Epoch('Epoch of the frames that follow.'),
     slots: Type.Optional(
@@ -148,7 +148,10 @@ export const Gap = Type.Object(
       }),
     ),
   },
-  closed('gap', 'Frames `from` to `to` of the topic are lost and cannot be replayed.'),
+  closed(
+    'gap',
+    'A notice about the sequence of a topic. With `trimmed`, `lost` and `unwatched`, the frames `from` to `to` cannot be replayed. `reason` says what it means in the other cases.',
+  ),
 );
 export const Draining = Type.Object(
   { op: Type.Literal('draining'), reconnectWithinMs: Ms('Reconnect after a random part of this time.') },

@@ -106,7 +106,7 @@ function readDecimal(name: string, value: number | string, decimals: number, max
 function readPool(name: string | undefined, venues: readonly Venue[], fields: Fields): TradeRequest['order']['pool'] | null {
   if (name === undefined) return 'pump';
   if (name === 'auto') return name;
-  const traded = venues.filter(({ quoting }) => quoting !== null);
+  const traded = venues.filter(({ signing }) => signing !== null);
   const venue = traded.find((one) => one.name === name);
   if (venue !== undefined) return venue.name;
   const names = ['auto', ...traded.map((one) => one.name)].map((one) => `\`${one}\``);

@@ -18,7 +18,7 @@ export async function reserveSpend(
   { wallet, lamports, dayLimitLamports }: SpendReservation,
   atMs: number,
 ): Promise<Extract<InsertOutcome, { kind: 'over_day_limit' }> | null> {
-  if (lamports < 0n || lamports > maxLamports) throw new RangeError('lamports to reserve are 0 to 2^53 - 1');
+  if (lamports < 0n || lamports > maxLamports) throw new RangeError('the lamports to reserve must be from 0 to 2^53 - 1');
   const limit = dayLimitLamports === null || dayLimitLamports > maxLamports ? maxLamports : dayLimitLamports;
   if (lamports <= limit) {
     // A single statement, so that the second of two simultaneous calls sees the first one's sum.
