@@ -52,16 +52,14 @@ Examples:
     const speed = readSpeed(values.speed);
     const port = readInteger('--port', values.port, 0, 65_535);
     const config = loadConfig();
-    const log = createLog({ level: process.env['LOG_LEVEL'] === undefined ? 'warn' : config.logLevel, name: 'replay' });
+    const log = createLog({ level: process.env['LOG_LEVEL'] === undefined ? 'error' : config.logLevel, name: 'replay' });
     const closers = new Closers();
     const signal = stopOnSignals(log, closers);
     const begin = values.events ? 'at-start' : 'at-subscription';
     const files = positionals.length === 0 ? [exampleRecording] : positionals;
     const read = () => replayFile(files, { speed, host: '127.0.0.1', port, log, signal, begin });
     const node = await withProgress('reading the recording', read).catch((error: unknown) => {
-      throw new CommandError(`The recording cannot be replayed: ${error instanceof Error ? error.message : String(error)}`, {
-        cause: error,
-      });
+      throw new CommandError(`The recording cannot be replayed: ${reasonOf(error)}`, { cause: error });
     });
     closers.add('node', () => node.close());
     if (node.recording.records.length === 0) {
@@ -74,6 +72,11 @@ Examples:
     return 0;
   },
 };
+
+function reasonOf(error: unknown): string {
+  if ((error as NodeJS.ErrnoException | null)?.code === 'EISDIR') return 'a folder is not a recording. Name its files.';
+  return error instanceof Error ? error.message : String(error);
+}
 
 function readSpeed(text: string): number {
   const speed = /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;

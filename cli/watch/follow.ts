@@ -49,7 +49,7 @@ export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchH
     signal,
     onGap: ({ topic, from, to, reason }: Gap) => handlers.onNotice(`gap in ${topic}: ${from} to ${to ?? 'unknown'} (${reason})`),
     onRejected: (rejected: readonly RejectedKey[]) => {
-      for (const { key, code } of rejected) handlers.onNotice(`${key} is refused: ${code}`);
+      for (const { key, code } of rejected) handlers.onNotice(`"${key}" is rejected: ${code}`);
     },
     onStatus: (status: Status) => {
       // A gateway that stays unreachable is not reported at each attempt.

@@ -7,12 +7,16 @@ import { Sluice, SluiceError } from '@sluice/client';
 
 const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: publicKey = '', LIVE } = process.env;
 if (apiKey === '' || publicKey === '') throw new Error('Set SLUICE_API_KEY and WALLET; `npx -y pnpm@12 start` prints both.');
-/** A number from the environment. @param {string} name @param {number} standard */
-const number = (name, standard) => Number(process.env[name] ?? standard);
+/** A number above 0 from the environment. @param {string} name @param {number} standard */
+function number(name, standard) {
+  const value = Number(process.env[name] ?? standard);
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw new Error(`${name} is "${process.env[name]}". It must be a number above 0, for example ${standard}.`);
+}
 const amountSol = number('AMOUNT_SOL', 0.01);
 const takeProfit = number('TAKE_PROFIT', 1.3); // price over the price paid
 const stopLoss = number('STOP_LOSS', 0.8);
-const holdMs = number('HOLD_SECONDS', 120) * 1000;
+const holdMs = Math.min(Math.ceil(number('HOLD_SECONDS', 120) * 1000), 2 ** 31 - 1); // a longer timer would end at once
 const maxPositions = number('MAX_POSITIONS', 3);
 const slippage = 20; // percent
 const maxAttempts = 12; // for one order, in a minute
@@ -68,10 +72,19 @@ async function saleQuote(mint, tokens) {
   return (await sluice.quote({ side: 'sell', mint, amount: tokens })).quote.outUiAmount;
 }
 
-/** Returns the SOL received. @param {string} mint */
+/** Returns the SOL received. A sale that fails is placed again, for example if the price moved too far. @param {string} mint */
 async function sellAll(mint) {
-  const { orderId } = await placeOnce((options) => sluice.sell({ publicKey, mint, sellAll: true, slippage }, options));
-  return (await filled(orderId)).traderQuoteUiAmount;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { orderId } = await placeOnce((options) => sluice.sell({ publicKey, mint, sellAll: true, slippage }, options));
+      return (await filled(orderId)).traderQuoteUiAmount;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (attempt === maxAttempts) throw new Error(`not sold: ${message}`, { cause: error });
+      console.error(`${mint} is not sold yet: ${message}`);
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+    }
+  }
 }
 
 /** Follows the trades of a token until it is time to sell. Returns why. @param {string} mint @param {number} price SOL for one token */

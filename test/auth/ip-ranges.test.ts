@@ -35,7 +35,7 @@ describe('ranges of addresses', () => {
     `${'0'.repeat(60)}::1`,
   ])('are refused if one is %j, and the text is not repeated', (text) => {
     const outcome = readIpRanges(['10.0.0.1', text]);
-    expect(outcome).toEqual({ ok: false, fault: 'has as range 2 of 2 neither an IP address nor a range like 10.0.0.0/8' });
+    expect(outcome).toEqual({ ok: false, fault: 'must list addresses or ranges such as 10.0.0.0/8; number 2 of 2 is neither' });
   });
 
   it('are limited in number', () => {

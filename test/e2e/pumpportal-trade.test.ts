@@ -340,6 +340,11 @@ describe('refusals', { timeout: timeoutMs }, () => {
     ['no address', { publicKey: 'me' }, ['publicKey']],
     ['no mint', { mint: undefined }, ['mint']],
     ['several at once', { mint: undefined, amount: 'x', pool: 'bonk' }, ['amount', 'mint', 'pool']],
+    [
+      'several at once, with a flag',
+      { denominatedInSol: 'maybe', skipPreflight: 'no', slippage: 101, priorityFee: 5, pool: 'raydium' },
+      ['denominatedInSol', 'skipPreflight', 'slippage', 'priorityFee', 'pool'],
+    ],
     ['an unknown field', { slipage: 1 }, ['slipage']],
   ])('%s', async (_, more, fields) => {
     for (const path of ['/api/trade', '/api/trade-local']) {

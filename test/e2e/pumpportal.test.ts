@@ -85,6 +85,12 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     ]);
   });
 
+  it('learns that a subscription without keys follows nothing', async () => {
+    const one = bot().onOpen({ method: 'subscribeTokenTrade' }, { method: 'subscribeAccountTrade', keys: [] });
+    await one.acked(2);
+    expect(one.acks).toEqual(Array.from({ length: 2 }, () => 'Nothing is followed: `keys` must list at least one address.'));
+  });
+
   it('gets creations, trades on the curve and in the pool, and migrations', async () => {
     const mint = addressOf(10);
     const one = bot().onOpen(

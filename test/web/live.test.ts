@@ -1,7 +1,17 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
 import { titleOf } from '@sluice/web/app/titles.ts';
 import { EventList } from '@sluice/web/live/event-list.ts';
-import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from '@sluice/web/live/filters.ts';
+import {
+  isNoAmount,
+  noFilters,
+  passesMigration,
+  passesNewToken,
+  passesTrade,
+  type Known,
+  type LiveFilters,
+} from '@sluice/web/live/filters.ts';
+import { tradedVenues, venues as listed } from '@sluice/web/format/venues.ts';
+import { tradedVenueNames, venues } from '@sluice/shared/venues/registry.ts';
 import { describe, expect, it } from 'vitest';
 
 const known: Known = {
@@ -74,4 +84,22 @@ it('titles of the pages', () => {
   expect(titleOf({ page: 'api-keys', id: '' }, null)).toBe('API Keys – sluice');
   expect(titleOf({ page: 'token', id }, null)).toBe('Token 5Q54…e4j1 – sluice');
   expect(titleOf({ page: 'token', id }, 'WIF')).toBe('WIF – sluice');
+});
+
+it('a filter for a number names what is no number, and takes no decimal comma for thousands', () => {
+  for (const text of ['', '0.5', '1,000', '12,345.5', '10k', '$3M', ' 2 ']) expect([text, isNoAmount(text)]).toEqual([text, false]);
+  for (const text of ['0,5', '1,5', 'abc', '-5', '10kk', '1e3', '1,0000']) expect([text, isNoAmount(text)]).toEqual([text, true]);
+  expect(passed({ minSol: '1,000' })).not.toEqual(passed({}));
+  expect(passed({ minSol: '0,5' })).toEqual(passed({}));
+});
+
+it('names the venues of the server', () => {
+  const names = venues.map(({ name }) => name);
+  expect(
+    listed
+      .map(([name]) => name)
+      .filter((name) => names.includes(name))
+      .toSorted(),
+  ).toEqual(names.toSorted());
+  expect([...tradedVenues].toSorted()).toEqual([...tradedVenueNames].toSorted());
 });

@@ -287,7 +287,9 @@ export class Connection {
     subscription.accept(positions, snapshot, rejected);
     if (Object.keys(positions).length === 0 && rejected.length > 0) {
       const [{ key, code }] = rejected as readonly [RejectedKey];
-      subscription.fail(new SluiceError(`No key was accepted; ${key}: ${code}.`, { code, retryable: false, details: { rejected } }));
+      subscription.fail(
+        new SluiceError(`Nothing is followed: "${key}" was rejected (${code}).`, { code, retryable: false, details: { rejected } }),
+      );
       return;
     }
     this.#failures = 0;

@@ -18,7 +18,7 @@ export function readIpRanges(texts: readonly string[]): IpRangesOutcome {
   for (const [index, text] of texts.entries()) {
     const range = readRange(text.trim().toLowerCase());
     if (range === null)
-      return { ok: false, fault: `has as range ${index + 1} of ${texts.length} neither an IP address nor a range like 10.0.0.0/8` };
+      return { ok: false, fault: `must list addresses or ranges such as 10.0.0.0/8; number ${index + 1} of ${texts.length} is neither` };
     ranges.add(range);
   }
   return { ok: true, ranges: [...ranges] };

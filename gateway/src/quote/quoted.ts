@@ -99,7 +99,11 @@ function openPools({ pool }: QuoteOrder, { pools }: TokenMarket): readonly Trade
     return open.filter((one) => one.pool.quoteMint === coin);
   }
   if (pools.length === 0)
-    return { error: 'NOT_FOUND', message: 'No venue that is quoted trades this coin.', details: { reason: 'no_pool' } };
+    return {
+      error: 'NOT_FOUND',
+      message: 'The coin has no pool on a venue that sluice supports for this request.',
+      details: { reason: 'no_pool' },
+    };
   if (pool !== 'auto' && named.length > 0)
     return wrongFields({ pool: 'the curve is complete: the coin is traded in the pool that it moved to' });
   if (pool === 'auto') {

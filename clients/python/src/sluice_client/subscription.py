@@ -304,7 +304,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
         if rejected and self._callbacks.on_rejected is not None:
             self._callbacks.on_rejected(rejected)
         if rejected and not positions:
-            text = f"No key was accepted; {rejected[0]['key']}: {rejected[0]['code']}."
+            text = f"Nothing is followed: \"{rejected[0]['key']}\" was rejected ({rejected[0]['code']})."
             raise SluiceError(text, code=rejected[0]["code"], retryable=False, details={"rejected": rejected})
         if self._callbacks.on_rejected is None:
             self._log_rejected(rejected)

@@ -65,6 +65,7 @@ export class PumpPortalDialect {
     const { topics, invalid } = topicsOf(method, keys);
     if (topics.length + invalid.length > streamLimits.keysPerCommand) return `At most ${streamLimits.keysPerCommand} keys in one message.`;
     const isEnd = method.startsWith('unsubscribe');
+    if (!isEnd && topics.length + invalid.length === 0) return 'Nothing is followed: `keys` must list at least one address.';
     const current = connection.dialectTopics;
     const more = isEnd ? [] : topics.filter((topic) => current?.has(topic) !== true);
     if (connection.topicCount + more.length > streamLimits.subscriptionsPerConnection) {

@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
 import { isAddress, shortAddress } from '../format/text.ts';
-import { findNames } from '../metadata/names.ts';
+import { SluiceError } from '@sluice/client';
+import { findNames, nameOf } from '../metadata/names.ts';
 import { TokenIcon } from '../parts/icon.tsx';
 import { moveFocus } from '../parts/move-focus.ts';
 import { go, tokenHref, walletHref } from '../state/router.ts';
+import { sluice } from '../state/server.ts';
 
 interface Found {
   readonly href: string;
@@ -31,6 +33,18 @@ function find(text: string): readonly Found[] {
   }));
 }
 
+/** What an address is, the server knows: the page of its token, or of the wallet. */
+async function pageOf(address: string): Promise<string> {
+  if (nameOf(address) !== null) return tokenHref(address);
+  try {
+    await sluice.tokenInfo(address);
+    return tokenHref(address);
+  } catch (error) {
+    const isNoToken = error instanceof SluiceError && (error.code === 'INVALID_MINT' || error.code === 'NOT_FOUND');
+    return isNoToken ? walletHref(address) : tokenHref(address);
+  }
+}
+
 /** Searches recent tokens by symbol and name, and opens any token or wallet by its address. */
 export function Search() {
   const [text, setText] = useState('');
@@ -45,7 +59,9 @@ export function Search() {
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
-        if (found[0] !== undefined) open(found[0].href);
+        const query = text.trim();
+        if (isAddress(query)) void pageOf(query).then(open);
+        else if (found[0] !== undefined) open(found[0].href);
       }}
       onKeyDown={moveFocus}
     >

@@ -90,7 +90,10 @@ export function NewKey({ isOperator, onClose, onMade }: { isOperator: boolean; o
       <KeyForm
         submit="Generate"
         onClose={onClose}
-        work={async (fields) => onMade((await ask<{ readonly key: string }>('keys', newKeyBody(fields))).key)}
+        work={async (fields) => {
+          if (!fields.has('scope')) throw new Error('Choose at least one scope.');
+          onMade((await ask<{ readonly key: string }>('keys', newKeyBody(fields))).key);
+        }}
       >
         <label>
           <span>Label</span>

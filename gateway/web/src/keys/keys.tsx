@@ -82,13 +82,15 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
       <thead>
         <tr>
           <th>Key</th>
-          <th>Label</th>
+          <th>
+            Label<span class="second-line">State</span>
+          </th>
           <th class="wide-only">Plan</th>
           <th class="wide-only">Scopes</th>
           <th class="wide-only">Created</th>
           <th class="wide-only">Last use</th>
           <th class="wide-only number">This minute</th>
-          <th>State</th>
+          <th class="wide-only">State</th>
           <th>
             <span class="hidden">Actions</span>
           </th>
@@ -107,6 +109,7 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
                   this page
                 </span>
               )}
+              <span class="second-line">{stateText(key)}</span>
             </td>
             <td class="wide-only">{key.plan}</td>
             <td class="wide-only" title={key.ipRanges.length === 0 ? '' : `from ${key.ipRanges.join(', ')}`}>
@@ -119,7 +122,7 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
             <td class="wide-only number" title="Requests in this minute, and the limit of a minute">
               {whole(key.minutes?.accepted.at(-1) ?? 0)} / {whole(key.planLimits.requestsPerMinute)}
             </td>
-            <td class={key.state === 'active' ? 'buy' : 'faint'}>{stateText(key)}</td>
+            <td class={`wide-only ${key.state === 'active' ? 'buy' : 'faint'}`}>{stateText(key)}</td>
             <td>
               <div class="row end">
                 {key.state === 'active' && (

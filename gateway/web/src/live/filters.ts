@@ -35,12 +35,15 @@ export const noFilters: LiveFilters = {
   side: '',
 };
 
-/** `1.5`, `20k`, `3M`; null if the text is no number. */
+/** `1.5`, `20k`, `3M`, `1,000`; null if the text is no number. A comma separates thousands only. */
 function amountOf(text: string): number | null {
-  const [, digits, unit] = /^\s*\$?(\d+(?:\.\d+)?)\s*([kmb]?)\s*$/i.exec(text.replaceAll(',', '')) ?? [];
+  const [, digits, unit] = /^\s*\$?((?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?)\s*([kmb]?)\s*$/i.exec(text) ?? [];
   if (digits === undefined) return null;
-  return Number(digits) * { '': 1, k: 1e3, m: 1e6, b: 1e9 }[(unit ?? '').toLowerCase() as '' | 'k' | 'm' | 'b'];
+  return Number(digits.replaceAll(',', '')) * { '': 1, k: 1e3, m: 1e6, b: 1e9 }[(unit ?? '').toLowerCase() as '' | 'k' | 'm' | 'b'];
 }
+
+/** Whether a field for a number contains something else. Such a filter hides nothing. */
+export const isNoAmount = (text: string): boolean => text.trim() !== '' && amountOf(text) === null;
 
 function passesCap(cap: number | null, { minCapUsd, maxCapUsd }: LiveFilters): boolean {
   const [min, max] = [amountOf(minCapUsd), amountOf(maxCapUsd)];

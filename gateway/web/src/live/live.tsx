@@ -4,12 +4,13 @@ import { go, tokenHref } from '../state/router.ts';
 import { price, shortUsd, sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
+import { venues } from '../format/venues.ts';
 import { useNow } from '../parts/hooks.ts';
 import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { capOf, connection, feed, filters, isPaused, known } from './feed.ts';
-import { noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
+import { isNoAmount, noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
 import { nameOf, namesVersion, wantName } from '../metadata/names.ts';
 
 const noneShown = 'The filters hide everything that was received.';
@@ -17,18 +18,7 @@ const noneShown = 'The filters hide everything that was received.';
 const shownRows = 60;
 /** Rows of trades and migrations whose tokens are looked up if the page did not see their creation: those that can be seen, and some more. */
 const namedRows = 24;
-const venues = [
-  ['pump', 'pump'],
-  ['pump-amm', 'PumpSwap'],
-  ['launchlab', 'LaunchLab'],
-  ['raydium-cpmm', 'Raydium CPMM'],
-  ['raydium-amm', 'Raydium AMM'],
-  ['raydium-clmm', 'Raydium CLMM'],
-  ['meteora-dbc', 'Meteora DBC'],
-  ['meteora-damm-v2', 'Meteora DAMM v2'],
-  ['meteora-dlmm', 'Meteora DLMM'],
-  ['orca-whirlpool', 'Orca Whirlpool'],
-] as const;
+const numbers: ReadonlySet<keyof LiveFilters> = new Set(['minSol', 'minCapUsd', 'maxCapUsd']);
 
 /** Opens the page of the token, unless the click was on a link of the row or selected text. */
 export function openToken(event: MouseEvent, mint: string): void {
@@ -127,10 +117,12 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
         value={chosen[name]}
         placeholder={placeholder}
         maxLength={44}
+        aria-invalid={numbers.has(name) && isNoAmount(chosen[name])}
         onInput={(event) => change({ [name]: event.currentTarget.value })}
       />
     </label>
   );
+  const wrong = [...numbers].some((name) => isNoAmount(chosen[name]));
   const isActive = Object.values(chosen).some((value) => value !== '');
   return (
     <details class="filters" open={innerWidth > 720}>
@@ -161,6 +153,11 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
         {field('minSol', 'Size from (SOL)', '0.5')}
         {field('minCapUsd', 'Market cap from ($)', '10k')}
         {field('maxCapUsd', 'to ($)', '1m')}
+        {wrong && (
+          <p class="sell" role="alert">
+            The marked field is no number, so it hides nothing. Write 0.5, 10k or 1,000.
+          </p>
+        )}
         <button type="button" class="small" disabled={!isActive} onClick={() => filters.set(noFilters)}>
           Clear
         </button>

@@ -33,9 +33,15 @@ export function nameOf(mint: string): TokenName | null {
 }
 
 export function learnName(mint: string, name: TokenName): void {
-  const creator = name.creator ?? names.get(mint)?.creator;
+  const before = names.get(mint);
+  const creator = name.creator ?? before?.creator;
   names.delete(mint);
-  names.set(mint, creator === undefined ? name : { ...name, creator });
+  // An answer without a symbol does not erase a known one.
+  names.set(mint, {
+    symbol: name.symbol ?? before?.symbol ?? null,
+    name: name.name ?? before?.name ?? null,
+    ...(creator !== undefined && { creator }),
+  });
   queue.drop(mint);
   for (const oldest of names.keys()) {
     if (names.size <= maxNames) break;

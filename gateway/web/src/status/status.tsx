@@ -1,6 +1,6 @@
-import { age } from '../format/text.ts';
+import { age, ago } from '../format/text.ts';
 import { whole } from '../format/price.ts';
-import { useLoaded } from '../parts/hooks.ts';
+import { useLoaded, useNow } from '../parts/hooks.ts';
 import { ModeBadge } from '../orders/mode.tsx';
 import { DocsLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
@@ -17,6 +17,8 @@ interface Latencies {
 
 /** The parts of `GET /status` that the page shows. */
 interface Status extends SourcesStatus {
+  /** When the answer arrived. */
+  readonly readAtMs: number;
   readonly version: string;
   readonly apiVersion: string;
   readonly node: string;
@@ -47,11 +49,13 @@ interface Status extends SourcesStatus {
 }
 
 const refreshMs = 3_000;
+/** Figures of a gateway that does not answer are shown for this time. */
+const staleAfterMs = 10_000;
 
 async function readStatus(): Promise<Status> {
   const response = await fetch('/status');
   if (!response.ok) throw new Error(`The gateway answered ${response.status}.`);
-  return (await response.json()) as Status;
+  return { ...((await response.json()) as Status), readAtMs: Date.now() };
 }
 
 const micros = (value: number | null | undefined): string =>
@@ -65,11 +69,14 @@ const micros = (value: number | null | undefined): string =>
 
 export function StatusPage() {
   const { value: status, fault } = useLoaded(readStatus, 'status', refreshMs);
+  const now = useNow();
+  const isStale = fault !== null && status !== null && now - status.readAtMs > staleAfterMs;
   return (
     <>
       <div class="page-head">
         <h1>Status</h1>
-        {status !== null && (
+        {fault !== null && <span class="badge off">no answer</span>}
+        {status !== null && fault === null && (
           <span class={Object.values(status.parts).every(({ ok }) => ok) ? 'badge ok' : 'badge off'}>
             {Object.values(status.parts).every(({ ok }) => ok) ? 'all parts work' : 'a part does not work'}
           </span>
@@ -79,7 +86,8 @@ export function StatusPage() {
       </div>
       <Fault text={fault} />
       {status === null && fault === null && <Empty>Loading …</Empty>}
-      {status !== null && <Report status={status} />}
+      {isStale && <p class="warn">The last answer came {ago(status.readAtMs, now)}.</p>}
+      {status !== null && !isStale && <Report status={status} />}
     </>
   );
 }

@@ -32,9 +32,11 @@ function HolderTable({ holders, creator }: { readonly holders: readonly Holder[]
   const share = wallets.reduce((sum, { sharePercent }) => sum + (sharePercent ?? 0), 0);
   return (
     <>
-      <p class="faint" title="The number of all holders is not known: nodes list the largest accounts only.">
-        The {wallets.length === 1 ? 'largest wallet holds' : `${wallets.length} largest wallets hold`} {share.toFixed(1)} % of the supply.
-      </p>
+      {wallets.some(({ sharePercent }) => sharePercent !== null) && (
+        <p class="faint" title="The number of all holders is not known: nodes list the largest accounts only.">
+          The {wallets.length === 1 ? 'largest wallet holds' : `${wallets.length} largest wallets hold`} {share.toFixed(1)} % of the supply.
+        </p>
+      )}
       <table class="holders">
         <tbody>
           {holders.slice(0, shownHolders).map((holder) => (

@@ -7,9 +7,10 @@ import { OrderProgress } from '../orders/progress.tsx';
 import { Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { useOwnWallets, type OwnWallet } from '../wallets/own-wallets.ts';
-import { amountFor, type Side } from './amounts.ts';
+import { amountFor, isNumber, isSlippage, type Side } from './amounts.ts';
 import { ConfirmOrder, type OrderWish } from './confirm-order.tsx';
 import { usePlacing } from './placing.ts';
+import { tradedVenues } from '../format/venues.ts';
 import { Quotes } from './quotes.tsx';
 import { TicketFields, type TicketValues } from './ticket-fields.tsx';
 
@@ -18,9 +19,12 @@ interface TicketProps {
   readonly symbol: string;
   /** The coin in which the token trades; null if that is unknown. */
   readonly quoteMint: string | null;
+  /** The venues of its pools. */
+  readonly venues: readonly string[];
 }
 
-export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
+export function Ticket({ mint, symbol, quoteMint, venues }: TicketProps) {
+  const isTraded = venues.length === 0 || venues.some((venue) => tradedVenues.has(venue));
   const quote = quoteSymbol(quoteMint);
   const mode = useStore(me)?.trading ?? 'off';
   const wallets = useOwnWallets();
@@ -34,6 +38,8 @@ export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
     const amount = amountFor(side, fields.amount);
     if (amount === null)
       return refuse(side === 'buy' ? `Amount: ${quote} to spend, for example 0.1.` : 'Amount: tokens, or a part such as 50%.');
+    if (!isSlippage(fields.slippage)) return refuse('Slippage: a percentage from 0.1 to 50, for example 10.');
+    if (fields.priorityFee.trim() !== '' && !isNumber(fields.priorityFee)) return refuse('Priority fee: SOL, for example 0.0001.');
     const body = {
       publicKey,
       mint,
@@ -45,7 +51,7 @@ export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
     if (dryRun) return place(wish);
     placeOrAsk(wish, setAsked);
   };
-  const cannot = isLocked || publicKey === '' || mode === 'off';
+  const cannot = isLocked || publicKey === '' || mode === 'off' || !isTraded;
   const buttons = (side: Side, text: string, what: string) => (
     <div>
       <button type="button" class={side} disabled={cannot} onClick={() => request(side, false)}>
@@ -80,6 +86,7 @@ export function Ticket({ mint, symbol, quoteMint }: TicketProps) {
           cannot be sold.
         </p>
       )}
+      {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.join(', ')}).</p>}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />
       <TicketFields symbol={symbol} quote={quote} fields={fields} onChange={setFields} />
       <Quotes mint={mint} symbol={symbol} amount={fields.amount} slippage={fields.slippage} publicKey={publicKey} />

@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { sessionImage, simulated, sluice } from '../state/server.ts';
 import { price, short, shortUsd, sol } from '../format/price.ts';
 import { quoteSymbol } from '../format/quote-coin.ts';
-import { shortAddress } from '../format/text.ts';
-import { learnName } from '../metadata/names.ts';
+import { isAddress, shortAddress } from '../format/text.ts';
+import { learnName, nameOf } from '../metadata/names.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { Icon } from '../parts/icon.tsx';
 import { DocsLink, OutLink, WalletLink } from '../parts/links.tsx';
@@ -33,7 +33,7 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
   useEffect(() => {
     if (info !== null) learnName(mint, { symbol: info.symbol, name: info.name });
   }, [info?.symbol]);
-  if (info === null) return fault === null ? <Empty>Loading …</Empty> : <Fault text={fault} />;
+  if (info === null) return fault === null ? <Empty>Loading …</Empty> : <NoToken address={mint} fault={fault} />;
   return (
     <>
       <Head info={info} isSimulated={isSimulated} />
@@ -44,12 +44,32 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
           <Tape mint={mint} isSimulated={isSimulated} />
         </div>
         <div class="side-column">
-          <Ticket mint={mint} quoteMint={info.quoteMint} symbol={info.symbol ?? shortAddress(mint)} />
+          <Ticket
+            mint={mint}
+            quoteMint={info.quoteMint}
+            symbol={symbolOf(info)}
+            venues={[...new Set(info.pools.map(({ venue }) => venue))]}
+          />
           <Facts info={info} isSimulated={isSimulated} />
           <Pools info={info} />
           <Holders mint={mint} creator={info.creator} />
         </div>
       </div>
+    </>
+  );
+}
+
+const symbolOf = ({ mint, symbol }: Pick<TokenInfo, 'mint' | 'symbol'>): string => symbol ?? nameOf(mint)?.symbol ?? shortAddress(mint);
+
+function NoToken({ address, fault }: { readonly address: string; readonly fault: string }) {
+  return (
+    <>
+      <Fault text={fault} />
+      {isAddress(address) && (
+        <p>
+          If it is a wallet, open its page: <WalletLink address={address} />
+        </p>
+      )}
     </>
   );
 }
@@ -78,13 +98,13 @@ function TokenImage({ info: { mint, offChain } }: { readonly info: TokenInfo }) 
 }
 
 function Head({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimulated: boolean }) {
-  const { mint, symbol, name } = info;
+  const { mint, name } = info;
   return (
     <div class="token-head">
       <TokenImage info={info} />
       <div class="titles">
         <h1>
-          {symbol ?? shortAddress(mint)} <small>{name}</small>
+          {symbolOf(info)} <small>{name ?? nameOf(mint)?.name}</small>
         </h1>
         <p class="faint">
           <code title={mint}>{shortAddress(mint)}</code> <Copy text={mint} name="Copy mint" /> <DocsLink page="http-token" about="tokens" />
@@ -118,7 +138,7 @@ function Facts({ info, isSimulated }: { readonly info: TokenInfo; readonly isSim
       <dl class="facts list">
         <Fact name="Price in SOL">{price(info.priceSol)}</Fact>
         <Fact name="Market cap">{sol(info.marketCapSol)}</Fact>
-        <Fact name="Supply">{short(info.supplyUi)}</Fact>
+        <Fact name="Supply">{info.supplyUi === 0 ? '–' : short(info.supplyUi)}</Fact>
         <Fact name="Creator">{info.creator === null ? 'unknown' : <WalletLink address={info.creator} />}</Fact>
         {info.creatorFeeBps !== null && (
           <Fact name="Creator fee">{info.creatorFeeBps === 0 ? 'set by the venue' : `${info.creatorFeeBps / 100} %`}</Fact>

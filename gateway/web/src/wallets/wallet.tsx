@@ -1,4 +1,4 @@
-import { shortAddress, clockTime } from '../format/text.ts';
+import { clockTime, isAddress, shortAddress } from '../format/text.ts';
 import { price, shortUsd } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { nameOf } from '../metadata/names.ts';
@@ -13,6 +13,10 @@ import { Holdings } from './holdings.tsx';
 
 /** Any wallet: what it holds, and its trades from now on. */
 export function WalletPage({ id: address }: { readonly id: string }) {
+  return isAddress(address) ? <KnownWallet address={address} /> : <Fault text="Not an address of a wallet." />;
+}
+
+function KnownWallet({ address }: { readonly address: string }) {
   const { trades, fault } = useTrades({ account: address });
   const isSimulated = useStore(simulated) === true;
   return (

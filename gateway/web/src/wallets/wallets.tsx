@@ -98,7 +98,7 @@ function Deposit({ publicKey, onClose }: { readonly publicKey: string; readonly 
 /** No HTTP interface gives a secret key. The export is a command on the server, which this dialog shows after a second confirmation. */
 function Export({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
   const [isSure, setSure] = useState(false);
-  const command = `sluice wallets export ${publicKey} wallet.json`;
+  const command = `npx -y pnpm@12 sluice wallets export ${publicKey} wallet.json`;
   return (
     <Dialog title="Export" onClose={onClose}>
       <p>
@@ -107,7 +107,8 @@ function Export({ publicKey, onClose }: { readonly publicKey: string; readonly o
       </p>
       {isSure ? (
         <p>
-          Run this on the server: <code class="whole">{command}</code> <Copy text={command} />
+          Run this on the server, in the folder of sluice: <code class="whole">{command}</code> <Copy text={command} /> If you installed a
+          release, leave out <code>npx -y pnpm@12</code>.
         </p>
       ) : (
         <label class="check">

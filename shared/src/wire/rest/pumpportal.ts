@@ -20,15 +20,20 @@ import {
 } from '../values.ts';
 
 /**
- * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields are checked after the schema, so that an
- * unsupported action is reported first, and not its missing fields.
+ * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields, flags and numbers are checked after the schema, so that
+ * an unsupported action is reported first, and all wrong fields together.
  */
 
 /** `maxSol`: SOL that a buy may spend. `maxSlippage`: percent. `maxPriorityFee`: SOL. They are wider than those of `/trade/*`, like PumpPortal's. */
 export const pumpPortalLimits = { maxSol: 100, maxSlippage: 100, maxPriorityFee: 0.1, maxBatch: 5 } as const;
 
+/** The fields that are true or false. */
+export const pumpPortalFlags = ['denominatedInSol', 'skipPreflight', 'isMayhemMode', 'isCashback', 'jitoOnly'] as const;
+
 const Flag = (description: string, documented: Described['documented'] = {}) =>
-  Type.Optional(Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])], { documented, description }));
+  Type.Optional(
+    Type.Union([Type.Boolean(), Type.String({ maxLength: 8, documented: { enum: ['true', 'false'] } })], { documented, description }),
+  );
 /** `ofNumber` and `ofText` document the form as a number and the form as a text. */
 const Decimal = (description: string, ofNumber: Described['documented'] = {}, ofText: Described['documented'] = {}) =>
   Type.Optional(

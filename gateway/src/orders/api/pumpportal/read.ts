@@ -2,7 +2,7 @@ import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
-import { pumpPortalLimits, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { pumpPortalFlags, pumpPortalLimits, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { partsPerMillion, rawOfText } from '../../../quote/amounts.ts';
 import type { OrderAmount } from '../../../quote/order.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/quoted.ts';
@@ -33,6 +33,10 @@ export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue
   const fields: Fields = {};
   if (publicKey !== null && !isAddress(publicKey)) fields['publicKey'] = 'is not an address';
   if (mint === undefined) fields['mint'] = 'is required';
+  for (const name of pumpPortalFlags) {
+    const flag = body[name];
+    if (typeof flag === 'string' && flag !== 'true' && flag !== 'false') fields[name] = 'must be `true` or `false`';
+  }
   const amount = readAmount(side, body, fields);
   const slippageBps = readDecimal(
     'slippage',
