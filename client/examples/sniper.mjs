@@ -7,11 +7,11 @@ import { Sluice, SluiceError } from '@sluice/client';
 
 const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: publicKey = '', LIVE } = process.env;
 if (apiKey === '' || publicKey === '') throw new Error('Set SLUICE_API_KEY and WALLET; `npx -y pnpm@12 start` prints both.');
-/** A number above 0 from the environment. @param {string} name @param {number} standard */
+/** A number from the environment, 0 or more. @param {string} name @param {number} standard */
 function number(name, standard) {
-  const value = Number(process.env[name] ?? standard);
-  if (value > 0 && Number.isFinite(value)) return value;
-  throw new Error(`${name} is "${process.env[name]}". It must be a number above 0, for example ${standard}.`);
+  const value = Number(process.env[name] || standard);
+  if (value >= 0 && Number.isFinite(value)) return value;
+  throw new Error(`${name} is "${process.env[name]}". It must be a number, for example ${standard}.`);
 }
 const amountSol = number('AMOUNT_SOL', 0.01);
 const takeProfit = number('TAKE_PROFIT', 1.3); // price over the price paid

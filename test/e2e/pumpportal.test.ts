@@ -190,22 +190,18 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
 
   it('adds keys, accepts repeated ones, and stops after an unsubscribe', async () => {
     const [a, b] = [addressOf(30), addressOf(31)];
-    const one = bot().onOpen(
-      { method: 'subscribeTokenTrade', keys: [a] },
-      { method: 'subscribeTokenTrade', keys: [a, b] },
-      { method: 'subscribeTokenTrade' },
-    );
-    await one.acked(3);
-    expect(one.acks).toEqual(Array.from({ length: 3 }, () => 'Successfully subscribed to keys.'));
+    const one = bot().onOpen({ method: 'subscribeTokenTrade', keys: [a] }, { method: 'subscribeTokenTrade', keys: [a, b] });
+    await one.acked(2);
+    expect(one.acks).toEqual(Array.from({ length: 2 }, () => 'Successfully subscribed to keys.'));
     await server.publish([entryOf(tradeEvent(a)), entryOf(tradeEvent(b))]);
     await until('both', () => one.trades.length === 2);
     one.send({ method: 'unsubscribeTokenTrade', keys: [a] });
-    await one.acked(4);
+    await one.acked(3);
     await server.publish([entryOf(tradeEvent(a)), entryOf(tradeEvent(b))]);
     await until('the other', () => one.trades.length === 3);
     expect(one.trades.map((trade) => trade['mint'])).toEqual([a, b, b]);
     one.send({ method: 'unsubscribeNewToken' }, { method: 'unsubscribeMigration' }, { method: 'unsubscribeAccountTrade', keys: [b] });
-    await one.acked(7);
+    await one.acked(6);
   });
 
   it('gets a message for a mistake, and nothing else', async () => {

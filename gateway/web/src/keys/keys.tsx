@@ -81,10 +81,10 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
     <table>
       <thead>
         <tr>
-          <th>Key</th>
           <th>
-            Label<span class="second-line">State</span>
+            Key<span class="second-line">State</span>
           </th>
+          <th>Label</th>
           <th class="wide-only">Plan</th>
           <th class="wide-only">Scopes</th>
           <th class="wide-only">Created</th>
@@ -101,6 +101,7 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
           <tr key={key.id} data-id={key.id}>
             <td>
               <code>{key.prefix}_…</code>
+              <span class="second-line">{stateText(key)}</span>
             </td>
             <td class="label">
               {key.label ?? '–'}
@@ -109,7 +110,6 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
                   this page
                 </span>
               )}
-              <span class="second-line">{stateText(key)}</span>
             </td>
             <td class="wide-only">{key.plan}</td>
             <td class="wide-only" title={key.ipRanges.length === 0 ? '' : `from ${key.ipRanges.join(', ')}`}>
