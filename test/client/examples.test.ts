@@ -87,6 +87,10 @@ describe('the examples of the client', { timeout: startMs + printMs }, () => {
     ]);
   });
 
+  it('refuse a setting that is no number', async () => {
+    await launch('sniper.mjs', { HOLD_SECONDS: '2m', LIVE: '1' }).printed(/HOLD_SECONDS is "2m"\. It must be a number/);
+  });
+
   it('feed a chart with stored and live candles', async () => {
     await run('chart.mjs', {}, /^\w{32,44}, 1s\n(\{"time":\d+,"open":.*\}\n){2}/m);
   });

@@ -14,6 +14,7 @@ import { eventsOnChain, eventKinds } from '../support/events/chain-events.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 import { fastClock } from '../support/clocks.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
+import { advanceWith } from '../support/chain/advance-with.ts';
 import { until as untilMet } from '../support/gateway.ts';
 import { testConfig } from '../support/test-config.ts';
 import { eventFaults } from '../support/events/event-faults.ts';
@@ -108,9 +109,11 @@ function forgettingWatermark(bus: Bus): { readonly bus: Bus; readonly forget: ()
 /** Freezes slots as fast as the reader follows; without a reader, as fast as possible. */
 async function pass({ chain }: World, slots: number, reader: Ingest | null): Promise<void> {
   for (let slot = 0; slot < slots; slot++) {
-    chain.advance();
-    if (reader !== null) await until('the reader follows', () => chain.slot - reader.stats().slot < 8);
-    else if (slot % 16 === 0) await new Promise(setImmediate);
+    if (reader !== null) await advanceWith(chain, () => reader.stats().slot);
+    else {
+      chain.advance();
+      if (slot % 16 === 0) await new Promise(setImmediate);
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { eventsOnChain, eventKinds, unknowable } from '../support/events/chain-events.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { recordingLog, type LogLine } from './harness.ts';
+import { advanceWith } from '../support/chain/advance-with.ts';
 import { until } from '../support/until.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
 import { testConfig } from '../support/test-config.ts';
@@ -74,8 +75,7 @@ function expectTrueValues({ simnet, events }: Running): void {
 /** Lets a minute of the chain's time pass, as fast as the reader follows. */
 async function expectWhole({ simnet, ingest, events }: Running, ordered = true): Promise<void> {
   for (let slot = 0; slot < slots; slot++) {
-    simnet.chain.advance();
-    await until('the reader follows', () => simnet.chain.slot - ingest.stats().slot < 8);
+    await advanceWith(simnet.chain, () => ingest.stats().slot);
   }
   const all = eventsOnChain(simnet);
   expect(all.filter(({ kind }) => kind === 'trade').length).toBeGreaterThan(300);
