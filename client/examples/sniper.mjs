@@ -72,13 +72,14 @@ async function saleQuote(mint, tokens) {
   return (await sluice.quote({ side: 'sell', mint, amount: tokens })).quote.outUiAmount;
 }
 
-/** Returns the SOL received. A sale that fails is placed again, for example if the price moved too far. @param {string} mint */
+/** Returns the SOL received. Places the sale again only if it certainly failed, for example because the price moved too far. @param {string} mint */
 async function sellAll(mint) {
   for (let attempt = 1; ; attempt++) {
     try {
       const { orderId } = await placeOnce((options) => sluice.sell({ publicKey, mint, sellAll: true, slippage }, options));
       return (await filled(orderId)).traderQuoteUiAmount;
     } catch (error) {
+      if (error instanceof SluiceError && error.retryable) throw error;
       const message = error instanceof Error ? error.message : String(error);
       if (attempt === maxAttempts) throw new Error(`not sold: ${message}`, { cause: error });
       console.error(`${mint} is not sold yet: ${message}`);

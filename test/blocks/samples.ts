@@ -8,8 +8,6 @@ import { blocksOf, type Block } from './find.ts';
 import type { Sandbox } from './sandbox.ts';
 import { pause, Shell } from './shell.ts';
 
-/** Pages of the documentation with a sample in each language for each endpoint. */
-const pages = ['http-trading', 'http-pumpportal', 'http-token', 'http-portfolio', 'http-operations', 'http-keys', 'http-documents'];
 const orderMs = 60_000;
 const languages = ['sh', 'ts', 'python'];
 /** Samples that are not always answered with 200 on a simulated chain. */
@@ -49,6 +47,9 @@ export async function runSamples(sandbox: Sandbox, place: Place, hasPython: bool
   const orderId = await placeOrder(place);
   const filled = (text: string): string =>
     text.replaceAll(exampleMint, place.mints[0]).replaceAll(exampleWallet, place.wallet).replaceAll(exampleOrderId, orderId);
+  const index = await (await fetch(`${place.url}/llms.txt`)).text();
+  const pages = new Set([...index.matchAll(/\/docs\/(http-[\w-]+)\.md/g)].map(([, name = '']) => name));
+  if (pages.size === 0) throw new Error('llms.txt lists no pages about HTTP');
   let count = 0;
   const faults: string[] = [];
   for (const name of pages) {

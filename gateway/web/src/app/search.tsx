@@ -33,7 +33,7 @@ function find(text: string): readonly Found[] {
   }));
 }
 
-/** What an address is, the server knows: the page of its token, or of the wallet. */
+/** The page of an address: of the token if the server knows one with this mint, otherwise of the wallet. */
 async function pageOf(address: string): Promise<string> {
   if (nameOf(address) !== null) return tokenHref(address);
   try {

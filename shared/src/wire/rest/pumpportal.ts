@@ -32,7 +32,7 @@ export const pumpPortalFlags = ['denominatedInSol', 'skipPreflight', 'isMayhemMo
 
 const Flag = (description: string, documented: Described['documented'] = {}) =>
   Type.Optional(
-    Type.Union([Type.Boolean(), Type.String({ maxLength: 8, documented: { enum: ['true', 'false'] } })], { documented, description }),
+    Type.Union([Type.Boolean(), Type.String({ maxLength: 48, documented: { enum: ['true', 'false'] } })], { documented, description }),
   );
 /** `ofNumber` and `ofText` document the form as a number and the form as a text. */
 const Decimal = (description: string, ofNumber: Described['documented'] = {}, ofText: Described['documented'] = {}) =>
