@@ -54,10 +54,15 @@ class Listener {
   lastSeq = 0;
   received = 0;
   readonly #socket: WebSocket;
+  #closing = false;
 
   constructor(url: string) {
     this.#socket = new WebSocket(url);
     this.#socket.on('error', (error) => console.error(error.message));
+    this.#socket.on(
+      'close',
+      (code, reason) => this.#closing || console.error(`The gateway closed the subscriber: ${code} ${reason.toString()}`),
+    );
     this.#socket.on('open', () => this.#socket.send('{"id":1,"op":"subscribe","channel":"trades"}'));
     this.#socket.on('message', (data: Buffer) => {
       const arrivedUs = nowUs();
@@ -85,6 +90,7 @@ class Listener {
   }
 
   close(): void {
+    this.#closing = true;
     this.#socket.terminate();
   }
 }
@@ -96,14 +102,31 @@ function tradesOfCoins(label: string, count: number): Buffer[] {
   return frames;
 }
 
-async function measureBoth(node: ScriptedNode, listener: Listener): Promise<readonly BenchRow[]> {
-  await sendPoisson(node, tradesOfCoins('warm', eventsPerSecond * 4), warmUpMs);
+const runs = [
+  { name: 'at random times', send: sendPoisson, judged: true },
+  { name: `in bursts every ${slotMs} ms`, send: sendSlots, judged: false },
+] as const;
+
+/**
+ * Frames of the warm-up and of each run. They are made before the programs start: it takes seconds, in which this process does not read, and
+ * the gateway closes a subscriber that does not read.
+ */
+function makeFrames(): { readonly warm: readonly Buffer[]; readonly measured: readonly (readonly Buffer[])[] } {
+  return {
+    warm: tradesOfCoins('warm', eventsPerSecond * 4),
+    measured: runs.map(({ name }) => tradesOfCoins(name, (eventsPerSecond * measureMs * 1.2) / 1000)),
+  };
+}
+
+async function measureBoth(
+  node: ScriptedNode,
+  listener: Listener,
+  { warm, measured }: ReturnType<typeof makeFrames>,
+): Promise<readonly BenchRow[]> {
+  await sendPoisson(node, warm, warmUpMs);
   const rows: BenchRow[] = [];
-  for (const [name, send, judged] of [
-    ['at random times', sendPoisson, true],
-    [`in bursts every ${slotMs} ms`, sendSlots, false],
-  ] as const) {
-    const frames = tradesOfCoins(name, (eventsPerSecond * measureMs * 1.2) / 1000);
+  for (const [index, { name, send, judged }] of runs.entries()) {
+    const frames = measured[index]!;
     listener.measuring = true;
     const before = listener.received;
     await send(node, frames, measureMs);
@@ -128,6 +151,7 @@ export async function run(): Promise<readonly BenchRow[]> {
   const store = await openEmbeddedStore(join(folder, 'data'));
   const { key } = await makeKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'latency' });
   await store.close();
+  const frames = makeFrames();
   const redis = await startRedis();
   const node = await startScriptedNode();
   node.slot = firstBuySlot;
@@ -144,7 +168,7 @@ export async function run(): Promise<readonly BenchRow[]> {
     const opened = new Listener(`${String(url).replace('http', 'ws')}/api/data?api-key=${key}`);
     listener = opened;
     await until('the subscriber is connected', () => opened.open, 5_000);
-    return await measureBoth(node, opened);
+    return await measureBoth(node, opened, frames);
   } finally {
     listener?.close();
     for (const program of programs) await program.stop();
