@@ -12,6 +12,7 @@ import type { HistoryBounds } from '../simnet/ledger/history.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { eventsOnChain, eventKinds } from '../support/events/chain-events.ts';
 import { recordingLog, type LogLine } from './harness.ts';
+import { startScriptedNode } from './scripted-node.ts';
 import { fastClock } from '../support/clocks.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
 import { advanceWith } from '../support/chain/advance-with.ts';
@@ -88,21 +89,27 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds, market: Marke
   return { chain, nodes, bus, events, lines, start };
 }
 
+/** The same bus with some functions replaced. */
+function forwardTo(bus: Bus, replaced: Partial<Bus>): Bus {
+  return {
+    publisher: (options) => bus.publisher(options),
+    subscriber: (options) => bus.subscriber(options),
+    lease: (name) => bus.lease(name),
+    tail: (count) => bus.tail(count),
+    readTail: (count, read) => bus.readTail(count, read),
+    setStatus: (name, value, ttlMs) => bus.setStatus(name, value, ttlMs),
+    statuses: () => bus.statuses(),
+    close: () => bus.close(),
+    ...replaced,
+  };
+}
+
 /** The same bus, but without its memory of the watermark after a call. */
 function forgettingWatermark(bus: Bus): { readonly bus: Bus; readonly forget: () => void } {
   let forgot = false;
   return {
     forget: () => void (forgot = true),
-    bus: {
-      publisher: (options) => bus.publisher(options),
-      subscriber: (options) => bus.subscriber(options),
-      lease: (name) => bus.lease(name),
-      tail: (count) => bus.tail(count),
-      readTail: (count, read) => bus.readTail(count, read),
-      setStatus: (name, value, ttlMs) => bus.setStatus(name, value, ttlMs),
-      statuses: async () => (await bus.statuses()).filter(({ name }) => !forgot || name !== 'watermark'),
-      close: () => bus.close(),
-    },
+    bus: forwardTo(bus, { statuses: async () => (await bus.statuses()).filter(({ name }) => !forgot || name !== 'watermark') }),
   };
 }
 
@@ -330,6 +337,29 @@ describe('what happened before the bus lost the watermark', () => {
     const second = await world.start({ bus: forgetful.bus });
     await running(world, 'it has finished rounds', () => (second.stats().continuity?.gaps.rounds ?? 0) > 1);
     await expectWhole(world, second);
+  });
+});
+
+describe('a process that starts where no endpoint answers', () => {
+  it('does not read the log again at each attempt', async () => {
+    const log = recordingLog([]);
+    const bus = await createBus({ redisUrls: null, log });
+    closers.push(() => bus.close());
+    const node = await startScriptedNode();
+    closers.push(() => node.close());
+    let reads = 0;
+    const counting: Bus = forwardTo(bus, {
+      readTail: (count, read) => {
+        reads++;
+        return bus.readTail(count, read);
+      },
+    });
+    const config = { ...testConfig, rpc: { httpUrls: [node.httpUrl], wsUrls: [node.wsUrl] } };
+    const ingest = await startIngest({ config, bus: counting, clock, log, signal: new AbortController().signal });
+    closers.push(() => ingest.close());
+    await until('some rounds have failed', () => (ingest.stats().continuity?.gaps.failedRounds ?? 0) >= 3);
+    // The publisher's read, when it began to lead.
+    expect(reads).toBe(1);
   });
 });
 

@@ -62,24 +62,25 @@ export function logsFrame(signature: string, slot: number, logs: readonly string
 /** Slot of the first of `buyFrames`; each slot has 32 buys. */
 export const firstBuySlot = 454_631_564;
 
-/** `count` buys, each of another coin by another trader, with reserves by the curve's formula. */
+/** A buy of coin number `index` by another trader for each coin, with reserves by the curve's formula. */
+export function buyFrame(signature: string, slot: number, index: number): Buffer {
+  const solAmount = 10_000_000n + BigInt(index) * 1_003n;
+  const virtualSol = initialVirtualSol + solAmount;
+  const virtualToken = (initialVirtualSol * initialVirtualToken) / virtualSol + 1n;
+  const event = tradeEventBytes({
+    mint: keyOf(`mint ${index}`),
+    trader: keyOf(`trader ${index}`),
+    side: 'buy',
+    solAmount,
+    tokenAmount: initialVirtualToken - virtualToken,
+    virtualSol,
+    virtualToken,
+    timestamp: 1_791_485_924 + index,
+  });
+  return Buffer.from(logsFrame(signature, slot, routedTradeLogs(event)));
+}
+
+/** `count` buys, each of another coin. */
 export function buyFrames(count: number, label = 'buy'): Buffer[] {
-  const frames: Buffer[] = [];
-  for (let index = 0; index < count; index++) {
-    const solAmount = 10_000_000n + BigInt(index) * 1_003n;
-    const virtualSol = initialVirtualSol + solAmount;
-    const virtualToken = (initialVirtualSol * initialVirtualToken) / virtualSol + 1n;
-    const event = tradeEventBytes({
-      mint: keyOf(`mint ${index}`),
-      trader: keyOf(`trader ${index}`),
-      side: 'buy',
-      solAmount,
-      tokenAmount: initialVirtualToken - virtualToken,
-      virtualSol,
-      virtualToken,
-      timestamp: 1_791_485_924 + index,
-    });
-    frames.push(Buffer.from(logsFrame(signatureOf(`${label} ${index}`), firstBuySlot + (index >> 5), routedTradeLogs(event))));
-  }
-  return frames;
+  return Array.from({ length: count }, (_, index) => buyFrame(signatureOf(`${label} ${index}`), firstBuySlot + (index >> 5), index));
 }

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { buyFrames, firstBuySlot } from '../../ingest/log-frames.ts';
-import { startScriptedNode, type ScriptedNode } from '../../ingest/scripted-node.ts';
+import { programId } from '@sluice/shared/venues/pump/program.ts';
+import { buyFrame, firstBuySlot } from '../../ingest/log-frames.ts';
+import { signatureOf } from '../../ingest/pump-frames.ts';
+import { startScriptedNode, type Answer, type ScriptedNode } from '../../ingest/scripted-node.ts';
 import { until } from '../../support/gateway.ts';
 import { runProgram, type RunningProgram } from '../../support/processes.ts';
 import { makeKey, openEmbeddedStore } from '../../support/keys.ts';
@@ -14,35 +16,83 @@ import { noTarget, type BenchRow } from '../row.ts';
 const eventsPerSecond = 2_000;
 /** Coins that trade; all of them are known before the measurement begins. */
 const coins = 2_000;
-const warmUpMs = 3_000;
+const warmUpMs = 8_000;
 const measureMs = 10_000;
 const p50TargetMs = 1.5;
 const p99TargetMs = 8;
-/** A slot's transactions are reported all at once: the same rate, sent in the other way. */
+/** The length of a slot. In bursts, all transactions of a slot are reported at once: the same rate, sent in the other way. */
 const slotMs = 200;
+const perSlot = (eventsPerSecond * slotMs) / 1000;
+/** The confirmed slot is this far behind the newest one. */
+const confirmedAfterSlots = 2;
 
 const nowUs = (): number => (performance.timeOrigin + performance.now()) * 1000;
 
-/** Sends frames as a Poisson stream would arrive; `due` grows by exponential steps. */
-async function sendPoisson(node: ScriptedNode, frames: readonly Buffer[], forMs: number): Promise<void> {
+interface Buy {
+  readonly signature: string;
+  readonly slot: number;
+  readonly frame: Buffer;
+}
+
+/** A node that reports buys as they are sent, and lists them once they are confirmed, so that ingest compares both as it does in production. */
+class BuyingNode {
+  readonly node: ScriptedNode;
+  readonly #sent: Buy[] = [];
+  readonly #places = new Map<string, number>();
+
+  constructor(node: ScriptedNode) {
+    this.node = node;
+    node.reportsSlots = false;
+    node.slot = firstBuySlot;
+    const { onCall } = node;
+    node.onCall = (method, params) => this.#answer(method, params) ?? onCall(method, params);
+  }
+
+  send(buy: Buy): void {
+    const { node } = this;
+    while (node.slot < buy.slot) {
+      node.slot++;
+      node.notify('slotNotification', 'slotSubscribe', { slot: node.slot, parent: node.slot - 1, root: node.slot - 32 });
+    }
+    this.#places.set(buy.signature, this.#sent.push(buy) - 1);
+    node.send(buy.frame);
+  }
+
+  #answer(method: string, params: readonly unknown[]): Answer | null {
+    const confirmed = this.node.slot - confirmedAfterSlots;
+    if (method === 'getSlot') return { result: confirmed };
+    if (method === 'getFirstAvailableBlock') return { result: firstBuySlot - confirmedAfterSlots };
+    if (method === 'getBlocks') {
+      const [from, to] = params as [number, number];
+      return { result: Array.from({ length: to - from + 1 }, (_, index) => from + index) };
+    }
+    if (method !== 'getSignaturesForAddress') return null;
+    const { before, limit } = params[1] as { before?: string; limit: number };
+    if (params[0] !== programId) return { result: [] };
+    let end = before === undefined ? this.#sent.length : this.#places.get(before)!;
+    while (end > 0 && this.#sent[end - 1]!.slot > confirmed) end--;
+    const rows = this.#sent.slice(Math.max(0, end - limit), end).toReversed();
+    return { result: rows.map(({ signature, slot }) => ({ signature, slot, err: null, memo: null, confirmationStatus: 'confirmed' })) };
+  }
+}
+
+/** Sends buys as a Poisson stream would arrive; `due` grows by exponential steps. */
+async function sendPoisson(node: BuyingNode, buys: readonly Buy[], forMs: number): Promise<void> {
   const startedMs = performance.now();
   let dueMs = 0;
   let next = 0;
   for (;;) {
     const sinceMs = performance.now() - startedMs;
-    for (; dueMs < sinceMs && dueMs < forMs; dueMs += (-Math.log(1 - Math.random()) * 1000) / eventsPerSecond) {
-      node.send(frames[next++ % frames.length]!);
-    }
+    for (; dueMs < sinceMs && dueMs < forMs; dueMs += (-Math.log(1 - Math.random()) * 1000) / eventsPerSecond) node.send(buys[next++]!);
     if (sinceMs >= forMs) return;
     await pause(1);
   }
 }
 
-async function sendSlots(node: ScriptedNode, frames: readonly Buffer[], forMs: number): Promise<void> {
-  const perSlot = (eventsPerSecond * slotMs) / 1000;
+async function sendSlots(node: BuyingNode, buys: readonly Buy[], forMs: number): Promise<void> {
   const startedMs = performance.now();
   for (let slot = 0; slot * slotMs < forMs; slot++) {
-    for (let index = 0; index < perSlot; index++) node.send(frames[(slot * perSlot + index) % frames.length]!);
+    for (const buy of buys.slice(slot * perSlot, (slot + 1) * perSlot)) node.send(buy);
     await pause(Math.max(0, startedMs + (slot + 1) * slotMs - performance.now()));
   }
 }
@@ -95,27 +145,25 @@ class Listener {
   }
 }
 
-/** Buys of the same coins again and again, each in its own transaction, because a known transaction is not published again. */
-function tradesOfCoins(label: string, count: number): Buffer[] {
-  const frames: Buffer[] = [];
-  for (let pass = 0; frames.length < count; pass++) frames.push(...buyFrames(coins, `${label} ${pass}`));
-  return frames;
-}
-
 const runs = [
   { name: 'at random times', send: sendPoisson, judged: true },
   { name: `in bursts every ${slotMs} ms`, send: sendSlots, judged: false },
 ] as const;
 
 /**
- * Frames of the warm-up and of each run. They are made before the programs start: it takes seconds, in which this process does not read, and
- * the gateway closes a subscriber that does not read.
+ * Buys of the same coins again and again, for the warm-up and for each run. They are made before the programs start: it takes seconds, in
+ * which this process does not read, and the gateway closes a subscriber that does not read.
  */
-function makeFrames(): { readonly warm: readonly Buffer[]; readonly measured: readonly (readonly Buffer[])[] } {
-  return {
-    warm: tradesOfCoins('warm', eventsPerSecond * 4),
-    measured: runs.map(({ name }) => tradesOfCoins(name, (eventsPerSecond * measureMs * 1.2) / 1000)),
-  };
+function makeBuys(): { readonly warm: readonly Buy[]; readonly measured: readonly (readonly Buy[])[] } {
+  let made = 0;
+  // More than are sent, because random times may give more.
+  const buysFor = (forMs: number): Buy[] =>
+    Array.from({ length: (eventsPerSecond * forMs * 1.2) / 1000 }, () => {
+      const index = made++;
+      const [signature, slot] = [signatureOf(`buy ${index}`), firstBuySlot + Math.floor(index / perSlot)];
+      return { signature, slot, frame: buyFrame(signature, slot, index % coins) };
+    });
+  return { warm: buysFor(warmUpMs), measured: runs.map(() => buysFor(measureMs)) };
 }
 
 async function measureBoth(
@@ -126,10 +174,9 @@ async function measureBoth(
   await sendPoisson(node, warm, warmUpMs);
   const rows: BenchRow[] = [];
   for (const [index, { name, send, judged }] of runs.entries()) {
-    const frames = measured[index]!;
     listener.measuring = true;
     const before = listener.received;
-    await send(node, frames, measureMs);
+    await send(node, measured[index]!, measureMs);
     await until('the events arrive', () => listener.received - before >= (eventsPerSecond * measureMs * 0.9) / 1000, 10_000);
     await pause(200);
     listener.measuring = false;
@@ -151,10 +198,10 @@ export async function run(): Promise<readonly BenchRow[]> {
   const store = await openEmbeddedStore(join(folder, 'data'));
   const { key } = await makeKey(store, { plan: 'enterprise', scopes: ['stream'], label: 'latency' });
   await store.close();
-  const frames = makeFrames();
+  const buys = makeBuys();
   const redis = await startRedis();
   const node = await startScriptedNode();
-  node.slot = firstBuySlot;
+  const buying = new BuyingNode(node);
   const programs: RunningProgram[] = [];
   let listener: Listener | null = null;
   try {
@@ -168,7 +215,7 @@ export async function run(): Promise<readonly BenchRow[]> {
     const opened = new Listener(`${String(url).replace('http', 'ws')}/api/data?api-key=${key}`);
     listener = opened;
     await until('the subscriber is connected', () => opened.open, 5_000);
-    return await measureBoth(node, opened, frames);
+    return await measureBoth(buying, opened, buys);
   } finally {
     listener?.close();
     for (const program of programs) await program.stop();
