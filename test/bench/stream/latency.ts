@@ -167,9 +167,9 @@ function makeBuys(): { readonly warm: readonly Buy[]; readonly measured: readonl
 }
 
 async function measureBoth(
-  node: ScriptedNode,
+  node: BuyingNode,
   listener: Listener,
-  { warm, measured }: ReturnType<typeof makeFrames>,
+  { warm, measured }: ReturnType<typeof makeBuys>,
 ): Promise<readonly BenchRow[]> {
   await sendPoisson(node, warm, warmUpMs);
   const rows: BenchRow[] = [];
