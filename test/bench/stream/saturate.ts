@@ -32,7 +32,7 @@ const arrivalMs = 3_000;
 /** The rate is raised by this factor until a step exceeds the limit, and then bisected this many times. */
 const raise = 1.5;
 const bisections = 4;
-const turns = 2;
+const turns = 3;
 
 interface Count {
   readonly fewestBytes: number;
@@ -149,8 +149,14 @@ async function highestRate(
 }
 
 const millions = (value: number): string => `${(value / 1e6).toFixed(2)} M`;
-/** The highest value, because other programs on the machine can only lower a rate. */
-const best = (values: readonly number[]): number => Math.max(...values);
+/**
+ * The median of the ratios to the forwarder's run right before. The speed of a machine changes from minute to minute, by a factor of up to
+ * two, so only runs that follow each other can be compared.
+ */
+function ratioOf(values: readonly number[], reference: readonly number[]): number {
+  const ratios = values.map((value, turn) => value / reference[turn]!).toSorted((a, b) => a - b);
+  return ratios[ratios.length >> 1]!;
+}
 
 async function rowsOf(stage: Stage, program: string, saturating: SaturatingLoad): Promise<BenchRow[]> {
   const [own, batched, reference]: [number[], number[], number[]] = [[], [], []];
@@ -160,14 +166,14 @@ async function rowsOf(stage: Stage, program: string, saturating: SaturatingLoad)
     batched.push(await highestRate(program, () => stage.startGateway(), '&batch=1', saturating));
   }
   const row = (name: string, figures: readonly number[], target: number): BenchRow => {
-    const ratio = best(figures) / best(reference);
+    const ratio = ratioOf(figures, reference);
     const all = (values: readonly number[]): string => values.map(millions).join(', ');
     return {
       name: `Maximum fan-out, ${saturating.connections.toLocaleString('en')} connections${name}`,
-      figure: `${millions(best(figures))} deliveries/s, ${ratio.toFixed(2)} x the smallest forwarder`,
+      figure: `up to ${millions(Math.max(...figures))} deliveries/s, ${ratio.toFixed(2)} x the smallest forwarder`,
       target: `≥ ${target} x`,
       pass: ratio >= target,
-      note: `events of ${eventLength} bytes, sent in bursts every ${burstMs} ms; highest rate at which p99 ≤ ${saturating.slowestP99Ms} ms; best of ${turns} runs (${all(figures)}); the forwarder: ${all(reference)}`,
+      note: `events of ${eventLength} bytes, sent in bursts every ${burstMs} ms; highest rate at which p99 ≤ ${saturating.slowestP99Ms} ms; ${turns} runs (${all(figures)}), each after one of the forwarder (${all(reference)}); the ratio is the median`,
     };
   };
   return [row('', own, 1), row(', `?batch=1`', batched, 1.3)];
