@@ -340,7 +340,7 @@ describe('what happened before the bus lost the watermark', () => {
   });
 });
 
-describe('a process that starts where no endpoint answers', () => {
+describe('a process whose endpoints do not report the confirmed slot', () => {
   it('does not read the log again at each attempt', async () => {
     const log = recordingLog([]);
     const bus = await createBus({ redisUrls: null, log });
@@ -358,7 +358,7 @@ describe('a process that starts where no endpoint answers', () => {
     const ingest = await startIngest({ config, bus: counting, clock, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('some rounds have failed', () => (ingest.stats().continuity?.gaps.failedRounds ?? 0) >= 3);
-    // The publisher's read, when it began to lead.
+    // The publisher reads the log once, when it begins to lead.
     expect(reads).toBe(1);
   });
 });

@@ -62,7 +62,7 @@ export function logsFrame(signature: string, slot: number, logs: readonly string
 /** Slot of the first of `buyFrames`; each slot has 32 buys. */
 export const firstBuySlot = 454_631_564;
 
-/** A buy of coin number `index` by another trader for each coin, with reserves by the curve's formula. */
+/** A buy of coin number `index`. Each coin has its own trader. The reserves follow the curve's formula. */
 export function buyFrame(signature: string, slot: number, index: number): Buffer {
   const solAmount = 10_000_000n + BigInt(index) * 1_003n;
   const virtualSol = initialVirtualSol + solAmount;

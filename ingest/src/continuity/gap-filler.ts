@@ -241,11 +241,11 @@ export class GapFiller {
     const stored = await readWatermark(bus, genesis);
     const remembered = this.watermark;
     const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
-    // Asked before the log is read: without a watermark, the whole log is read, and if no endpoint answers, this is tried again.
-    const newestComplete = known ?? (await this.#began) ?? (await this.#confirmedSlot());
+    // Asked before the log is read. Without a watermark the whole log is read, and each failed attempt would read it again.
+    const completeTo = known ?? (await this.#began) ?? (await this.#confirmedSlot());
     const contents = await readPublishedSlots(bus, firstTailEntries, known, (tail, isWhole) => new PublishedSlots(tail, isWhole));
     const newest = readPublished(contents, term);
-    const watermark = known ?? Math.min(beforeOldest(contents), newestComplete);
+    const watermark = known ?? Math.min(beforeOldest(contents), completeTo);
     // Written at once, because the next leader has to know from which slot on the stream must be complete.
     if (stored === null && !(await writeWatermark(publisher, fence, genesis, watermark))) throw new Unreachable(leaderNoMore);
     this.#written = watermark;

@@ -20,7 +20,7 @@ const warmUpMs = 8_000;
 const measureMs = 10_000;
 const p50TargetMs = 1.5;
 const p99TargetMs = 8;
-/** The length of a slot. In bursts, all transactions of a slot are reported at once: the same rate, sent in the other way. */
+/** The length of a slot. In bursts, all transactions of a slot are sent at once, at the same mean rate. */
 const slotMs = 200;
 const perSlot = (eventsPerSecond * slotMs) / 1000;
 /** The confirmed slot is this far behind the newest one. */
@@ -34,7 +34,7 @@ interface Buy {
   readonly frame: Buffer;
 }
 
-/** A node that reports buys as they are sent, and lists them once they are confirmed, so that ingest compares both as it does in production. */
+/** A node that reports buys, and lists them once they are confirmed. Ingest compares both, as it does in production. */
 class BuyingNode {
   readonly node: ScriptedNode;
   readonly #sent: Buy[] = [];
@@ -156,7 +156,7 @@ const runs = [
  */
 function makeBuys(): { readonly warm: readonly Buy[]; readonly measured: readonly (readonly Buy[])[] } {
   let made = 0;
-  // More than are sent, because random times may give more.
+  // A fifth more than the mean, because the number that random times give varies.
   const buysFor = (forMs: number): Buy[] =>
     Array.from({ length: (eventsPerSecond * forMs * 1.2) / 1000 }, () => {
       const index = made++;

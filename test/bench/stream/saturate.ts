@@ -20,8 +20,9 @@ const stepMs = 3_000;
 /** The interval whose events are published together. */
 const burstMs = 5;
 /**
- * The connections, the highest p99 of the latency, and the number of runs. One write to each of 10,000 connections takes a core 70 to 200 ms, so with a limit of
- * 200 ms the machine alone would decide the result there. Two runs there differ by up to a quarter, so there are more of them.
+ * The connections, the highest p99 of the latency, and the number of runs. One write to each of 10,000 connections takes a core 70 to
+ * 200 ms, so with a limit of 200 ms the machine alone would decide the result there. Runs with so many connections differ by more than half,
+ * so there are more of them.
  */
 const loads = [
   { connections: 1_000, slowestP99Ms: 200, turns: 3 },
@@ -148,9 +149,10 @@ async function highestRate(
 }
 
 const millions = (value: number): string => `${(value / 1e6).toFixed(2)} M`;
+
 /**
- * The median of the ratios to the forwarder's run right before. The speed of a machine changes from minute to minute, by a factor of up to
- * two, so only runs that follow each other can be compared.
+ * The median of the ratios, each to the forwarder's run in the same turn. The speed of a machine changes from minute to minute, by a factor of up to
+ * two, so only runs of one turn can be compared.
  */
 function ratioOf(values: readonly number[], reference: readonly number[]): number {
   const ratios = values.map((value, turn) => value / reference[turn]!).toSorted((a, b) => a - b);
