@@ -142,10 +142,12 @@ describe('four gateways on one Redis', () => {
 
   it('leave nothing in Redis for unused keys', async () => {
     const limiter = await connect();
-    const key = fresh();
-    await limiter.take(key, { perMinute: 60_000, burst: 50 }, 50);
-    expect(await redis.command('EXISTS', `sluice:limit:${key}`)).toContain('1');
-    await until('the key to end', async () => (await redis.command('EXISTS', `sluice:limit:${key}`)).includes('0'));
+    // The first bucket is full again after five minutes, the second after 50 ms.
+    const [slow, fast] = [fresh(), fresh()];
+    await limiter.take(slow, { perMinute: 1, burst: 5 }, 5);
+    await limiter.take(fast, { perMinute: 60_000, burst: 50 }, 50);
+    expect(await redis.command('EXISTS', `sluice:limit:${slow}`)).toContain('1');
+    await until('the key to end', async () => (await redis.command('EXISTS', `sluice:limit:${fast}`)).includes('0'));
   });
 
   it('continue when Redis has lost the script', async () => {
