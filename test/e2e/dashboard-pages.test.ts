@@ -73,11 +73,12 @@ const movedOn = (on: Page): Locator => on.locator('.ticket .fault', { hasText: '
 async function order(name: 'Buy' | 'Sell', on = page): Promise<void> {
   await on.getByLabel('Slippage (%)').fill('30');
   const placed = on.locator(`.progress .side.${name.toLowerCase()}`);
-  const moved = movedOn(on);
   for (let tries = 0; tries < maxTries; tries++) {
+    // The ticket may still show an earlier order.
+    const answer = on.waitForResponse((response) => response.url().endsWith(`/api/trade/${name.toLowerCase()}`));
     await on.getByRole('button', { name, exact: true }).click();
-    await placed.or(moved).first().waitFor();
-    if ((await placed.count()) > 0) return;
+    if ((await answer).ok()) return placed.waitFor();
+    await movedOn(on).waitFor();
     // The browser writes a line for every answer that is not 2xx.
     watched.complaints.pop();
   }
@@ -363,6 +364,18 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await paper.getByText('The page tries again').waitFor();
     await paper.locator('tbody .state.finalized').first().waitFor();
     expect(await paper.getByText('The page tries again').count()).toBe(0);
+  });
+
+  it('orders are read again after a failure', async () => {
+    await open('Status', paper);
+    await paper.route(/\/trade\/orders\?/, (route) => route.abort());
+    await open('Orders', paper);
+    const fault = paper.locator('main .fault');
+    await fault.waitFor();
+    expect(await paper.locator('tbody tr').count()).toBe(0);
+    await paper.unroute(/\/trade\/orders\?/);
+    await paper.locator('tbody .state.finalized').first().waitFor();
+    expect(await fault.count()).toBe(0);
     await paper.context().close();
     // A running market costs processor time.
     children.pop()!.kill('SIGKILL');

@@ -17,6 +17,8 @@ type ListedOrder = OrderPage['orders'][number];
 const pageSize = 50;
 /** Orders that the page shows at most. */
 const maxOrders = 500;
+/** After a failure, the orders are read again this much later. */
+const retryMs = 4_000;
 
 interface History {
   readonly orders: readonly ListedOrder[] | null;
@@ -34,22 +36,33 @@ function useOrders(): History {
   useEffect(() => {
     const ended = new AbortController();
     let timer: ReturnType<typeof setTimeout> | null = null;
+    let [reads, shown] = [0, 0];
     const read = async (): Promise<void> => {
-      timer = null;
+      const number = ++reads;
       const page = await sluice.orders({ limit: pageSize }, { signal: ended.signal });
+      // An answer may arrive after that of a later request.
+      if (number < shown) return;
+      shown = number;
+      setFault(null);
       const fresh = new Set(page.orders.map(({ orderId }) => orderId));
       setOrders((last) => [...page.orders, ...(last ?? []).filter(({ orderId }) => !fresh.has(orderId))].slice(0, maxOrders));
       setNext((last) => last ?? page.next);
     };
     const readSafely = (): void =>
       void read().catch((error: unknown) => {
-        if (!ended.signal.aborted) fail(error);
+        if (ended.signal.aborted) return;
+        fail(error);
+        readIn(retryMs);
       });
+    const readIn = (ms: number): void => {
+      timer ??= setTimeout(() => {
+        timer = null;
+        readSafely();
+      }, ms);
+    };
     sluice.subscribe('orders', {
       signal: ended.signal,
-      onEvent: () => {
-        timer ??= setTimeout(readSafely, 300);
-      },
+      onEvent: () => readIn(300),
       onGap: readSafely,
       onError: fail,
     });

@@ -86,6 +86,8 @@ export function usePlacing(): Placing {
     if (underWay.current) return;
     underWay.current = true;
     setSettling(true);
+    // Until the answer arrives, the refusal of the last order would look like the answer.
+    setFault(null);
     try {
       const isReal = await spendsRealCoins();
       unlock();
