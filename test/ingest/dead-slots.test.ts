@@ -136,6 +136,37 @@ describe('events that wait for a slot that dies', () => {
   });
 });
 
+it('are remembered for as long as their slot is undecided, however many others are published meanwhile', () => {
+  const contents = new PublishedSlots([], true);
+  const published = (items: readonly LogItem[]): number => items.filter(({ type }) => type === 'trade').length;
+  const undecided = Array.from({ length: 3 }, (_, at) => tradeEvent(someAddress(1), { id: `undecided:${at}`, slot: dead }));
+  expect(published(contents.admit(undecided))).toBe(3);
+  const count = 200_000;
+  const eventsPerSlot = 1_000;
+  const event = (at: number): PublishableEvent =>
+    tradeEvent(someAddress(1), { id: `x:${at}`, slot: alive + Math.floor(at / eventsPerSlot) });
+  const verdict = (news: { readonly alive: number[]; readonly dead: number[] }): Outgoing => ({
+    type: 'slots',
+    ...news,
+    ts: { received: 1, published: 0 },
+  });
+  for (let at = 0; at < count; at += eventsPerSlot) {
+    const items = contents.admit(Array.from({ length: eventsPerSlot }, (_, i) => event(at + i)));
+    expect(published(items)).toBe(eventsPerSlot);
+    contents.admit([verdict({ alive: [event(at).slot], dead: [] })]);
+    expect(contents.open).toBe(3);
+  }
+  // Neither they nor the newest of the others are published again. The oldest of the others are forgotten, because memory is bounded.
+  expect(published(contents.admit([...undecided, event(count - 1), event(count - 30_000), event(0)]))).toBe(1);
+  expect(contents.admit([verdict({ alive: [], dead: [dead] })]).map(({ type }) => type)).toEqual([
+    'retract',
+    'retract',
+    'retract',
+    'slots',
+  ]);
+  expect(contents.open).toBe(0);
+});
+
 it('a part of the log that begins with candles is complete from its first event on, or from its start if it has no events', () => {
   const logged = (event: StreamEvent, offset: number): LogEntry => {
     const { json, msgpack } = entryOf(event);

@@ -1,7 +1,6 @@
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
 import { readRecord, type LogRecord } from './log-tail.ts';
 import { creationIdOf, isEvent, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';
 
@@ -37,10 +36,16 @@ export class PublishedSlots {
   readonly #counts: PublishedSlotsCounts;
   /** Events of the tail, in slots of any state: at most `busLimits.maxEntries`. Metadata of a coin may come minutes after another process published it. */
   readonly #before = new Map<string, number>();
-  /** Slot -> id -> topics, in the order of publication. */
+  /** Undecided slot -> id -> topics, in the order of publication. */
   readonly #open = new Map<number, Map<string, readonly string[]>>();
-  readonly #openSlots = new Map<string, number>();
-  readonly #settled = new Recent<number>(maxSettled);
+  #openEvents = 0;
+  /**
+   * Slots of published events, in two halves of which the older is dropped when the younger is full. Events of undecided slots are in one of
+   * them or in the tail, so a verdict for thousands of events moves none of them.
+   */
+  #young = new Map<string, number>();
+  #old = new Map<string, number>();
+  #youngLimit = maxSettled / 2;
   readonly #fates = new Map<number, 'alive' | 'dead'>();
   /** Slots that have events at `processed` in the log, retracted or not, and no verdict. Readers of the log wait for one. */
   readonly #undecided = new Set<number>();
@@ -82,14 +87,14 @@ export class PublishedSlots {
 
   /** Events of undecided slots. */
   get open(): number {
-    return this.#openSlots.size;
+    return this.#openEvents;
   }
 
   /** Ids of the events in the log, with their slots; some appear twice. */
   *published(): Iterable<readonly [id: string, slot: number]> {
     yield* this.#before;
-    yield* this.#settled.entries();
-    yield* this.#openSlots;
+    yield* this.#old;
+    yield* this.#young;
   }
 
   /** Turns items to be published into items for the log. */
@@ -143,12 +148,12 @@ export class PublishedSlots {
 
   #publish(event: PublishableEvent, into: LogItem[]): void {
     const { id, slot, commitment } = event;
+    this.#add(id, slot);
     if (commitment === 'processed' && this.#fates.get(slot) !== 'alive') this.#openAt(slot, id, topicsOf(event));
-    else this.#settled.set(id, slot);
     if (commitment === 'processed') this.#await(slot);
     into.push(event);
     for (const oldest of this.#open.keys()) {
-      if (this.#openSlots.size <= maxOpen) break;
+      if (this.#openEvents <= maxOpen) break;
       this.#counts.forgotten += this.#open.get(oldest)!.size;
       this.#settle(oldest);
     }
@@ -188,10 +193,7 @@ export class PublishedSlots {
   }
 
   #settle(slot: number): void {
-    for (const id of this.#open.get(slot)?.keys() ?? []) {
-      this.#openSlots.delete(id);
-      this.#settled.set(id, slot);
-    }
+    this.#openEvents -= this.#open.get(slot)?.size ?? 0;
     this.#open.delete(slot);
   }
 
@@ -228,25 +230,38 @@ export class PublishedSlots {
   }
 
   #slotOf(id: string): number | undefined {
-    return this.#openSlots.get(id) ?? this.#settled.peek(id) ?? this.#before.get(id);
+    return this.#young.get(id) ?? this.#old.get(id) ?? this.#before.get(id);
+  }
+
+  #add(id: string, slot: number): void {
+    if (this.#young.size >= this.#youngLimit) this.#dropOld();
+    this.#young.set(id, slot);
+  }
+
+  #dropOld(): void {
+    this.#old = this.#young;
+    this.#young = new Map();
+    for (const [slot, events] of this.#open) {
+      for (const id of events.keys()) if (!this.#old.has(id)) this.#young.set(id, slot);
+    }
+    this.#youngLimit = this.#young.size + maxSettled / 2;
   }
 
   #openAt(slot: number, id: string, topics: readonly string[]): void {
     const events = this.#open.get(slot);
     if (events === undefined) this.#open.set(slot, new Map([[id, topics]]));
     else events.set(id, topics);
-    this.#openSlots.set(id, slot);
+    this.#openEvents++;
   }
 
   #remove(id: string): void {
-    const slot = this.#openSlots.get(id);
-    if (slot !== undefined) {
-      const events = this.#open.get(slot)!;
-      events.delete(id);
-      if (events.size === 0) this.#open.delete(slot);
-    }
-    this.#openSlots.delete(id);
-    this.#settled.delete(id);
+    const slot = this.#slotOf(id);
+    if (slot === undefined) return;
+    const events = this.#open.get(slot);
+    if (events?.delete(id) === true) this.#openEvents--;
+    if (events?.size === 0) this.#open.delete(slot);
+    this.#young.delete(id);
+    this.#old.delete(id);
     this.#before.delete(id);
   }
 }

@@ -1,7 +1,3 @@
-import { SluiceError } from '@sluice/client';
-import { faultText } from '../state/server.ts';
-import { errorText } from '../orders/words.ts';
-
 /** Percent, as the server accepts it. */
 const slippage = { min: 0.1, max: 50 };
 
@@ -16,10 +12,3 @@ export function amountFor(side: Side, text: string): number | string | null {
 
 export const isNumber = (text: string): boolean => /^\d+(\.\d+)?$/.test(text.trim());
 export const isSlippage = (text: string): boolean => isNumber(text) && Number(text) >= slippage.min && Number(text) <= slippage.max;
-
-/** Why an order or a quote was refused, in plain words. */
-export function orderFault(error: unknown): string {
-  return error instanceof SluiceError && 'code' in error
-    ? errorText({ code: error.code as never, message: faultText(error) })
-    : faultText(error);
-}

@@ -1,7 +1,8 @@
 import { SluiceError, type TradeAnswer } from '@sluice/client';
 import { useRef, useState } from 'preact/hooks';
 import { faultText, sluice, spendsRealCoins } from '../state/server.ts';
-import { orderFault, type Side } from './amounts.ts';
+import type { Side } from './amounts.ts';
+import { orderFault } from './order-fault.ts';
 import type { OrderWish } from './confirm-order.tsx';
 
 /** Clicks within this time after an order do nothing: the second click of a double click must not buy again. */

@@ -3,7 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { sluice } from '../state/server.ts';
 import { price, short } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
-import { amountFor, orderFault, type Side } from './amounts.ts';
+import { amountFor, type Side } from './amounts.ts';
+import { orderFault } from './order-fault.ts';
 
 const quoteAfterMs = 500;
 /** A smaller number is meant as quote coins to spend; sold as tokens it would give nothing. */
