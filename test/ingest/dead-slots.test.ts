@@ -136,7 +136,7 @@ describe('events that wait for a slot that dies', () => {
   });
 });
 
-it('are remembered for as long as their slot is undecided, however many others are published meanwhile', () => {
+it('published events are remembered as long as their slot is undecided, however many others are published meanwhile', () => {
   const contents = new PublishedSlots([], true);
   const published = (items: readonly LogItem[]): number => items.filter(({ type }) => type === 'trade').length;
   const undecided = Array.from({ length: 3 }, (_, at) => tradeEvent(someAddress(1), { id: `undecided:${at}`, slot: dead }));

@@ -1,6 +1,7 @@
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 import { readRecord, type LogRecord } from './log-tail.ts';
 import { creationIdOf, isEvent, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';
 
@@ -8,8 +9,8 @@ import { creationIdOf, isEvent, topicsOf, type Outgoing, type PublishableEvent, 
 const maxOpen = 100_000;
 /** Events that wait until one of two slots is decided. Above this limit, the newest are refused, and counted. */
 const maxHeld = 10_000;
-/** Events of decided slots that are remembered, in addition to those of the tail. None comes again later than that. */
-const maxSettled = 65_536;
+/** Published events that are remembered, in addition to those of undecided slots and of the tail. None comes again later than that. */
+const maxRecent = 65_536;
 /** Slots whose verdict, or lack of one, is remembered: half an hour. Above this limit, the oldest is forgotten. */
 const maxFates = 4_096;
 /** The first published events of the tail determine the first complete slot, because events of neighbouring slots mix. */
@@ -39,13 +40,8 @@ export class PublishedSlots {
   /** Undecided slot -> id -> topics, in the order of publication. */
   readonly #open = new Map<number, Map<string, readonly string[]>>();
   #openEvents = 0;
-  /**
-   * Slots of published events, in two halves of which the older is dropped when the younger is full. Events of undecided slots are in one of
-   * them or in the tail, so a verdict for thousands of events moves none of them.
-   */
-  #young = new Map<string, number>();
-  #old = new Map<string, number>();
-  #youngLimit = maxSettled / 2;
+  /** Slots of published events. A verdict changes nothing here, so it costs the same for one event and for thousands. */
+  readonly #recent = new Recent<number>(maxRecent, () => this.#openSlots());
   readonly #fates = new Map<number, 'alive' | 'dead'>();
   /** Slots that have events at `processed` in the log, retracted or not, and no verdict. Readers of the log wait for one. */
   readonly #undecided = new Set<number>();
@@ -93,8 +89,7 @@ export class PublishedSlots {
   /** Ids of the events in the log, with their slots; some appear twice. */
   *published(): Iterable<readonly [id: string, slot: number]> {
     yield* this.#before;
-    yield* this.#old;
-    yield* this.#young;
+    yield* this.#recent.entries();
   }
 
   /** Turns items to be published into items for the log. */
@@ -148,7 +143,7 @@ export class PublishedSlots {
 
   #publish(event: PublishableEvent, into: LogItem[]): void {
     const { id, slot, commitment } = event;
-    this.#add(id, slot);
+    this.#recent.set(id, slot);
     if (commitment === 'processed' && this.#fates.get(slot) !== 'alive') this.#openAt(slot, id, topicsOf(event));
     if (commitment === 'processed') this.#await(slot);
     into.push(event);
@@ -230,21 +225,11 @@ export class PublishedSlots {
   }
 
   #slotOf(id: string): number | undefined {
-    return this.#young.get(id) ?? this.#old.get(id) ?? this.#before.get(id);
+    return this.#recent.peek(id) ?? this.#before.get(id);
   }
 
-  #add(id: string, slot: number): void {
-    if (this.#young.size >= this.#youngLimit) this.#dropOld();
-    this.#young.set(id, slot);
-  }
-
-  #dropOld(): void {
-    this.#old = this.#young;
-    this.#young = new Map();
-    for (const [slot, events] of this.#open) {
-      for (const id of events.keys()) if (!this.#old.has(id)) this.#young.set(id, slot);
-    }
-    this.#youngLimit = this.#young.size + maxSettled / 2;
+  *#openSlots(): Iterable<readonly [id: string, slot: number]> {
+    for (const [slot, events] of this.#open) for (const id of events.keys()) yield [id, slot];
   }
 
   #openAt(slot: number, id: string, topics: readonly string[]): void {
@@ -260,8 +245,7 @@ export class PublishedSlots {
     const events = this.#open.get(slot);
     if (events?.delete(id) === true) this.#openEvents--;
     if (events?.size === 0) this.#open.delete(slot);
-    this.#young.delete(id);
-    this.#old.delete(id);
+    this.#recent.delete(id);
     this.#before.delete(id);
   }
 }

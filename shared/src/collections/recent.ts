@@ -1,14 +1,18 @@
 /**
  * Bounded map that forgets the least recently used entries, in halves: when the young half is full, it becomes the old half and the
- * previous old half is dropped. It holds the last `capacity / 2` to `capacity` keys used. O(1), without a linked list.
+ * previous old half is dropped. It holds the last `capacity / 2` to `capacity` keys used, and those that `retained` returned when the last half
+ * was dropped. O(1) apart from `retained`, without a linked list.
  */
 export class Recent<V> {
   readonly #half: number;
+  readonly #retained: () => Iterable<readonly [key: string, value: V]>;
+  #limit: number;
   #young = new Map<string, V>();
   #old = new Map<string, V>();
 
-  constructor(capacity: number) {
-    this.#half = Math.max(1, capacity >>> 1);
+  constructor(capacity: number, retained: () => Iterable<readonly [key: string, value: V]> = () => []) {
+    this.#half = this.#limit = Math.max(1, capacity >>> 1);
+    this.#retained = retained;
   }
 
   get(key: string): V | undefined {
@@ -29,9 +33,10 @@ export class Recent<V> {
   }
 
   set(key: string, value: V): void {
-    if (this.#young.size >= this.#half && !this.#young.has(key)) {
+    if (this.#young.size >= this.#limit && !this.#young.has(key)) {
       this.#old = this.#young;
-      this.#young = new Map();
+      this.#young = new Map(this.#retained());
+      this.#limit = this.#young.size + this.#half;
     }
     this.#young.set(key, value);
   }
