@@ -1,10 +1,10 @@
-import { shareLeft } from '../state/server.ts';
+import { requestsLeft } from '../state/server.ts';
 
 /** Requests in progress at the same time, of all lists together. */
 const maxAtOnce = 4;
 /** Maximum number of mints that wait in one list. Above it, the oldest is dropped. */
 const maxWaiting = 60;
-/** While less than this share of the key's limit is left, no request begins: what the visitor does comes first. */
+/** While less than this share of what can be left of the key's limit is left, no request begins: what the visitor does comes first. */
 const minShareLeft = 0.5;
 const pauseMs = 500;
 
@@ -53,7 +53,7 @@ function next(): void {
   while (atOnce < maxAtOnce) {
     const list = lists.find(({ hasWaiting }) => hasWaiting);
     if (list === undefined) return;
-    if (document.hidden || shareLeft() < minShareLeft) {
+    if (document.hidden || requestsLeft.share(performance.now()) < minShareLeft) {
       timer ??= setTimeout(() => {
         timer = null;
         next();

@@ -1,4 +1,5 @@
 import { Sluice, SluiceError } from '@sluice/client';
+import { RequestsLeft } from './requests-left.ts';
 import { Store } from './store.ts';
 
 export interface Account {
@@ -73,20 +74,13 @@ export async function readChain(): Promise<boolean | null> {
   return isSimulated;
 }
 
-/** What the last answers reported of the key's limit, minus what was requested since. Null: nothing yet. */
-let left: { readonly perMinute: number; requests: number; readonly atMs: number } | null = null;
-
-/** The share of the key's requests in a minute that are left now; 1 if it is unknown. They become available evenly. */
-export function shareLeft(): number {
-  if (left === null) return 1;
-  return left.requests / left.perMinute + (performance.now() - left.atMs) / 60_000;
-}
+/** What is left of the key's limit. */
+export const requestsLeft = new RequestsLeft();
 
 function noteLimit({ headers, ok }: Response): void {
   // An image can come from the browser's cache, with the headers of a past answer.
   if (ok && headers.get('Content-Type')?.startsWith('image/') === true) return;
-  const [perMinute, requests] = [Number(headers.get('X-RateLimit-Limit')), Number(headers.get('X-RateLimit-Remaining'))];
-  if (perMinute > 0) left = { perMinute, requests, atMs: performance.now() };
+  requestsLeft.note(Number(headers.get('X-RateLimit-Limit')), Number(headers.get('X-RateLimit-Remaining')), performance.now());
 }
 
 /** Signs the page's requests with the session. The gateway then treats them as requests of the key. */
@@ -94,7 +88,7 @@ export async function asSession(input: RequestInfo | URL, init: RequestInit = {}
   const headers = new Headers(init.headers);
   headers.set('X-CSRF-Token', me.value?.csrfToken ?? '');
   headers.set('X-Sluice-Key', pageKey.value ?? '');
-  if (left !== null) left.requests--;
+  requestsLeft.spend();
   const response = await fetch(input, { ...init, headers });
   noteLimit(response);
   // The session has ended, for example in another tab: the page then asks to sign in.
