@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { silentLog } from '../contract/bus-harness.ts';
+import { fastClock } from '../support/clocks.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
@@ -18,9 +20,9 @@ const mint = addressOf(1);
 const topic = tradesTopic(mint);
 const subscription = { op: 'subscribe', channel: 'trades', mints: [mint] };
 
-async function openGateway(url: string): Promise<TestGateway> {
+async function openGateway(url: string, clock?: Clock): Promise<TestGateway> {
   const bus: Bus = await connectRedisBus([url], silentLog);
-  const gateway = await startTestGateway({ bus });
+  const gateway = await startTestGateway({ bus, ...(clock && { clock }) });
   cleanups.push(async () => {
     await gateway.close();
     await bus.close();
@@ -100,14 +102,14 @@ describe('a client that comes from a gateway in a later epoch', () => {
   it('is notified when the gateway does not reach that epoch', async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
-    const gateway = await openGateway(redis.url);
+    const gateway = await openGateway(redis.url, fastClock(10));
     const client = await openClient(gateway);
     const first = await client.ask(subscription);
     await publish(gateway, 3);
     const late = await openClient(gateway);
     const since = { epoch: 'vvvvvvvvvabc', seq: 100 };
     expect((await late.ask({ ...subscription, since })).positions![topic]).toEqual({ ...since, recovered: true });
-    const publishing = setInterval(() => void gateway.publish([entryOf(tradeEvent(mint))]), 500);
+    const publishing = setInterval(() => void gateway.publish([entryOf(tradeEvent(mint))]), 50);
     cleanups.push(() => clearInterval(publishing));
     const gap = await late.next('the gap', ({ op }) => op === 'gap', 20_000);
     expect(gap).toMatchObject({ topic, to: null, reason: 'ahead', epoch: first.positions![topic]!.epoch });

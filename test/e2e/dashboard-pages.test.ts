@@ -14,6 +14,8 @@ const testTimeoutMs = 180_000;
 const maxFirstPageBytes = 300_000;
 const maxTries = 5;
 const phone = { width: 390, height: 844 };
+/** The state of an order that its chain has confirmed. */
+const settled = '.state:is(.confirmed, .finalized)';
 /** Presses of the tab key that reach any part of a page. */
 const maxTabs = 200;
 
@@ -208,7 +210,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await until('the symbol in the title', async () => (await page.title()) === `${symbol} – sluice`);
     await page.getByLabel('Amount').fill('0.1');
     await order('Buy');
-    await page.locator('.progress .state:is(.confirmed, .finalized)').waitFor({ timeout: 60_000 });
+    await page.locator(`.progress ${settled}`).waitFor({ timeout: 60_000 });
     await page.getByLabel('Amount').fill('50%');
     await page.getByLabel('Quote').getByText('→').first().waitFor();
     await order('Sell');
@@ -229,16 +231,16 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await until('the trades so far', async () => (await own.count()) === 2);
     await torn.getByLabel('Amount').fill('0.1');
     await order('Buy', torn);
-    await torn.locator('.progress .state.finalized').waitFor();
+    await torn.locator(`.progress ${settled}`).waitFor();
     await until('the trade that was lost', async () => (await own.count()) === 3);
     expect(replaced().some((topic) => topic.startsWith('trades:'))).toBe(true);
     await open('Orders', torn);
-    const finished = torn.locator('tbody .state.finalized');
-    await until('the orders so far', async () => (await finished.count()) === 3);
+    const listed = torn.locator(`tbody ${settled}`);
+    await until('the orders so far', async () => (await listed.count()) === 3);
     const before = replaced().length;
     await page.getByLabel('Amount').fill('0.1');
     await order('Buy');
-    await until('the order that was lost', async () => (await finished.count()) === 4);
+    await until('the order that was lost', async () => (await listed.count()) === 4);
     expect(replaced().slice(before)).toContainEqual(expect.stringMatching(/^orders/));
     expect(seen.complaints).toEqual([]);
     await torn.close();

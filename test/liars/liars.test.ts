@@ -6,7 +6,7 @@ const seed = process.env['LIARS_SEED'] ?? '13';
 /** Next to other suites, on a busy machine; the command allows one second. */
 const loadFactor = 10;
 
-it.each([
+it.concurrent.each([
   [3, 7_000],
   [2, 4_000],
 ])(

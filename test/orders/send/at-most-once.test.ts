@@ -73,7 +73,8 @@ async function storm(run: Run): Promise<void> {
   await until(() => world.chain.blockHeight >= blocks, 'some blocks');
 }
 
-test.each([1, 2, 3, 4])(
+// They wait for their chains, so all of them run at the same time.
+test.concurrent.each([1, 2, 3, 4])(
   'a bad day, number %i: at most one message of an order lands, and every order ends as the chain says',
   { timeout: 90_000 },
   async (seed) => {

@@ -1,4 +1,5 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { countVotes } from '@sluice/shared/solana/quorum/votes.ts';
@@ -21,6 +22,7 @@ export interface ChainIdentity {
 export interface ChainIdentityOptions {
   readonly nodes: readonly SendNode[];
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly clock?: Clock;
   readonly signal: AbortSignal;
 }
 
@@ -28,7 +30,7 @@ export interface ChainIdentityOptions {
  * Asks every node repeatedly which chain it belongs to, because another chain may be started behind the same address. The majority of the nodes
  * that answer decides; a node that never answers does not delay the decision. The chain must not change while the process runs.
  */
-export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions): ChainIdentity {
+export function watchChainIdentity({ nodes, log, clock = systemClock, signal }: ChainIdentityOptions): ChainIdentity {
   /** The last answer of each node; null if it has not answered. */
   const answers: (string | null)[] = nodes.map(() => null);
   let status: ChainStatus = { kind: 'unknown' };
@@ -70,7 +72,7 @@ export function watchChainIdentity({ nodes, log, signal }: ChainIdentityOptions)
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {
       await look();
-      await pause(status.kind === 'known' ? lookEveryMs : firstLookEveryMs, signal, { ref: false });
+      await pause(status.kind === 'known' ? lookEveryMs : firstLookEveryMs, signal, { ref: false, clock });
     }
   };
   void watch();
