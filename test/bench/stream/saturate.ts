@@ -20,19 +20,21 @@ const stepMs = 3_000;
 /** The interval whose events are published together. */
 const burstMs = 5;
 /**
- * The connections, the highest p99 of the latency, and the number of runs. One write to each of 10,000 connections takes a core 70 to
- * 200 ms, so with a limit of 200 ms the machine alone would decide the result there. Runs with so many connections differ by more than half,
- * so there are more of them.
+ * The connections, and the highest p99 of the latency. One write to each of 10,000 connections takes a core 70 to 200 ms, so with a limit
+ * of 200 ms the machine alone would decide the result there.
  */
 const loads = [
-  { connections: 1_000, slowestP99Ms: 200, turns: 3 },
-  { connections: 10_000, slowestP99Ms: 500, turns: 7 },
+  { connections: 1_000, slowestP99Ms: 200 },
+  { connections: 10_000, slowestP99Ms: 500 },
 ] as const;
 /** A step whose events have not all arrived after this time exceeds the limit. */
 const arrivalMs = 3_000;
-/** The rate is raised by this factor until a step exceeds the limit, and then bisected this many times. */
-const raise = 1.5;
-const bisections = 4;
+/** A server begins with steps that rise by this factor until one exceeds the limit. */
+const firstRaise = 1.5;
+/** After that, a sustained step raises the rate of the next one by this factor, and another step lowers it by the same. */
+const raise = 1.06;
+/** The counted rounds of a run, in groups whose ratios show the spread. Before them, the rates find their level. */
+const [groups, roundsOfGroup, roundsBefore] = [5, 8, 6];
 
 interface Count {
   readonly fewestBytes: number;
@@ -56,6 +58,12 @@ function compileClient(folder: string): string | null {
   const program = join(folder, 'load-client');
   const source = fileURLToPath(new URL('load-client.c', import.meta.url));
   return spawnSync('cc', ['-O2', '-o', program, source]).status === 0 ? program : null;
+}
+
+/** A server, and the clients that load it. */
+interface Rig {
+  readonly subject: Subject;
+  readonly load: Load;
 }
 
 async function startLoad(program: string, subject: Subject, path: string, connections: number): Promise<Load> {
@@ -94,90 +102,122 @@ function makeEvent(): BusEntry {
   return { topics: ['trades'], json, msgpack: json };
 }
 
-/** True if every connection received every event of the step, with a p99 within the limit, and none was closed. */
-async function sustains(load: Load, subject: Subject, eventsPerSecond: number, slowestP99Ms: number): Promise<boolean> {
+/** `slow`: every event arrived, but the p99 exceeds the limit. `incomplete`: events are missing, or connections were closed. */
+type Outcome = 'sustained' | 'slow' | 'incomplete';
+
+async function playStep({ subject, load }: Rig, eventsPerSecond: number, slowestP99Ms: number): Promise<Outcome> {
   const { events: before } = await load.mark();
   const sent = watched * (await play(stepMs, eventsPerSecond, burstMs, subject.publish, makeEvent));
   const latencyMs: number[] = [];
   for (const endMs = performance.now() + arrivalMs; performance.now() < endMs; await delay(20)) {
     const count = await load.count();
     latencyMs.push(...count.latencyMs);
-    if (count.closed > 0 || count.events - before > sent) return false;
+    if (count.closed > 0 || count.events - before > sent) return 'incomplete';
     // Heartbeats differ, by less than an event.
     const isComplete = count.events - before === sent && count.mostBytes - count.fewestBytes < eventLength;
-    if (isComplete) return percentile(latencyMs, 0.99) <= slowestP99Ms;
+    if (isComplete) return percentile(latencyMs, 0.99) <= slowestP99Ms ? 'sustained' : 'slow';
   }
-  return false;
+  return 'incomplete';
 }
 
-/** The highest sustained rate of a server, in deliveries per second. Every failed step gets a new server. */
-async function highestRate(
-  program: string,
-  start: () => Promise<Subject>,
-  options: string,
-  { connections, slowestP99Ms }: SaturatingLoad,
-): Promise<number> {
-  let rig: { readonly subject: Subject; readonly load: Load } | null = null;
-  const stopRig = async (): Promise<void> => {
-    await rig?.load.stop();
-    await rig?.subject.stop();
-    rig = null;
-  };
-  const attempt = async (eventsPerSecond: number): Promise<boolean> => {
-    if (rig === null) {
-      const subject = await start();
-      rig = { subject, load: await startLoad(program, subject, subject.path + options, connections) };
-      await sustains(rig.load, subject, 100_000 / connections, slowestP99Ms);
+/** A server whose publish rate follows its limit. After an incomplete step, a new server is started. */
+class Staircase {
+  readonly #start: () => Promise<Rig>;
+  readonly #load: SaturatingLoad;
+  /** Events per second of the next step. */
+  #rate: number;
+  #rig: Rig | null = null;
+  /** Whether a step has exceeded the limit. */
+  hasExceeded = false;
+
+  constructor(start: () => Promise<Rig>, load: SaturatingLoad) {
+    this.#start = start;
+    this.#load = load;
+    this.#rate = 1_000_000 / load.connections;
+  }
+
+  /** Plays a step. Returns its rate, in deliveries per second. */
+  async step(): Promise<number> {
+    const { connections, slowestP99Ms } = this.#load;
+    if (this.#rig === null) {
+      this.#rig = await this.#start();
+      await playStep(this.#rig, 100_000 / connections, slowestP99Ms);
     }
-    const sustained = await sustains(rig.load, rig.subject, eventsPerSecond, slowestP99Ms);
-    if (!sustained) await stopRig();
-    return sustained;
-  };
-  let sustained = 0;
-  let exceeded = 1_000_000 / connections;
-  while (await attempt(exceeded)) {
-    sustained = exceeded;
-    exceeded *= raise;
+    const rate = this.#rate;
+    const outcome = await playStep(this.#rig, rate, slowestP99Ms);
+    if (outcome === 'sustained') this.#rate *= this.hasExceeded ? raise : firstRaise;
+    else {
+      this.#rate /= this.hasExceeded ? raise : Math.sqrt(firstRaise);
+      this.hasExceeded = true;
+    }
+    if (outcome === 'incomplete') await this.stop();
+    return rate * connections;
   }
-  for (let i = 0; i < bisections; i++) {
-    const middle = (sustained + exceeded) / 2;
-    if (await attempt(middle)) sustained = middle;
-    else exceeded = middle;
+
+  async stop(): Promise<void> {
+    await this.#rig?.load.stop();
+    await this.#rig?.subject.stop();
+    this.#rig = null;
   }
-  await stopRig();
-  return sustained * connections;
+}
+
+const mean = (values: readonly number[]): number => Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+
+interface Comparison {
+  /** Deliveries per second. */
+  readonly own: number;
+  readonly forwarder: number;
+  readonly ratio: number;
+  /** Of each group of rounds. */
+  readonly ratios: readonly number[];
+}
+
+/**
+ * Both servers run at the same time, and their steps take turns. The speed of a machine changes from minute to minute, by a factor of up to
+ * two, so runs one after the other differ by half.
+ */
+async function compare(stage: Stage, program: string, options: string, load: SaturatingLoad): Promise<Comparison> {
+  const staircase = (startServer: () => Promise<Subject>, ownOptions: string): Staircase =>
+    new Staircase(async () => {
+      const subject = await startServer();
+      return { subject, load: await startLoad(program, subject, subject.path + ownOptions, load.connections) };
+    }, load);
+  const own = staircase(() => stage.startGateway(), options);
+  const forwarder = staircase(() => stage.startReference(0), '');
+  try {
+    while (!own.hasExceeded || !forwarder.hasExceeded) for (const one of [own, forwarder]) if (!one.hasExceeded) await one.step();
+    const ratesOf: Record<'own' | 'forwarder', number[]> = { own: [], forwarder: [] };
+    for (let round = -roundsBefore; round < groups * roundsOfGroup; round++) {
+      const [ownRate, forwarderRate] = [await own.step(), await forwarder.step()];
+      if (round < 0) continue;
+      ratesOf.own.push(ownRate);
+      ratesOf.forwarder.push(forwarderRate);
+    }
+    const ratioOf = (from: number, to: number): number => mean(ratesOf.own.slice(from, to)) / mean(ratesOf.forwarder.slice(from, to));
+    return {
+      own: mean(ratesOf.own),
+      forwarder: mean(ratesOf.forwarder),
+      ratio: ratioOf(0, groups * roundsOfGroup),
+      ratios: Array.from({ length: groups }, (_, group) => ratioOf(group * roundsOfGroup, (group + 1) * roundsOfGroup)),
+    };
+  } finally {
+    await own.stop();
+    await forwarder.stop();
+  }
 }
 
 const millions = (value: number): string => `${(value / 1e6).toFixed(2)} M`;
 
-/**
- * The median of the ratios, each to the forwarder's run in the same turn. The speed of a machine changes from minute to minute, by a factor of up to
- * two, so only runs of one turn can be compared.
- */
-function ratioOf(values: readonly number[], reference: readonly number[]): number {
-  const ratios = values.map((value, turn) => value / reference[turn]!).toSorted((a, b) => a - b);
-  return ratios[ratios.length >> 1]!;
-}
-
-async function rowsOf(stage: Stage, program: string, saturating: SaturatingLoad): Promise<BenchRow[]> {
-  const [own, batched, reference]: [number[], number[], number[]] = [[], [], []];
-  for (let turn = 0; turn < saturating.turns; turn++) {
-    reference.push(await highestRate(program, () => stage.startReference(0), '', saturating));
-    own.push(await highestRate(program, () => stage.startGateway(), '', saturating));
-    batched.push(await highestRate(program, () => stage.startGateway(), '&batch=1', saturating));
-  }
-  const row = (name: string, figures: readonly number[], target: number): BenchRow => {
-    const ratio = ratioOf(figures, reference);
-    const all = (values: readonly number[]): string => values.map(millions).join(', ');
-    return {
-      name: `Maximum fan-out, ${saturating.connections.toLocaleString('en')} connections${name}`,
-      figure: `up to ${millions(Math.max(...figures))} deliveries/s, ${ratio.toFixed(2)} x the smallest forwarder`,
-      target: `≥ ${target} x`,
-      pass: ratio >= target,
-      note: `events of ${eventLength} bytes, sent in bursts every ${burstMs} ms; highest rate at which p99 ≤ ${saturating.slowestP99Ms} ms; ${saturating.turns} runs (${all(figures)}), each after one of the forwarder (${all(reference)}); the ratio is the median`,
-    };
+async function rowOf(stage: Stage, program: string, options: string, target: number, load: SaturatingLoad): Promise<BenchRow> {
+  const { own, forwarder, ratio, ratios } = await compare(stage, program, options, load);
+  const name = options === '' ? '' : ', `?batch=1`';
+  return {
+    name: `Maximum fan-out, ${load.connections.toLocaleString('en')} connections${name}`,
+    figure: `${millions(own)} deliveries/s, ${ratio.toFixed(2)} x the smallest forwarder`,
+    target: `≥ ${target} x`,
+    pass: ratio >= target,
+    note: `the forwarder: ${millions(forwarder)}; events of ${eventLength} bytes, sent in bursts every ${burstMs} ms; rate at which half of the steps have p99 ≤ ${load.slowestP99Ms} ms; ${groups * roundsOfGroup} rounds of a step of each server; ratios of each ${roundsOfGroup} rounds: ${ratios.map((one) => one.toFixed(2)).join(', ')}`,
   };
-  return [row('', own, 1), row(', `?batch=1`', batched, 1.3)];
 }
 
 /** The rate at which the gateway saturates one core, next to the smallest program that forwards Redis messages. */
@@ -191,7 +231,10 @@ export async function run(): Promise<readonly BenchRow[]> {
     }
     return await onStage(async (stage) => {
       const rows: BenchRow[] = [];
-      for (const load of loads) rows.push(...(await rowsOf(stage, program, load)));
+      for (const load of loads) {
+        rows.push(await rowOf(stage, program, '', 1, load));
+        rows.push(await rowOf(stage, program, '&batch=1', 1.3, load));
+      }
       return rows;
     });
   } finally {
