@@ -929,12 +929,13 @@ describe.each(transports)('the stream over %s', (transport) => {
           await client.ask({ op: 'subscribe', channel: 'prices', mints: [mint] });
         }),
       );
+      const followed = several.map(({ messages }) => messages.length);
       for (const endMs = performance.now() + 1_500; performance.now() < endMs; await delay(3))
         await server.publish([entryOf(tradeEvent(mint))]);
-      const heartbeats = several.flatMap(({ messages }) => messages.filter(({ op }) => op === 'heartbeat'));
+      const heartbeats = several.flatMap(({ messages }, i) => messages.slice(followed[i]).filter(({ op }) => op === 'heartbeat'));
       expect(heartbeats.length).toBeGreaterThanOrEqual(several.length);
       const topics = new Set(heartbeats.map(({ positions }) => Object.keys(positions!).toSorted().join()));
-      expect([...topics].filter((names) => names !== '')).toEqual([`prices:${mint},trades:${mint}`]);
+      expect([...topics]).toEqual([`prices:${mint},trades:${mint}`]);
     });
 
     it('closes a client that does not read with 4008, and no other client', async () => {

@@ -326,10 +326,11 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
       await route.continue();
     });
     const doubleClick = async (betweenMs: number): Promise<void> => {
-      const { x, y } = (await buy.boundingBox())!;
-      await paper.mouse.click(x + 5, y + 5);
+      // The button may move while the page is loaded, so the first click waits until it stays in its place.
+      await buy.click();
       await delay(betweenMs);
-      await paper.mouse.click(x + 5, y + 5);
+      await paper.mouse.down();
+      await paper.mouse.up();
       await filled.or(movedOn(paper)).first().waitFor();
       await until('the next order to be possible', () => buy.isEnabled());
     };
