@@ -63,8 +63,8 @@ export default defineConfig({
     isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Most suites wait for a chain or a process: four at once keep two cores busy. Five are slower.
-    maxWorkers: 4,
+    // Most suites wait for a chain or a process: five at once keep two cores busy.
+    maxWorkers: 5,
     // Concurrent tests of one file. These tests wait for a chain, not for the processor.
     maxConcurrency: 10,
     pool: 'forks',

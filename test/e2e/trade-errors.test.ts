@@ -181,11 +181,13 @@ describe('wallets and keys', () => {
       }
     }
     for (let i = 0; i < 5; i++) expect((await limited.ask('/trade/buy', { ...body, dryRun: true })).status).toBe(200);
+    const bought = [];
     for (let i = 0; i < 2; i++) {
       const { status, body: reply } = await limited.ask('/trade/buy', body);
       expect(status, JSON.stringify(reply)).toBe(200);
-      await finalized(String(reply['orderId']));
+      bought.push(String(reply['orderId']));
     }
+    await Promise.all(bought.map(finalized));
     for (const dryRun of [true, false]) expect(await refusal('/trade/buy', { ...body, dryRun }, {}, limited)).toEqual(beyond('day_limit'));
     // Signed by the process of another gateway, whose audit log this gateway's process reads.
     const other = await (await world.gateway({ config: { signerLimits } })).ready(publicKey, mint);
