@@ -32,7 +32,7 @@ import { startRedis } from '../support/servers/redis.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
 
 const key = 'sluice_test_reads';
-const slots = 300;
+const slots = 200;
 const slotMs = 200;
 
 describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) => {
