@@ -16,7 +16,7 @@ import { onStage, type Stage, type Subject } from './stream-stage.ts';
 const watched = 16;
 /** Length of an event in JSON. */
 const eventLength = 356;
-const stepMs = 3_000;
+const stepMs = 2_000;
 /** The interval whose events are published together. */
 const burstMs = 5;
 /**
@@ -33,8 +33,8 @@ const arrivalMs = 3_000;
 const firstRaise = 1.5;
 /** After that, a sustained step raises the rate of the next one by this factor, and another step lowers it by the same. */
 const raise = 1.06;
-/** The counted rounds of a run, in groups whose ratios show the spread. Before them, the rates find their level. */
-const [groups, roundsOfGroup, roundsBefore] = [5, 8, 6];
+/** Turns of each server, and the counted steps of a turn. The steps before them let the rate find its level. */
+const [turns, stepsOfTurn, stepsBefore] = [6, 6, 3];
 
 interface Count {
   readonly fewestBytes: number;
@@ -120,7 +120,7 @@ async function playStep({ subject, load }: Rig, eventsPerSecond: number, slowest
   return 'incomplete';
 }
 
-/** A server whose publish rate follows its limit. After an incomplete step, a new server is started. */
+/** A server whose publish rate follows its limit. It is started for each turn, and again after an incomplete step. */
 class Staircase {
   readonly #start: () => Promise<Rig>;
   readonly #load: SaturatingLoad;
@@ -128,7 +128,7 @@ class Staircase {
   #rate: number;
   #rig: Rig | null = null;
   /** Whether a step has exceeded the limit. */
-  hasExceeded = false;
+  #hasExceeded = false;
 
   constructor(start: () => Promise<Rig>, load: SaturatingLoad) {
     this.#start = start;
@@ -136,8 +136,20 @@ class Staircase {
     this.#rate = 1_000_000 / load.connections;
   }
 
-  /** Plays a step. Returns its rate, in deliveries per second. */
-  async step(): Promise<number> {
+  /** Plays the steps of a turn. Returns the rates of the counted ones, in deliveries per second. */
+  async turn(): Promise<readonly number[]> {
+    try {
+      while (!this.#hasExceeded) await this.#step();
+      for (let i = 0; i < stepsBefore; i++) await this.#step();
+      const rates: number[] = [];
+      for (let i = 0; i < stepsOfTurn; i++) rates.push(await this.#step());
+      return rates;
+    } finally {
+      await this.#stop();
+    }
+  }
+
+  async #step(): Promise<number> {
     const { connections, slowestP99Ms } = this.#load;
     if (this.#rig === null) {
       this.#rig = await this.#start();
@@ -145,16 +157,16 @@ class Staircase {
     }
     const rate = this.#rate;
     const outcome = await playStep(this.#rig, rate, slowestP99Ms);
-    if (outcome === 'sustained') this.#rate *= this.hasExceeded ? raise : firstRaise;
+    if (outcome === 'sustained') this.#rate *= this.#hasExceeded ? raise : firstRaise;
     else {
-      this.#rate /= this.hasExceeded ? raise : Math.sqrt(firstRaise);
-      this.hasExceeded = true;
+      this.#rate /= this.#hasExceeded ? raise : Math.sqrt(firstRaise);
+      this.#hasExceeded = true;
     }
-    if (outcome === 'incomplete') await this.stop();
+    if (outcome === 'incomplete') await this.#stop();
     return rate * connections;
   }
 
-  async stop(): Promise<void> {
+  async #stop(): Promise<void> {
     await this.#rig?.load.stop();
     await this.#rig?.subject.stop();
     this.#rig = null;
@@ -167,14 +179,13 @@ interface Comparison {
   /** Deliveries per second. */
   readonly own: number;
   readonly forwarder: number;
-  readonly ratio: number;
-  /** Of each group of rounds. */
+  /** Of each pair of turns. */
   readonly ratios: readonly number[];
 }
 
 /**
- * Both servers run at the same time, and their steps take turns. The speed of a machine changes from minute to minute, by a factor of up to
- * two, so runs one after the other differ by half.
+ * The servers take turns of half a minute, each with its rate from the turn before. The speed of a machine changes from minute to minute, by a
+ * factor of up to two, so long runs one after the other differ by half.
  */
 async function compare(stage: Stage, program: string, options: string, load: SaturatingLoad): Promise<Comparison> {
   const staircase = (startServer: () => Promise<Subject>, ownOptions: string): Staircase =>
@@ -184,39 +195,32 @@ async function compare(stage: Stage, program: string, options: string, load: Sat
     }, load);
   const own = staircase(() => stage.startGateway(), options);
   const forwarder = staircase(() => stage.startReference(0), '');
-  try {
-    while (!own.hasExceeded || !forwarder.hasExceeded) for (const one of [own, forwarder]) if (!one.hasExceeded) await one.step();
-    const ratesOf: Record<'own' | 'forwarder', number[]> = { own: [], forwarder: [] };
-    for (let round = -roundsBefore; round < groups * roundsOfGroup; round++) {
-      const [ownRate, forwarderRate] = [await own.step(), await forwarder.step()];
-      if (round < 0) continue;
-      ratesOf.own.push(ownRate);
-      ratesOf.forwarder.push(forwarderRate);
-    }
-    const ratioOf = (from: number, to: number): number => mean(ratesOf.own.slice(from, to)) / mean(ratesOf.forwarder.slice(from, to));
-    return {
-      own: mean(ratesOf.own),
-      forwarder: mean(ratesOf.forwarder),
-      ratio: ratioOf(0, groups * roundsOfGroup),
-      ratios: Array.from({ length: groups }, (_, group) => ratioOf(group * roundsOfGroup, (group + 1) * roundsOfGroup)),
-    };
-  } finally {
-    await own.stop();
-    await forwarder.stop();
+  const rates: { readonly own: number; readonly forwarder: number }[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    const rate: Record<'own' | 'forwarder', number> = { own: 0, forwarder: 0 };
+    const order = turn % 2 === 0 ? (['forwarder', 'own'] as const) : (['own', 'forwarder'] as const);
+    for (const name of order) rate[name] = mean(await (name === 'own' ? own : forwarder).turn());
+    rates.push(rate);
   }
+  return {
+    own: mean(rates.map((rate) => rate.own)),
+    forwarder: mean(rates.map((rate) => rate.forwarder)),
+    ratios: rates.map((rate) => rate.own / rate.forwarder),
+  };
 }
 
 const millions = (value: number): string => `${(value / 1e6).toFixed(2)} M`;
 
 async function rowOf(stage: Stage, program: string, options: string, target: number, load: SaturatingLoad): Promise<BenchRow> {
-  const { own, forwarder, ratio, ratios } = await compare(stage, program, options, load);
+  const { own, forwarder, ratios } = await compare(stage, program, options, load);
   const name = options === '' ? '' : ', `?batch=1`';
+  const ratio = own / forwarder;
   return {
     name: `Maximum fan-out, ${load.connections.toLocaleString('en')} connections${name}`,
     figure: `${millions(own)} deliveries/s, ${ratio.toFixed(2)} x the smallest forwarder`,
     target: `≥ ${target} x`,
     pass: ratio >= target,
-    note: `the forwarder: ${millions(forwarder)}; events of ${eventLength} bytes, sent in bursts every ${burstMs} ms; rate at which half of the steps have p99 ≤ ${load.slowestP99Ms} ms; ${groups * roundsOfGroup} rounds of a step of each server; ratios of each ${roundsOfGroup} rounds: ${ratios.map((one) => one.toFixed(2)).join(', ')}`,
+    note: `the forwarder: ${millions(forwarder)}; events of ${eventLength} bytes, sent in bursts every ${burstMs} ms; rate at which half of the steps have p99 ≤ ${load.slowestP99Ms} ms; ${turns} turns of each server, with ${stepsOfTurn} steps; ratios of the turns: ${ratios.map((one) => one.toFixed(2)).join(', ')}`,
   };
 }
 
