@@ -6,14 +6,12 @@ import { licences } from './licences.ts';
 import { noLoader } from './loader.ts';
 import { producedErrors } from './produced-errors.ts';
 import { productDependencies, reach } from './reach.ts';
-import { deadCode, format, lint, pageTypes, types } from './tools.ts';
+import { deadCode, format, lintAndTypes } from './tools.ts';
 import { words } from './words.ts';
 
 /** The house rules, run by `pnpm check` and before the suites. */
 export const houseChecks: readonly HouseCheck[] = [
-  types,
-  pageTypes,
-  lint,
+  lintAndTypes,
   format,
   deadCode,
   reach,

@@ -47,8 +47,7 @@ function programOf(root: string, packageName: string, program: string): string {
   return join(folder, path);
 }
 
-export const types = tool('types', 'typescript', 'tsc', ['-p', '.']);
-export const pageTypes = tool('types of the dashboard', 'typescript', 'tsc', ['-p', 'gateway/web']);
-export const lint = tool('lint', 'oxlint', 'oxlint', ['--deny-warnings', '--format=unix']);
+/** Each file with the types of its own `tsconfig.json`, those of the dashboard too. `tsc` would read and check everything a second time. */
+export const lintAndTypes = tool('lint and types', 'oxlint', 'oxlint', ['--deny-warnings', '--type-check', '--format=unix']);
 export const format = tool('format', 'oxfmt', 'oxfmt', ['--check', '.']);
 export const deadCode = tool('dead code and unused packages', 'knip', 'knip', ['--no-progress', '--tsConfig', 'tsconfig.base.json']);
