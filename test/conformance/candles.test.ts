@@ -223,7 +223,7 @@ describe('the channel candles', () => {
 });
 
 const waitMs = 60_000;
-const intervals = ['1s', '5s'] as const satisfies readonly CandleInterval[];
+const intervals = ['1s', '5s', '15s'] as const satisfies readonly CandleInterval[];
 
 describe('candles of a simulated chain, over Redis with two ingest processes', () => {
   it("equal those computed from the client's own trades, although the keeper is killed", { timeout: 120_000 }, async () => {

@@ -55,7 +55,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
       closers.push(() => redis.stop());
       redisUrls = [redis.url];
     }
-    // The chain advances by one minute of its own time, as fast as ingest can follow. Its clock ends near the current time.
+    // The chain advances by 40 seconds of its own time, as fast as ingest can follow. Its clock ends near the current time.
     let chainMs = Date.now() - 2 * slots * slotMs;
     const nowMs = (): number => (chainMs += slotMs);
     const chain = createChain({ seed: 21, slotMs, nowMs, market: { completeEverySeconds: 15, boostedShare: 0.5 } });

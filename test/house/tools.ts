@@ -47,7 +47,10 @@ function programOf(root: string, packageName: string, program: string): string {
   return join(folder, path);
 }
 
-/** Each file with the types of its own `tsconfig.json`, those of the dashboard too. `tsc` would read and check everything a second time. */
+/**
+ * Lints every file, and checks its types by the nearest `tsconfig.json`; the dashboard has its own. A separate run of `tsc` would read the whole
+ * project a second time.
+ */
 export const lintAndTypes = tool('lint and types', 'oxlint', 'oxlint', ['--deny-warnings', '--type-check', '--format=unix']);
 export const format = tool('format', 'oxfmt', 'oxfmt', ['--check', '.']);
 export const deadCode = tool('dead code and unused packages', 'knip', 'knip', ['--no-progress', '--tsConfig', 'tsconfig.base.json']);

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { endStates } from '@sluice/gateway/order-model/order.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
@@ -70,13 +69,9 @@ async function blockhashesGone(): Promise<void> {
   await until('the end of all blockhashes', () => world.chain.blockHeight > last + 1, 30_000);
 }
 
-/** Repeats a request while it is unknown whether trading is halted: on a busy machine, the store may answer late. Such a request had no effect. */
-async function post(path: string, body: unknown, asked: Asked = {}): Promise<Answered> {
-  const answer = await gateway.post(path, body, asked);
-  if ((answer.body['error'] as { readonly code?: string } | undefined)?.code !== 'TRADING_HALTED') return answer;
-  await pause(200);
-  return post(path, body, asked);
-}
+/** On a busy machine, the store may answer late, so that it is unknown whether trading is halted. What the node causes is not repeated. */
+const isHalted = ({ body }: Answered): boolean => (body['error'] as { readonly code?: string } | undefined)?.code === 'TRADING_HALTED';
+const post = (path: string, body: unknown, asked: Asked = {}): Promise<Answered> => gateway.ask(path, body, asked, isHalted);
 
 const buy = (publicKey: string, idempotencyKey: string): Promise<Answered> =>
   post('/trade/buy', { publicKey, mint, amount: 0.5 }, { idempotencyKey });

@@ -265,7 +265,7 @@ describe('the trading role', { timeout: 180_000 }, () => {
     await passesOn(holder, other, Promise.resolve(bought), sent);
   });
 
-  it('brings each order to its end that it passed on, with one message', async () => {
+  it('brings the orders that it passed on to their ends, without another message', async () => {
     const [holder] = await both();
     const sent = world.sent().size;
     const ends = async (): Promise<readonly unknown[]> => Promise.all(passedOn.map((orderId) => statusOf(holder, orderId)));

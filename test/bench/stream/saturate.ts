@@ -29,9 +29,9 @@ const loads = [
 ] as const;
 /** A step whose events have not all arrived after this time exceeds the limit. */
 const arrivalMs = 3_000;
-/** A server begins with steps that rise by this factor until one exceeds the limit. */
+/** Until a step exceeds the limit, each step raises the rate by this factor. The step that exceeds it goes back by half of that. */
 const firstRaise = 1.5;
-/** After that, a sustained step raises the rate of the next one by this factor, and another step lowers it by the same. */
+/** After that, a step that is sustained raises the rate by this factor, and any other step lowers it by this factor. */
 const raise = 1.06;
 /** Turns of each server, and the counted steps of a turn. The steps before them let the rate find its level. */
 const [turns, stepsOfTurn, stepsBefore] = [6, 6, 3];
@@ -173,7 +173,8 @@ class Staircase {
   }
 }
 
-const mean = (values: readonly number[]): number => Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+const geometricMean = (values: readonly number[]): number =>
+  Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 
 interface Comparison {
   /** Deliveries per second. */
@@ -185,7 +186,7 @@ interface Comparison {
 
 /**
  * The servers take turns of half a minute, each with its rate from the turn before. The speed of a machine changes from minute to minute, by a
- * factor of up to two, so long runs one after the other differ by half.
+ * factor of up to two. If the runs were longer, the machine would decide their ratio.
  */
 async function compare(stage: Stage, program: string, options: string, load: SaturatingLoad): Promise<Comparison> {
   const staircase = (startServer: () => Promise<Subject>, ownOptions: string): Staircase =>
@@ -193,18 +194,17 @@ async function compare(stage: Stage, program: string, options: string, load: Sat
       const subject = await startServer();
       return { subject, load: await startLoad(program, subject, subject.path + ownOptions, load.connections) };
     }, load);
-  const own = staircase(() => stage.startGateway(), options);
-  const forwarder = staircase(() => stage.startReference(0), '');
+  const servers = { own: staircase(() => stage.startGateway(), options), forwarder: staircase(() => stage.startReference(0), '') };
   const rates: { readonly own: number; readonly forwarder: number }[] = [];
   for (let turn = 0; turn < turns; turn++) {
     const rate: Record<'own' | 'forwarder', number> = { own: 0, forwarder: 0 };
     const order = turn % 2 === 0 ? (['forwarder', 'own'] as const) : (['own', 'forwarder'] as const);
-    for (const name of order) rate[name] = mean(await (name === 'own' ? own : forwarder).turn());
+    for (const name of order) rate[name] = geometricMean(await servers[name].turn());
     rates.push(rate);
   }
   return {
-    own: mean(rates.map((rate) => rate.own)),
-    forwarder: mean(rates.map((rate) => rate.forwarder)),
+    own: geometricMean(rates.map((rate) => rate.own)),
+    forwarder: geometricMean(rates.map((rate) => rate.forwarder)),
     ratios: rates.map((rate) => rate.own / rate.forwarder),
   };
 }

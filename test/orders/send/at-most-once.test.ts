@@ -73,7 +73,7 @@ async function storm(run: Run): Promise<void> {
   await until(() => world.chain.blockHeight >= blocks, 'some blocks');
 }
 
-// They wait for their chains, so all of them run at the same time.
+// The seeds run at the same time, because each of them mostly waits for its chain.
 test.concurrent.each([1, 2, 3, 4])(
   'a bad day, number %i: at most one message of an order lands, and every order ends as the chain says',
   { timeout: 90_000 },

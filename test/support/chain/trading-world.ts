@@ -258,10 +258,10 @@ export class TradingGateway {
    * Repeats requests that were refused temporarily, as clients should do. On a machine that was suspended for a second, the halt is
    * unknown and nodes answer late. A request whose order may exist is not repeated.
    */
-  async ask(path: string, body: unknown, asked: Asked = {}): Promise<Answered> {
+  async ask(path: string, body: unknown, asked: Asked = {}, mayRepeat = isForTheMoment): Promise<Answered> {
     for (const endMs = performance.now() + patienceMs; ;) {
       const answer = await this.post(path, body, asked);
-      if (!isForTheMoment(answer) || performance.now() > endMs) return answer;
+      if (!mayRepeat(answer) || performance.now() > endMs) return answer;
       await pause(againAfterMs);
     }
   }

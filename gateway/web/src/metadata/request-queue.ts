@@ -4,7 +4,7 @@ import { requestsLeft } from '../state/server.ts';
 const maxAtOnce = 4;
 /** Maximum number of mints that wait in one list. Above it, the oldest is dropped. */
 const maxWaiting = 60;
-/** While less than this share of what can be left of the key's limit is left, no request begins: what the visitor does comes first. */
+/** No request begins while a smaller share of the key's requests is left. What the visitor does comes first. */
 const minShareLeft = 0.5;
 const pauseMs = 500;
 

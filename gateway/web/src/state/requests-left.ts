@@ -16,8 +16,8 @@ export class RequestsLeft {
   }
 
   /**
-   * The share that is left of the most that an answer has reported; 1 if none has. A share of the requests of a minute would be wrong: a key
-   * with 60,000 a minute never has more than 10,000 left, because no more may arrive at the same moment.
+   * What is left, divided by the most that an answer has reported; 1 if none has reported it. The limit of a minute would be the wrong divisor: a
+   * key with 60,000 requests a minute and a burst of 10,000 never has more than 10,000 left.
    */
   share(nowMs: number): number {
     if (this.#last === null || this.#last.most === 0) return 1;
