@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
 import { moveFocus } from '../parts/move-focus.ts';
 import { Fault } from '../parts/parts.tsx';
@@ -16,7 +16,8 @@ export function Search({ contents }: { readonly contents: HTMLElement }) {
   const field = useRef<HTMLInputElement>(null);
   const found = useMemo(() => (entries === null ? null : findSections(entries, query, maxShown)), [entries, query]);
   const isSearching = query.trim() !== '';
-  useEffect(() => void (contents.hidden = isSearching), [isSearching]);
+  // Before the browser draws: the contents and the result must never be visible together.
+  useLayoutEffect(() => void (contents.hidden = isSearching), [isSearching]);
 
   const load = async (): Promise<void> => {
     if (entries !== null) return;
