@@ -1,11 +1,13 @@
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { RpcSocket, type ReportedSlot } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
-import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
+import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { recordingLog, type LogLine } from '../ingest/harness.ts';
 import { startScriptedNode, type ScriptedNode } from '../ingest/scripted-node.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { alice, bob, quietChain } from '../simnet/support/test-chain.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
+import { manualClock } from '../support/clocks.ts';
 import { until } from '../support/gateway.ts';
 
 /** A client of a node's PubSub whose subscriptions change while it is connected. */
@@ -34,13 +36,14 @@ afterEach(async () => {
   await simnet.close();
 });
 
-function connect(url: string, subscriptions: readonly Subscription[] = [slotSubscription(true)]): Client {
+function connect(url: string, clock = systemClock): Client {
   const client: Client = {
     socket: new RpcSocket({
       url,
       index: 0,
-      subscriptions,
+      subscriptions: [slotSubscription(true)],
       nowUs: () => Date.now() * 1_000,
+      clock,
       log: recordingLog(lines),
       signal: ending.signal,
       handlers: {
@@ -124,4 +127,27 @@ it('counts refused subscriptions, and logs the first ones', async () => {
   await until('all are refused', () => socket.counts.refusedSubscriptions === 20);
   expect(lines.filter(({ name }) => name === 'subscription_refused')).toHaveLength(5);
   expect(socket.state).toBe('up');
+});
+
+it('an endpoint that reports no slot for three seconds is given up, but not after this process was suspended', async () => {
+  const clock = manualClock();
+  const client = connect(scripted.wsUrl, clock);
+  const { socket, slots } = client;
+  await until('a slot', () => slots.length > 0);
+  clock.suspend(60_000);
+  await clock.pass(0);
+  // Now the process reads what has arrived meanwhile.
+  const before = slots.length;
+  await until('another slot', () => slots.length > before);
+  await clock.pass(1_000);
+  expect([socket.state, client.downs]).toEqual(['up', 0]);
+  const last = slots.length;
+  await until('a slot at this time', () => slots.length > last);
+  scripted.reportsSlots = false;
+  await clock.pass(2_900);
+  expect(socket.counts.silences).toBe(0);
+  await clock.pass(1_600);
+  expect([socket.counts.silences, client.downs]).toEqual([1, 1]);
+  scripted.reportsSlots = true;
+  await until('it is up again', () => socket.state === 'up');
 });

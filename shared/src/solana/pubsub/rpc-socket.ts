@@ -1,9 +1,11 @@
 import { WebSocket, type RawData } from 'ws';
+import { systemClock, type Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/log.ts';
 import { isRecord, isSlot } from '../json-forms.ts';
 import { newestPossibleSlot } from '../newest-slot.ts';
 import { FrameFaults, type FrameAllowance, type FrameFault } from './frame-faults.ts';
 import { isTooDeep, methodAtHead } from './frame-shape.ts';
+import { SubscriptionIds } from './subscription-ids.ts';
 import { longestFrameBytes, maxFrameBytes, shortFrameBytes, type Subscription } from './subscription.ts';
 
 /** Time from opening the connection until all required subscriptions are confirmed. */
@@ -13,6 +15,8 @@ const slotSilenceMs = 3_000;
 /** The same for an endpoint that does not report slots: any notification counts. */
 const anySilenceMs = 10_000;
 const watchEveryMs = 250;
+/** If a check of the silence is later than this, the process was suspended or busy, and frames may have arrived that it has not read. */
+const maxLateMs = 1_000;
 /** How many slots a fork may be behind another one. If an endpoint reports a slot further back, the newer slot was wrong. */
 const maxForkSlots = 512;
 /** Proxies close a connection that is idle for a minute. */
@@ -25,10 +29,6 @@ const stableAfterMs = 10_000;
 const maxLoggedRefusals = 5;
 /** Characters of an error message of a node. */
 const maxLoggedChars = 200;
-/** For this long after the last request, a notification may arrive before the answer that contains its subscription's id. */
-const overtakeMs = 10_000;
-/** Ids of ended subscriptions, for which notifications may still arrive. The oldest are forgotten. */
-const maxEndedIds = 4_096;
 /** Unsent bytes of pongs and requests, for an endpoint that does not read. */
 const maxUnreadBytes = 1024 * 1024;
 
@@ -77,6 +77,7 @@ export interface RpcSocketOptions {
   readonly handlers: SocketHandlers;
   /** Wall clock in microseconds, for the time of receipt of notifications. */
   readonly nowUs: () => number;
+  readonly clock?: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -92,12 +93,14 @@ export class RpcSocket {
   slot = 0;
   #state: EndpointState = 'down';
   readonly #options: RpcSocketOptions;
+  readonly #clock: Clock;
   readonly #faults: FrameFaults;
   readonly #maxFrameBytes: number;
   /** All requested subscriptions, by name. Each connection starts with them. */
   readonly #requested: Map<string, Subscription>;
   #socket: WebSocket | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #cancelTimer: (() => void) | null = null;
+  #watchAtMs = 0;
   #failures = 0;
   #openedAtMs = 0;
   /** 0 before the first slot of the connection. */
@@ -107,20 +110,12 @@ export class RpcSocket {
   #lastNotificationAtMs = 0;
   #lastPingAtMs = 0;
   #settled = false;
-  #lastRequestId = 0;
   #loggedRefusals = 0;
-  /** Request id -> subscription without an answer yet. */
-  readonly #pending = new Map<number, Subscription>();
-  /** Subscription id of the endpoint -> subscription. */
-  readonly #active = new Map<number, Subscription>();
-  /** Ids of requests that end a subscription. */
-  readonly #ending = new Set<number>();
-  /** Ids that were in `#active` earlier. */
-  readonly #ended = new Set<number>();
-  #lastAskedAtMs = 0;
+  readonly #ids = new SubscriptionIds();
 
   constructor(options: RpcSocketOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     this.index = options.index;
     this.#faults = new FrameFaults(options.allowance ?? null);
     this.#maxFrameBytes = longestFrameBytes([...options.subscriptions.map(({ method }) => method), ...(options.laterMethods ?? [])]);
@@ -137,8 +132,8 @@ export class RpcSocket {
   }
 
   close(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     this.#detach();
   }
 
@@ -147,13 +142,12 @@ export class RpcSocket {
     const { name } = subscription;
     this.#requested.set(name, subscription);
     // Nodes give equal subscriptions one id. If it were requested twice and ended once, both would end.
-    const isAsked = [...this.#pending.values(), ...this.#active.values()].some((asked) => asked.name === name);
-    if (!isAsked && this.#socket?.readyState === WebSocket.OPEN) this.#ask(this.#socket, subscription);
+    if (!this.#ids.isAsked(name) && this.#socket?.readyState === WebSocket.OPEN) this.#ask(this.#socket, subscription);
   }
 
   unsubscribe({ name }: Subscription): void {
     this.#requested.delete(name);
-    for (const [id, subscription] of this.#active) if (subscription.name === name) this.#end(id, subscription);
+    for (const [id, subscription] of this.#ids.active) if (subscription.name === name) this.#end(id, subscription);
   }
 
   /** Logs each change once. */
@@ -167,13 +161,10 @@ export class RpcSocket {
   #connect(): void {
     this.counts.connects++;
     this.#settled = false;
-    this.#pending.clear();
-    this.#active.clear();
-    this.#ending.clear();
-    this.#ended.clear();
+    this.#ids.clear();
     this.#loggedRefusals = 0;
     this.#lastSlotAtMs = this.#slotsSinceMs = 0;
-    this.#openedAtMs = this.#lastNotificationAtMs = this.#lastPingAtMs = performance.now();
+    this.#openedAtMs = this.#lastNotificationAtMs = this.#lastPingAtMs = this.#clock.steadyMs();
     let socket: WebSocket;
     try {
       socket = new WebSocket(this.#options.url, {
@@ -195,7 +186,7 @@ export class RpcSocket {
     for (const kind of ['ping', 'pong'] as const) socket.on(kind, () => this.#onControl());
     socket.on('error', (error) => this.#onError(socket, error));
     socket.on('close', (code) => this.#onFault(socket, `closed with ${code}`));
-    this.#timer = setTimeout(() => this.#watch(), watchEveryMs);
+    this.#watchLater(this.#openedAtMs);
   }
 
   #subscribe(socket: WebSocket): void {
@@ -203,32 +194,26 @@ export class RpcSocket {
   }
 
   #ask(socket: WebSocket, subscription: Subscription): void {
-    const id = ++this.#lastRequestId;
-    this.#lastAskedAtMs = performance.now();
-    this.#pending.set(id, subscription);
+    const id = this.#ids.ask(subscription, this.#clock.steadyMs());
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: subscription.method, params: subscription.params }));
   }
 
   /** Ends a subscription by the endpoint's id for it. The answer is ignored. */
   #end(subscriptionId: number, { method }: Subscription): void {
-    this.#active.delete(subscriptionId);
-    this.#ended.add(subscriptionId);
-    if (this.#ended.size > maxEndedIds) this.#ended.delete(this.#ended.values().next().value!);
-    const id = ++this.#lastRequestId;
-    this.#ending.add(id);
+    const id = this.#ids.end(subscriptionId);
     const ending = method.replace(/Subscribe$/, 'Unsubscribe');
     this.#socket?.send(JSON.stringify({ jsonrpc: '2.0', id, method: ending, params: [subscriptionId] }));
   }
 
   #onControl(): void {
-    if (this.#faults.isControlFlood(performance.now())) this.fault('flood');
+    if (this.#faults.isControlFlood(this.#clock.steadyMs())) this.fault('flood');
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
     const receivedUs = this.#options.nowUs();
     this.counts.frames++;
     const frame = data as Buffer; // the client's default binaryType is nodebuffer
-    if (this.#faults.isFlood(frame.length, performance.now())) {
+    if (this.#faults.isFlood(frame.length, this.#clock.steadyMs())) {
       this.fault('flood');
       return;
     }
@@ -237,7 +222,7 @@ export class RpcSocket {
       return;
     }
     if (!isBinary && this.#options.handlers.takeFrame?.(frame, receivedUs) === true) {
-      this.#lastNotificationAtMs = performance.now();
+      this.#lastNotificationAtMs = this.#clock.steadyMs();
       return;
     }
     if (isTooDeep(frame)) {
@@ -270,7 +255,7 @@ export class RpcSocket {
   fault(fault: FrameFault): void {
     this.counts.faults++;
     if (fault === 'malformed') this.counts.malformedFrames++;
-    const nowMs = performance.now();
+    const nowMs = this.#clock.steadyMs();
     if (this.#socket === null || !this.#faults.note(fault, nowMs)) return;
     this.counts.drops++;
     const droppedForMs = this.#faults.drop(nowMs);
@@ -279,11 +264,11 @@ export class RpcSocket {
   }
 
   #onNotification(method: string, params: unknown, receivedUs: number): void {
-    this.#lastNotificationAtMs = performance.now();
+    this.#lastNotificationAtMs = this.#clock.steadyMs();
     if (method === 'slotNotification') {
       const result = isRecord(params) && isRecord(params['result']) ? params['result'] : {};
       const { slot, parent } = result;
-      if (!isSlot(slot) || slot > newestPossibleSlot(Date.now())) {
+      if (!isSlot(slot) || slot > newestPossibleSlot(this.#clock.wallMs())) {
         this.fault('malformed');
         return;
       }
@@ -293,27 +278,20 @@ export class RpcSocket {
       return;
     }
     const id = isRecord(params) ? params['subscription'] : undefined;
-    const subscription = (typeof id === 'number' ? this.#active.get(id) : undefined) ?? null;
+    const subscription = (typeof id === 'number' ? this.#ids.active.get(id) : undefined) ?? null;
     if (subscription === null) this.checkAsked(id);
     this.#options.handlers.onNotification(method, params, receivedUs, subscription);
   }
 
-  /**
-   * Counts a notification with an unknown id as a fault. A notification may arrive after its subscription ended, or before the answer that
-   * contains its id.
-   */
+  /** Counts a notification with an unknown id as a fault. */
   checkAsked(id: unknown): void {
-    const isKnown = typeof id === 'number' && (this.#active.has(id) || this.#ended.has(id));
-    if (!isKnown && (this.#pending.size === 0 || performance.now() - this.#lastAskedAtMs > overtakeMs)) this.fault('unasked');
+    if (!this.#ids.mayBeNotified(id, this.#clock.steadyMs())) this.fault('unasked');
   }
 
   #onReply(id: number, message: Record<string, unknown>): void {
-    const subscription = this.#pending.get(id);
-    if (subscription === undefined) {
-      if (!this.#ending.delete(id)) this.fault('malformed');
-      return;
-    }
-    this.#pending.delete(id);
+    const subscription = this.#ids.takeReply(id);
+    if (subscription === null) this.fault('malformed');
+    if (subscription === null || subscription === 'ended') return;
     const subscriptionId = message['result'];
     if (typeof subscriptionId === 'number') this.#begin(subscriptionId, subscription);
     else {
@@ -329,28 +307,31 @@ export class RpcSocket {
         return;
       }
     }
-    if (this.#requiredPending() === 0 && !this.#settled) {
+    if (!this.#ids.isRequiredPending && !this.#settled) {
       this.#settled = true;
       this.setState('up', 'subscribed');
     }
   }
 
   #begin(subscriptionId: number, subscription: Subscription): void {
-    this.#active.set(subscriptionId, subscription);
-    if (subscription.method === 'slotSubscribe') this.#slotsSinceMs = performance.now();
+    this.#ids.active.set(subscriptionId, subscription);
+    if (subscription.method === 'slotSubscribe') this.#slotsSinceMs = this.#clock.steadyMs();
     // It may have been ended meanwhile.
     if (this.#requested.has(subscription.name)) this.#options.handlers.onSubscribed?.(subscription);
     else this.#end(subscriptionId, subscription);
   }
 
-  #requiredPending(): number {
-    let count = 0;
-    for (const subscription of this.#pending.values()) if (subscription.required) count++;
-    return count;
+  #watchLater(nowMs: number): void {
+    this.#watchAtMs = nowMs + watchEveryMs;
+    this.#cancelTimer = this.#clock.after(watchEveryMs, () => this.#watch());
   }
 
   #watch(): void {
-    const nowMs = performance.now();
+    const nowMs = this.#clock.steadyMs();
+    if (nowMs - this.#watchAtMs > maxLateMs) {
+      this.#watchLater(nowMs);
+      return;
+    }
     const sinceMs = Math.max(this.#lastSlotAtMs, this.#slotsSinceMs);
     const silentMs = sinceMs === 0 ? nowMs - this.#lastNotificationAtMs - (anySilenceMs - slotSilenceMs) : nowMs - sinceMs;
     if (!this.#settled && nowMs - this.#openedAtMs > settleWithinMs) this.#abandon('no answer to the subscriptions');
@@ -364,7 +345,7 @@ export class RpcSocket {
         this.#lastPingAtMs = nowMs;
         this.#socket.ping();
       }
-      this.#timer = setTimeout(() => this.#watch(), watchEveryMs);
+      this.#watchLater(nowMs);
     }
   }
 
@@ -394,20 +375,20 @@ export class RpcSocket {
     if (socket === null) return;
     this.#socket = null;
     socket.removeAllListeners();
-    // A socket that is closed while it connects still reports that as an error.
-    socket.on('error', () => this.#pending.clear());
+    // A socket that is closed while it connects still reports that as an error. It concerns nobody any more.
+    socket.on('error', () => undefined);
     socket.terminate();
   }
 
   #retry(reason: string, droppedForMs = 0): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     if (this.#options.signal.aborted) return;
     const ceilingMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(this.#failures, 16));
     this.#failures++;
     const pauseMs = droppedForMs + ceilingMs / 2 + Math.random() * (ceilingMs / 2);
     this.#options.log.debug({ endpoint: this.index + 1, reason, pauseMs: Math.round(pauseMs) }, 'endpoint_retry');
-    this.#timer = setTimeout(() => this.#connect(), pauseMs);
+    this.#cancelTimer = this.#clock.after(pauseMs, () => this.#connect());
   }
 }
 
