@@ -46,7 +46,7 @@ interface Decision {
 }
 
 /**
- * Decides on commands in order. All decisions are written to the audit log before the first signature is made. When the log is on the
+ * Decides on commands in order. The decisions on `sign` commands are written to the audit log before the first signature is made. When the log is on the
  * disk, `noted` is sent; before that the gateway sends no transaction. Throws as `AuditLog` and `Siblings` do.
  */
 export function answerAll(commands: readonly SignCommand[], parts: SigningParts): readonly SignAnswer[] {

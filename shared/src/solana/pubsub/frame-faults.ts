@@ -1,6 +1,6 @@
 /**
  * `oversized`: longer than any frame of its kind. `protocol`: not a WebSocket frame. `deep`, `malformed`: not JSON-RPC of a node.
- * `content`: a notification without its content, or with an impossible slot. `unasked`: a notification without a subscription. `flood`:
+ * `content`: a notification without its content, or with an impossible slot (in a slot notification: `malformed`). `unasked`: a notification without a subscription. `flood`:
  * more than the subscriptions can cause. `deaf`: the endpoint does not read.
  */
 export type FrameFault = 'oversized' | 'protocol' | 'deep' | 'malformed' | 'content' | 'unasked' | 'flood' | 'deaf';

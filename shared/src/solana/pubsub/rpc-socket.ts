@@ -15,7 +15,7 @@ const slotSilenceMs = 3_000;
 /** The same for an endpoint that does not report slots: any notification counts. */
 const anySilenceMs = 10_000;
 const watchEveryMs = 250;
-/** If a check of the silence is later than this, the process was suspended or busy, and frames may have arrived that it has not read. */
+/** If a check of the silence is later than this, the process was suspended or busy, and frames may have arrived that it has not read. Then this check is skipped. */
 const maxLateMs = 1_000;
 /** How many slots a fork may be behind another one. If an endpoint reports a slot further back, the newer slot was wrong. */
 const maxForkSlots = 512;
@@ -59,7 +59,7 @@ export interface SocketCounts {
   /** Times that the connection was closed because it reported no slot for too long. */
   silences: number;
   refusedSubscriptions: number;
-  /** Frames that were too long, too deep, malformed, unasked or too many. */
+  /** All faults, see `FrameFault`. */
   faults: number;
   /** Times that the endpoint was dropped for its faults, and not used for a while. */
   drops: number;
