@@ -4,7 +4,7 @@ import type { IngestStats } from './stats.ts';
 
 /** Each kind of fault is logged at most once in this time. */
 const faultEveryMs = 10_000;
-/** Kinds of faults with a line of their own: by venue, kind, and discriminator or reason. Further ones share a line of their venue. */
+/** Kinds of faults with a line of their own: by venue, kind, and discriminator or reason. Further ones share a line of their venue and kind. */
 const maxFaults = 64;
 
 interface FaultLine {

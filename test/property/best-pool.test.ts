@@ -1,5 +1,5 @@
 import type { QuoteOrder } from '@sluice/gateway/quote/order.ts';
-import { quoteOn } from '@sluice/gateway/quote/quoted.ts';
+import { quoteOn } from '@sluice/gateway/quote/best-quote.ts';
 import { assembleMarket, planMarket, type TokenMarket, type TradedPool } from '@sluice/gateway/pools/quoted-market.ts';
 import { token2022Program, usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';

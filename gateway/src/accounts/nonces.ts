@@ -12,8 +12,8 @@ const nonceForm = /^[0-9a-f]{64}$/;
 export interface Nonce {
   readonly text: string;
   /**
-   * When it was created, Unix microseconds. An account accepts only a nonce with a higher number than its last one. So each nonce works once,
-   * and unused nonces need not be stored.
+   * Unix milliseconds of its creation, followed by three random digits. An account accepts only a nonce with a higher number than its last
+   * one. So each nonce works once, and unused nonces need not be stored.
    */
   readonly number: number;
 }

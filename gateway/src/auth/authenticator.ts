@@ -27,9 +27,9 @@ export interface StoreAuthenticator extends Authenticator {
 }
 
 /**
- * Checks API keys. All active keys are in memory (at most `maxKeys`), so a check needs no I/O. Changes by other processes are seen within 250 ms,
- * because only changes are read. An unknown key causes an earlier read. While the store cannot be read, the last known keys stay valid for
- * `maxStaleMs`; after that, no key is valid. Rejects if the store cannot be read at the start.
+ * Checks API keys. All active keys are in memory (at most `maxKeys`), so a check needs no I/O. Only changes are read, so that changes by
+ * other processes are seen within 250 ms. An unknown key causes an earlier read. While the store cannot be read, the last known keys stay
+ * valid for `maxStaleMs`; after that, no key is valid. Rejects if the store cannot be read at the start.
  */
 export async function createAuthenticator(options: {
   readonly store: Store;
@@ -142,8 +142,8 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
 }
 
 /**
- * Returns a function that resolves after a run of `work` that began after the call. Only one runs at a time, and one every `spacingMs`. The
- * first failure is reported through `onState`, and with null the first success after it.
+ * Returns a function that resolves after a run of `work` that began after the call. At most one runs at a time, and at most one begins in
+ * `spacingMs`. The first failure is reported through `onState`, and with null the first success after it.
  */
 function coalesced(work: () => Promise<void>, ended: AbortSignal, onState: (fault: string | null) => void): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();

@@ -47,7 +47,7 @@ export async function openKeystore(store: Store, name: string, passphrase: strin
   return key === null ? { ok: false, reason: 'wrong-passphrase' } : { ok: true, keystore: unlocked(store, name, key) };
 }
 
-/** Of two processes at once, one creates it; the other gets that one. */
+/** If two processes do this at once, one of them creates it, and both use it. */
 async function createKeystore(store: Store, name: string, passphrase: string, cost: number): Promise<StoredKeystore> {
   const salt = makeSalt(cost);
   const key = await deriveKey(passphrase, salt);

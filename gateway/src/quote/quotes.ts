@@ -11,7 +11,7 @@ import { quoteObject } from './answer.ts';
 import { isAsQuoted } from './drift.ts';
 import type { Markets, PolledMarket } from './markets.ts';
 import { readOrder, type QuoteOrder } from './order.ts';
-import { quoteOn, wrongFields, type Balance, type QuotedOrder, type QuoteRefusal } from './quoted.ts';
+import { quoteOn, wrongFields, type Balance, type QuotedOrder, type QuoteRefusal } from './best-quote.ts';
 
 type Answer = EndpointAnswer<typeof quoteEndpoint>;
 

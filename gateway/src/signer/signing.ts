@@ -46,8 +46,8 @@ interface Decision {
 }
 
 /**
- * Decides on commands in order. The decisions on `sign` commands are written to the audit log before the first signature is made. When the log is on the
- * disk, `noted` is sent; before that the gateway sends no transaction. Throws as `AuditLog` and `Siblings` do.
+ * Decides on commands in order. The decisions on `sign` commands are written to the audit log before the first signature is made. Once the
+ * log is on the disk, `main.ts` sends `noted`; before that the gateway sends no transaction. Throws as `AuditLog` and `Siblings` do.
  */
 export function answerAll(commands: readonly SignCommand[], parts: SigningParts): readonly SignAnswer[] {
   const { audit, siblings } = parts;

@@ -22,7 +22,7 @@ export interface MemoryBounds {
   readonly signatures: number;
 }
 
-/** For a real cluster: 120 s at 2,000 events per second, with 1.3 KB of JSON for each. */
+/** For a real cluster: 120 s at 2,000 events per second, with room for 1.3 KB of JSON for each. */
 export const standardMemory: MemoryBounds = {
   log: { maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes },
   history: { maxEntries: busLimits.maxEntries, maxBytes: 320 * mebibyte },

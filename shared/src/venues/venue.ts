@@ -85,7 +85,7 @@ export interface EmittingInstruction extends TransactionInstruction {
 }
 
 /**
- * `ignored`: known, but not used. `unknown`: a discriminator that was never seen. `malformed`: too short, or with invalid values.
+ * `ignored`: known, but not used. `unknown`: a discriminator that the venue's code does not list. `malformed`: too short, or with invalid values.
  * `incomplete`: the event needs its instruction, and the sighting has only logs; ingest then fetches the whole transaction.
  */
 export type DecodeOutcome =

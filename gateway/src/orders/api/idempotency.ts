@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { maxIdempotencyKeyChars } from '@sluice/shared/wire/rest/endpoint.ts';
-import { wrongFields, type QuoteRefusal } from '../../quote/quoted.ts';
+import { wrongFields, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { IdempotencyUse } from '../../order-model/idempotency.ts';
 import type { OrderCall } from './order-call.ts';
 

@@ -1,5 +1,5 @@
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import type { QuoteRefusal } from '../../quote/quoted.ts';
+import type { QuoteRefusal } from '../../quote/best-quote.ts';
 import type { InsertOutcome } from '../../store/interfaces/order-table.ts';
 import { replayedTrade } from './trade-answer.ts';
 

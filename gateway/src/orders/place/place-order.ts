@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
-import { wrongFields } from '../../quote/quoted.ts';
+import { wrongFields } from '../../quote/best-quote.ts';
 import type { Halt } from '../../store/halt.ts';
 import type { OrderTable } from '../../store/interfaces/order-table.ts';
 import type { OrderFollower } from '../follow/order-follower.ts';

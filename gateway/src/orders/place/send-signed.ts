@@ -7,7 +7,7 @@ import {
 } from '@sluice/shared/solana/transaction/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import { wrongFields } from '../../quote/quoted.ts';
+import { wrongFields } from '../../quote/best-quote.ts';
 import type { InsertOutcome, OrderTable } from '../../store/interfaces/order-table.ts';
 import { orderObject } from '../ledger/order-object.ts';
 import type { IdempotencyUse } from '../../order-model/idempotency.ts';

@@ -1,6 +1,6 @@
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
-import type { QuoteRefusal } from '../../quote/quoted.ts';
+import type { QuoteRefusal } from '../../quote/best-quote.ts';
 import { prepareTrade, prepareAgreed, type PreparedTrade, type PrepareParts } from './prepare.ts';
 import { unavailable } from './quote-order.ts';
 import type { TradeRequest } from './request.ts';

@@ -1,7 +1,7 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
-import type { QuotedOrder, QuoteRefusal } from '../../quote/quoted.ts';
+import type { QuotedOrder, QuoteRefusal } from '../../quote/best-quote.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
 import type { LaneTip } from './surround.ts';
 import { priceOrder, unavailable, type PriceParts, type TradeInputs } from './quote-order.ts';

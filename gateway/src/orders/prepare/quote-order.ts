@@ -3,7 +3,7 @@ import type { TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import { rawAmount } from '../../quote/amounts.ts';
-import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/quoted.ts';
+import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { TokenMarket } from '../../pools/quoted-market.ts';
 import type { TradeRequest } from './request.ts';
 import type { HotMarketRead } from '../state/hot-markets.ts';

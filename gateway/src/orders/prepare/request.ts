@@ -5,7 +5,7 @@ import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Tip } from './surround.ts';
 import { rawAmount } from '../../quote/amounts.ts';
 import { readOrder, type QuoteOrder } from '../../quote/order.ts';
-import { wrongFields, type QuoteRefusal } from '../../quote/quoted.ts';
+import { wrongFields, type QuoteRefusal } from '../../quote/best-quote.ts';
 
 /** A requested trade, after all checks that need no chain. */
 export interface TradeRequest {

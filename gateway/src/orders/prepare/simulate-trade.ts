@@ -1,5 +1,5 @@
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import { tooLittle, type QuoteRefusal } from '../../quote/quoted.ts';
+import { tooLittle, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { PreparedTrade } from './prepare.ts';
 import type { TradeFailure } from '../simulate/failure.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';

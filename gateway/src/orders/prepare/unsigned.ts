@@ -1,4 +1,4 @@
-import type { QuoteRefusal } from '../../quote/quoted.ts';
+import type { QuoteRefusal } from '../../quote/best-quote.ts';
 import { checkedTrade, unsignedWire, type CheckParts } from './checked-trade.ts';
 import type { PreparedTrade } from './prepare.ts';
 import type { TradeRequest } from './request.ts';

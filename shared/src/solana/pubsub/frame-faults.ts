@@ -1,7 +1,7 @@
 /**
- * `oversized`: longer than any frame of its kind. `protocol`: not a WebSocket frame. `deep`, `malformed`: not JSON-RPC of a node.
- * `content`: a notification without its content, or with an impossible slot (in a slot notification: `malformed`). `unasked`: a notification without a subscription. `flood`:
- * more than the subscriptions can cause. `deaf`: the endpoint does not read.
+ * `oversized`: longer than any frame of its kind. `protocol`: not a WebSocket frame. `deep`: too deeply nested. `malformed`: not JSON-RPC
+ * of a node, or a slot notification with an impossible slot. `content`: another notification without its content, or with an impossible
+ * slot. `unasked`: a notification without a subscription. `flood`: more than the subscriptions can cause. `deaf`: the endpoint does not read.
  */
 export type FrameFault = 'oversized' | 'protocol' | 'deep' | 'malformed' | 'content' | 'unasked' | 'flood' | 'deaf';
 

@@ -15,7 +15,9 @@ const slotSilenceMs = 3_000;
 /** The same for an endpoint that does not report slots: any notification counts. */
 const anySilenceMs = 10_000;
 const watchEveryMs = 250;
-/** If a check of the silence is later than this, the process was suspended or busy, and frames may have arrived that it has not read. Then this check is skipped. */
+/**
+ * A check for silence that runs this late is skipped: the process was suspended or busy, so frames may have arrived that it has not read.
+ */
 const maxLateMs = 1_000;
 /** How many slots a fork may be behind another one. If an endpoint reports a slot further back, the newer slot was wrong. */
 const maxForkSlots = 512;
@@ -83,13 +85,14 @@ export interface RpcSocketOptions {
 }
 
 /**
- * The connection to one PubSub endpoint of Solana: connects, subscribes, and monitors the slots. If the endpoint closes, refuses a required
- * subscription or falls silent, the socket connects and subscribes again, after growing pauses with jitter.
+ * The connection to one PubSub endpoint of Solana: connects, subscribes, and monitors the slots. If the endpoint closes, does not
+ * accept a required subscription in time, falls silent or sends invalid frames, the socket connects and subscribes again, after growing
+ * pauses with jitter.
  */
 export class RpcSocket {
   readonly index: number;
   readonly counts: SocketCounts = { frames: 0, malformedFrames: 0, connects: 0, silences: 0, refusedSubscriptions: 0, faults: 0, drops: 0 };
-  /** The newest reported slot. On a new connection, or if the newest slot was wrong, the first one reported after that. */
+  /** The newest reported slot. The first slot of a new connection replaces it, and so does one that is more than `maxForkSlots` lower. */
   slot = 0;
   #state: EndpointState = 'down';
   readonly #options: RpcSocketOptions;
@@ -100,6 +103,7 @@ export class RpcSocket {
   readonly #requested: Map<string, Subscription>;
   #socket: WebSocket | null = null;
   #cancelTimer: (() => void) | null = null;
+  /** When the next check for silence is due. */
   #watchAtMs = 0;
   #failures = 0;
   #openedAtMs = 0;
@@ -307,7 +311,7 @@ export class RpcSocket {
         return;
       }
     }
-    if (!this.#ids.isRequiredPending && !this.#settled) {
+    if (!this.#settled && !this.#ids.isRequiredPending) {
       this.#settled = true;
       this.setState('up', 'subscribed');
     }

@@ -1,4 +1,4 @@
-/** A subscription to request from an endpoint. If a required one gets no answer, the connection is closed. */
+/** A subscription to request from an endpoint. If a required one is refused or gets no answer, the connection is closed. */
 export interface Subscription {
   /** Unique among the subscriptions of its socket. */
   readonly name: string;

@@ -8,7 +8,7 @@ import {
 } from '@sluice/shared/wire/rest/pumpportal.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import { wrongFields, type QuoteRefusal } from '../../../quote/quoted.ts';
+import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
 import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { refusalOf } from '../../place/admission.ts';
 import type { PlaceOrder } from '../../place/place-order.ts';

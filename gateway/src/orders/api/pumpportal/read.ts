@@ -5,7 +5,7 @@ import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
 import { pumpPortalFlags, pumpPortalLimits, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { partsPerMillion, rawOfText } from '../../../quote/amounts.ts';
 import type { OrderAmount } from '../../../quote/order.ts';
-import { wrongFields, type QuoteRefusal } from '../../../quote/quoted.ts';
+import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
 import type { TradeRequest } from '../../prepare/request.ts';
 
 /** An order of a PumpPortal client. */
