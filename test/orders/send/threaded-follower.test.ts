@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import type { PublishedOrder } from '@sluice/gateway/order-model/order.ts';
+import type { PublishedOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { beginFollower, ThreadedFollower } from '@sluice/gateway/orders/follow/threaded-follower.ts';
 import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
 import { createLanes } from '@sluice/gateway/orders/send/lanes.ts';
@@ -27,7 +27,13 @@ interface Threaded {
 
 const noPaidLanes: Config['broadcast'] = { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n };
 
-async function threaded(gatewayId: string, broadcast = noPaidLanes, httpUrls = world.nodes.map(({ url }) => url)): Promise<Threaded> {
+/** `place` runs after the gateway has begun to place orders, and before its thread starts. */
+async function threaded(
+  gatewayId: string,
+  broadcast = noPaidLanes,
+  httpUrls = world.nodes.map(({ url }) => url),
+  place: (follower: ThreadedFollower) => Promise<void> = async () => undefined,
+): Promise<Threaded> {
   const threads: Worker[] = [];
   const changes: PublishedOrder[] = [];
   const { dataDir, databaseUrl } = world.store;
@@ -48,6 +54,7 @@ async function threaded(gatewayId: string, broadcast = noPaidLanes, httpUrls = w
     },
   });
   followers.push(follower);
+  await place(follower);
   await follower.start(orderGenesisHash);
   return { follower, threads, changes };
 }
@@ -90,6 +97,28 @@ test('a thread that dies is started again, loads its orders from the store, and 
   expect(world.landed().length).toBe(2);
   expect(new Set(world.landed())).toEqual(new Set([first.signature, second.signature]));
   expect(new Set(changes.map(({ id }) => id))).toEqual(new Set([first.id, second.id]));
+});
+
+test('an order that is being placed while the first thread starts is not sent before its request hands it over', async () => {
+  world = await startWorld();
+  const inserted: StoredOrder[] = [];
+  const insert = async (amount: bigint): Promise<StoredOrder> => {
+    const order = await world.insert(world.prepare({ exact: 'quoteIn', amount }), 'gateway');
+    inserted.push(order);
+    return order;
+  };
+  const { follower } = await threaded('gateway', noPaidLanes, undefined, async (starting) => {
+    const beganMs = Date.now();
+    await until(() => Date.now() > beganMs, 'a later millisecond');
+    await insert(10_000_000n);
+    starting.follow(await insert(11_000_000n));
+  });
+  const [waiting, handedOver] = inserted;
+  world.chain.start();
+  expect((await world.ended(handedOver!)).state).toBe('finalized');
+  expect(follower.size).toBe(0);
+  expect(world.landed()).toEqual([handedOver!.signature]);
+  expect(await world.stateOf(waiting!)).toBe('submitted');
 });
 
 test(

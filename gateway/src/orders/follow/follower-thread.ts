@@ -21,6 +21,7 @@ async function main({
   broadcast,
   gatewayId,
   takesOverAtOnce,
+  placesSinceMs,
   genesisHash,
   level,
 }: FollowerSettings): Promise<void> {
@@ -51,6 +52,7 @@ async function main({
       orders: store.orders,
       gatewayId,
       takesOverAtOnce,
+      placesSinceMs,
       newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
       onLoaded: (order) => post({ op: 'loaded', order: publishedFields(order) }),
       onGone: (id) => post({ op: 'dropped', id }),

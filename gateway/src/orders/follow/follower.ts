@@ -42,6 +42,8 @@ export interface FollowerOptions {
   readonly gatewayId: string;
   /** Takes up the orders of other gateways at its start, even if their claims have not expired. */
   readonly takesOverAtOnce?: boolean;
+  /** See `OrderClaimsOptions`. */
+  readonly placesSinceMs?: number | null;
   /** Called after each stored change. `landedSlot`: the slot in which the nodes agree that it landed. Must not throw. */
   readonly onChange: (order: OpenOrder, landedSlot: number | null) => void;
   /** Called when an order was loaded from the store. Must not throw. */
@@ -125,11 +127,12 @@ export class Follower {
    * follows them until `close`. Rejects if the store cannot be read; it may then be called again.
    */
   async start(genesisHash: string): Promise<void> {
-    const { orders, gatewayId, takesOverAtOnce = false, nodes, log } = this.#options;
+    const { orders, gatewayId, takesOverAtOnce = false, placesSinceMs = null, nodes, log } = this.#options;
     const claims = createOrderClaims({
       orders,
       gateway: { gatewayId, genesisHash },
       takesOverAtOnce,
+      placesSinceMs,
       followed: this.#followed,
       followStored: (order) => this.#followStored(order),
       counters: this.counters,

@@ -20,6 +20,11 @@ export interface OrderClaimsOptions {
   readonly gateway: FollowingGateway;
   /** `followAll` treats the claims of all other gateways as expired, because those gateways do not trade any more. */
   readonly takesOverAtOnce: boolean;
+  /**
+   * When this gateway began to place orders, Unix milliseconds. An order that was created after that may be stored while its line of the
+   * audit log is not on the disk yet. So `followAll` leaves it to the request that places it. Null: `followAll` follows all orders.
+   */
+  readonly placesSinceMs: number | null;
   readonly followed: Pick<FollowedOrders, 'has' | 'hasRoom' | 'size'>;
   /** Returns false if there is no room. */
   readonly followStored: (order: StoredOrder) => boolean;
@@ -39,8 +44,13 @@ export interface OrderClaims {
 }
 
 export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
-  const { orders, gateway, takesOverAtOnce, followed, followStored, counters, tryStore, clock, log, signal } = options;
+  const { orders, gateway, takesOverAtOnce, placesSinceMs, followed, followStored, counters, tryStore, clock, log, signal } = options;
   let checkedUpTo: string | null = null;
+
+  /** If an order seems to be from the future, the clock was set back since then, so it is an older one. */
+  function isBeingPlaced({ createdAtMs }: StoredOrder): boolean {
+    return placesSinceMs !== null && createdAtMs > placesSinceMs && createdAtMs <= clock.wallMs();
+  }
 
   async function claim(fromAll = false): Promise<void> {
     const nowMs = clock.wallMs();
@@ -70,7 +80,7 @@ export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
     async followAll() {
       for (let after: string | null = null; ;) {
         const page: readonly StoredOrder[] = await orders.openOf(gateway, after, maxOrderRows);
-        for (const order of page) followStored(order);
+        for (const order of page) if (!isBeingPlaced(order)) followStored(order);
         after = page.at(-1)?.id ?? null;
         if (after === null || !followed.hasRoom) break;
       }

@@ -25,6 +25,8 @@ export interface FollowerSettings {
   readonly gatewayId: string;
   /** Claims the orders of other gateways at once, even if the claims of those gateways have not expired. */
   readonly takesOverAtOnce: boolean;
+  /** See `OrderClaimsOptions`. Null for a thread that replaces another one: it loads what that one followed. */
+  readonly placesSinceMs: number | null;
   /** Genesis hash of the chain whose orders are followed. */
   readonly genesisHash: string;
   readonly level: LevelWithSilent;
@@ -52,7 +54,7 @@ export type FromThread =
   | { readonly op: 'changed'; readonly changes: readonly OrderChanges[] }
   | { readonly op: 'report'; readonly report: FollowReport };
 
-export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash'> {
+export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash' | 'placesSinceMs'> {
   /** Called after each stored change. `landedSlot`: the slot in which the nodes agree that it landed. Must not throw. */
   readonly onChange: (order: PublishedOrder, landedSlot: number | null) => void;
   /** The newest slot that the gateway knows. */
@@ -69,6 +71,7 @@ export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' 
  */
 export class ThreadedFollower implements OrderFollower {
   readonly #options: ThreadedFollowerOptions;
+  #placesSinceMs: number | null = Date.now();
   /** The followed orders by id, as far as the thread has reported. */
   readonly #open = new TransientMap<string, PublishedOrder>();
   readonly #signatures = new Set<string>();
@@ -101,7 +104,7 @@ export class ThreadedFollower implements OrderFollower {
   async start(genesisHash: string): Promise<void> {
     if (this.#isClosed) return;
     const { store, httpUrls, broadcast, gatewayId, takesOverAtOnce, log, begin = beginFollower } = this.#options;
-    const settings: FollowerSettings = {
+    const settings: Omit<FollowerSettings, 'placesSinceMs'> = {
       store,
       httpUrls,
       broadcast,
@@ -113,12 +116,13 @@ export class ThreadedFollower implements OrderFollower {
     const started = new Promise<void>((resolve) => (this.#onStarted = resolve));
     this.#thread = new RestartingThread({
       name: 'orders',
-      begin: () => begin(settings),
+      begin: () => begin({ ...settings, placesSinceMs: this.#placesSinceMs }),
       onMessage: (message) => this.#receive(message as FromThread),
       onEnd: () => this.#onEnd(),
       log,
     });
     this.#timer = setInterval(() => this.#postChain(), chainEveryMs);
+    this.#flush();
     this.#postChain();
     await started;
   }
@@ -150,6 +154,7 @@ export class ThreadedFollower implements OrderFollower {
 
   /** The next thread reports the orders that it loads from the store. They include those that were not sent to this thread yet. */
   #onEnd(): void {
+    this.#placesSinceMs = null;
     this.#open.clear();
     this.#signatures.clear();
     this.#unsentOrders = [];
@@ -163,6 +168,8 @@ export class ThreadedFollower implements OrderFollower {
   #flush(): void {
     if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
     this.#flushTimer = null;
+    // The first thread does not load these orders from the store.
+    if (this.#thread === null) return;
     if (this.#unsentOrders.length > 0) this.#post({ op: 'follow', orders: this.#unsentOrders });
     if (this.#unsentSignatures.size > 0) this.#post({ op: 'seen', signatures: this.#unsentSignatures });
     this.#unsentOrders = [];
