@@ -116,7 +116,7 @@ test('an order that is being placed while the first thread starts is not sent be
   const [waiting, handedOver] = inserted;
   world.chain.start();
   expect((await world.ended(handedOver!)).state).toBe('finalized');
-  expect(follower.size).toBe(0);
+  await until(() => follower.size === 0, 'it to be released');
   expect(world.landed()).toEqual([handedOver!.signature]);
   expect(await world.stateOf(waiting!)).toBe('submitted');
 });
