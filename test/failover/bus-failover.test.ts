@@ -55,7 +55,7 @@ async function open(start: typeof startCluster): Promise<RedisFleet> {
 /** Resolves when an entry arrived that was announced, and not read from the log. */
 async function heard({ recorder }: Party): Promise<void> {
   const from = recorder.seen.length;
-  await recorder.until(() => recorder.seen.slice(from).some((one) => one.kind === 'entry' && !one.replayed));
+  await until('an announced entry', () => recorder.seen.slice(from).some((one) => one.kind === 'entry' && !one.replayed), 50_000);
 }
 
 async function primaryOf(fleet: RedisFleet): Promise<FleetNode> {
