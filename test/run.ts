@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { houseChecks } from './house/checks.ts';
+import { repeatFailed, type Count } from './support/suites/repeat-failed.ts';
+import { reportFileVariable, type SuitesReport } from './support/suites/reporter.ts';
 import { installMissing } from './support/product/install.ts';
 
 /**
@@ -13,12 +15,6 @@ import { installMissing } from './support/product/install.ts';
 const testFolder = dirname(fileURLToPath(import.meta.url));
 const root = dirname(testFolder);
 const suiteTimeoutMs = 60 * 60_000;
-
-interface Count {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-}
 
 /** Prints its lines together, because the suites print at the same time. */
 async function runHouse(): Promise<Count> {
@@ -35,55 +31,35 @@ async function runHouse(): Promise<Count> {
   return { passed: houseChecks.length - failed, failed, skipped: 0 };
 }
 
-interface VitestReport {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numTodoTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly { readonly status: string }[] }[];
-}
-
-async function runSuites(filters: readonly string[]): Promise<Count> {
+async function runVitest(filters: readonly string[]): Promise<SuitesReport> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
   const reportFile = join(folder, 'report.json');
   try {
-    const exitCode = await runVitest([...filters, '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]);
+    const exitCode = await new Promise<number>((resolve, reject) => {
+      const program = join(testFolder, 'node_modules/vitest/vitest.mjs');
+      const child = spawn(process.execPath, [program, 'run', ...filters], {
+        cwd: testFolder,
+        stdio: ['ignore', 'inherit', 'inherit'],
+        timeout: suiteTimeoutMs,
+        env: { ...process.env, [reportFileVariable]: reportFile },
+      });
+      child.on('error', reject);
+      child.on('exit', (code) => resolve(code ?? 1));
+    });
     return readReport(reportFile, exitCode);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function runVitest(args: readonly string[]): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(testFolder, 'node_modules/vitest/vitest.mjs'), 'run', ...args], {
-      cwd: testFolder,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      timeout: suiteTimeoutMs,
-    });
-    child.on('error', reject);
-    child.on('exit', (code) => resolve(code ?? 1));
-  });
-}
-
-/** A file that could not be loaded, or an error outside every test, counts as one more failure. */
-function readReport(file: string, exitCode: number): Count {
-  let report: VitestReport;
+function readReport(file: string, exitCode: number): SuitesReport {
   try {
-    report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
+    const report = JSON.parse(readFileSync(file, 'utf8')) as SuitesReport;
+    const isKnown = exitCode === 0 || report.suites.some(({ failures }) => failures.length > 0) || report.unassigned.length > 0;
+    return isKnown ? report : { ...report, unassigned: [{ title: 'the suites', error: `they ended with the code ${exitCode}` }] };
   } catch (error) {
-    console.log(`The suites wrote no report: ${String(error)}`);
-    return { passed: 0, failed: 1, skipped: 0 };
+    return { suites: [], unassigned: [{ title: 'the suites', error: `they wrote no report: ${String(error)}` }] };
   }
-  const broken = report.testResults.filter(
-    (result) => result.status === 'failed' && !result.assertionResults.some((one) => one.status === 'failed'),
-  ).length;
-  const failed = report.numFailedTests + broken;
-  return {
-    passed: report.numPassedTests,
-    failed: failed === 0 && exitCode !== 0 ? 1 : failed,
-    skipped: report.numPendingTests + report.numTodoTests,
-  };
 }
 
 async function main(args: readonly string[]): Promise<Count> {
@@ -94,7 +70,12 @@ async function main(args: readonly string[]): Promise<Count> {
     return { passed: 0, failed: faults.length, skipped: 0 };
   }
   const none: Count = { passed: 0, failed: 0, skipped: 0 };
-  const [house, suites] = await Promise.all([args.length === 0 ? runHouse() : none, runSuites(args)]);
+  const [house, first] = await Promise.all([args.length === 0 ? runHouse() : none, runVitest(args)]);
+  const suites = await repeatFailed(first, (suite) => {
+    console.log(`${suite} failed, and runs once more, alone`);
+    return runVitest([suite]);
+  });
+  for (const line of suites.lines) console.log(line);
   return { passed: house.passed + suites.passed, failed: house.failed + suites.failed, skipped: suites.skipped };
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { compileModules } from './loader/compile.ts';
+import { SuiteReporter } from './support/suites/reporter.ts';
 
 // What the tests start, signing processes and threads too, is the compiled product.
 const { status } = spawnSync(process.execPath, [join(import.meta.dirname, '../run.mjs'), 'build'], { stdio: 'inherit' });
@@ -72,6 +73,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // The tests create many short-lived objects. With a larger young generation of the heap, they need 8 % less processor time.
     execArgv: ['--max-semi-space-size=64', '--import', await compileModules(join(import.meta.dirname, '..'))],
+    reporters: ['default', new SuiteReporter()],
     sequence: { sequencer: SpreadSlow },
   },
 });
