@@ -250,6 +250,7 @@ describe('self-custody', { timeout: timeoutMs }, () => {
     const response = await postJson('/api/trade-local', { ...body, ...more }, {}, '');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    expect(response.headers.get('x-expires-in-seconds')).toMatch(/^\d{1,2}$/);
     await signedAndSent(await response.arrayBuffer());
     expect(heldBy(signer.publicKey, coin)).toBe(1_000_000_000n);
   });
@@ -288,6 +289,7 @@ describe('self-custody', { timeout: timeoutMs }, () => {
       { ...common, action: 'sell', amount: 2000, priorityFee: 0.1 },
     ]);
     expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(response.headers.get('x-expires-in-seconds')).toMatch(/^\d{1,2}$/);
     const transactions = (await response.json()) as string[];
     expect(transactions).toHaveLength(2);
     const [buy, sell] = transactions.map((text) => VersionedTransaction.deserialize(decodeBase58(text)!));

@@ -349,12 +349,22 @@ describe('bounds and moving markets', () => {
       expect(details).toMatchObject({ program: programId, programError: 101 });
       expect((details as { logs: string[] }).logs.at(-1)).toBe(`Program ${programId} failed: custom program error: 0x65`);
     }
-    const stale = signedBy(outsider, address('a blockhash of no block'), garbled);
-    expect(await refusal('/transaction/send', { transaction: stale })).toMatchObject({
-      status: 400,
-      code: 'SIMULATION_FAILED',
-      details: { programError: 'BlockhashNotFound' },
+  });
+
+  it('TRANSACTION_EXPIRED: with a blockhash that no node knows, and with one of sluice that has expired', async () => {
+    const expired = { status: 400, code: 'TRANSACTION_EXPIRED' };
+    const stale = signedBy(outsider, address('a blockhash of no block'), { programId, accounts: [], data: new Uint8Array(8) });
+    expect(await refusal('/transaction/send', { transaction: stale })).toMatchObject(expired);
+    const transaction = await signedBuy();
+    const { recentBlockhash } = decodeTransaction(Buffer.from(transaction, 'base64')) as { recentBlockhash: string };
+    await until('it to expire', () => !world.chain.isBlockhashValid(recentBlockhash), 60_000);
+    const height = world.chain.blockHeight;
+    await until('the gateway to know', async () => {
+      const { body } = await gateway.ask('/transaction/buy', buy({ publicKey: outsider.publicKey }));
+      return Number(body['lastValidBlockHeight']) - 150 > height;
     });
+    for (const skipSimulation of [false, true])
+      expect(await refusal('/transaction/send', { transaction, skipSimulation })).toMatchObject(expired);
   });
 });
 

@@ -17,6 +17,10 @@ const evidence: Readonly<Record<ErrorCode, Evidence | 'nothing yet'>> = {
   INSUFFICIENT_BALANCE: { file: 'test/e2e/quote.test.ts', title: '%s: on its curve, and automatically on the pool that it migrated to' },
   SLIPPAGE_EXCEEDED: { file: 'test/e2e/trade-errors.test.ts', title: 'SLIPPAGE_EXCEEDED: a minOut above what the trade gives' },
   SIMULATION_FAILED: { file: 'test/e2e/trade-errors.test.ts', title: 'SIMULATION_FAILED: with program, its error and the last lines' },
+  TRANSACTION_EXPIRED: {
+    file: 'test/e2e/trade-errors.test.ts',
+    title: 'TRANSACTION_EXPIRED: with a blockhash that no node knows, and with one of sluice that has expired',
+  },
   UNAUTHENTICATED: { file: 'test/conformance/http-endpoints.test.ts', title: 'refuses a missing or invalid key' },
   FORBIDDEN: { file: 'test/conformance/http-endpoints.test.ts', title: 'reports which scope or plan is missing' },
   NOT_FOUND: { file: 'test/conformance/http-endpoints.test.ts', title: 'has nothing at %s' },

@@ -12,7 +12,7 @@ ADDRESS = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 MINTS = os.environ["MINTS"].split(",")
 WALLET = os.environ["WALLET"]
 # The form of a request is right, but the chain or the wallet forbids it.
-OF_THE_CHAIN = {"INVALID_MINT", "INSUFFICIENT_BALANCE", "SLIPPAGE_EXCEEDED", "SIMULATION_FAILED", "IDEMPOTENCY_MISMATCH"}
+OF_THE_CHAIN = {"INVALID_MINT", "INSUFFICIENT_BALANCE", "SLIPPAGE_EXCEEDED", "TRANSACTION_EXPIRED", "SIMULATION_FAILED", "IDEMPOTENCY_MISMATCH"}
 # The amount and its bounds depend on each other and on the coin; only a signed transaction has the form of one.
 FIELDS_OF_THE_CHAIN = {"amount", "maxIn", "minOut", "transaction"}
 

@@ -1,8 +1,18 @@
+import { expiryHeader } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import { linesOf } from './answers.ts';
 import { rateHeaderNames } from './rate-headers.ts';
 
-const exposed = [...rateHeaderNames, 'X-Request-Id', 'X-API-Version', 'Deprecation', 'Sunset', 'Link', 'Idempotency-Replayed'].join(', ');
+const exposed = [
+  ...rateHeaderNames,
+  'X-Request-Id',
+  'X-API-Version',
+  'Deprecation',
+  'Sunset',
+  'Link',
+  'Idempotency-Replayed',
+  expiryHeader,
+].join(', ');
 const allowedHeaders = 'Authorization, X-API-Key, Content-Type, Idempotency-Key, X-Request-Id';
 /** How long a browser may cache the answer to a preflight, in seconds. */
 const maxAge = '7200';

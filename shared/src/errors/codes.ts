@@ -14,6 +14,11 @@ const specs = {
   INVALID_MINT: { status: 400, retryable: false, message: 'Not the address of a token mint.' },
   INSUFFICIENT_BALANCE: { status: 400, retryable: false, message: 'The wallet holds less than the order needs.' },
   SLIPPAGE_EXCEEDED: { status: 400, retryable: true, message: 'The price moved further than the slippage allows.' },
+  TRANSACTION_EXPIRED: {
+    status: 400,
+    retryable: true,
+    message: 'The transaction has expired: the chain does not accept its blockhash any more. Build it again.',
+  },
   SIMULATION_FAILED: { status: 400, retryable: false, message: 'The simulation of the transaction failed.' },
   UNAUTHENTICATED: { status: 401, retryable: false, message: 'No valid API key.', closeCode: 4501 },
   FORBIDDEN: { status: 403, retryable: false, message: 'The plan or scope of this API key does not reach this.', closeCode: 4503 },

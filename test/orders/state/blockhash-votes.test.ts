@@ -1,4 +1,4 @@
-import { Blockhashes } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
+import { Blockhashes, usualBlockhashAgeMs, type Blockhash } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
 import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
@@ -148,5 +148,65 @@ describe('the current block height', () => {
       round < 3 ? { delayMs: 0, said: (at) => ({ slot: slotAt(at), height: heightAt(slotAt(at)) - 90 }) } : { delayMs: 100, said: truth };
     const { errors } = await watch([turncoat, late, honest(300, 300)]);
     expect(Math.max(...errors.slice(-100).map(Math.abs))).toBeLessThanOrEqual(maxErrorBlocks);
+  });
+});
+
+describe('the blockhash of a new transaction', () => {
+  /** What a new transaction would use, ten times a second, over a network that takes up to 400 ms, or longer for a while. */
+  async function used(isSlow: () => boolean): Promise<readonly (Blockhash | null)[]> {
+    const chain = new ChainView(2);
+    const usual = honest(0, 400);
+    const node: Node = (round) => (isSlow() ? { delayMs: 1_700, said: truth } : usual(round));
+    const blockhashes = new Blockhashes([node, node].map(rpcOf), chain, recordingLog([]), life.signal);
+    blockhashes.start();
+    const found: (Blockhash | null)[] = [];
+    while (nowMs() < runMs) {
+      for (let i = 0; i < 2; i++) chain.report(i, 'http', slotAt(nowMs()));
+      await vi.advanceTimersByTimeAsync(100);
+      if (nowMs() > 1_000) void Promise.resolve(blockhashes.fresh()).then((one) => found.push(one));
+    }
+    return found;
+  }
+
+  it('is at most a second old', async () => {
+    const all = await used(() => false);
+    expect(all.length).toBeGreaterThan(1_000);
+    for (const one of all) expect(one?.ageMs).toBeLessThanOrEqual(usualBlockhashAgeMs);
+  });
+
+  it('is the newest one while the nodes answer slowly, and young again afterwards', async () => {
+    const all = await used(() => nowMs() > 40_000 && nowMs() < 80_000);
+    expect(all).not.toContain(null);
+    const ages = all.map((one) => one!.ageMs);
+    expect(Math.max(...ages)).toBeGreaterThan(usualBlockhashAgeMs);
+    expect(Math.max(...ages)).toBeLessThan(2 * 1_700 + 1_000);
+    expect(Math.max(...ages.slice(-300))).toBeLessThanOrEqual(usualBlockhashAgeMs);
+  });
+
+  it('is known until it expires, and the time until then follows the speed of the chain', async () => {
+    const chain = new ChainView(1);
+    const blockhashes = new Blockhashes([rpcOf(honest(0, 200))], chain, recordingLog([]), life.signal);
+    blockhashes.start();
+    const advance = async (ms: number): Promise<void> => {
+      for (const endMs = nowMs() + ms; nowMs() < endMs;) {
+        chain.report(0, 'http', slotAt(nowMs()));
+        await vi.advanceTimersByTimeAsync(100);
+      }
+    };
+    await advance(1_000);
+    const first = blockhashes.current!;
+    // Until it is measured, a block takes 200 ms.
+    expect(Math.round((blockhashes.msUntilAfter(first.lastValidBlockHeight)! + first.ageMs) / 1_000)).toBe(30);
+    await advance(20_000);
+    const { blockhash, lastValidBlockHeight } = blockhashes.current!;
+    const blockMs = slotMs / 0.9;
+    for (let passedMs = 0; passedMs < blockhashLifetime * blockMs; passedMs += 10_000) {
+      expect(blockhashes.lastValidBlockHeightOf(blockhash)).toBe(lastValidBlockHeight);
+      const leftMs = blockhashes.msUntilAfter(lastValidBlockHeight)!;
+      expect(Math.abs(leftMs - (blockhashLifetime * blockMs - passedMs))).toBeLessThan(maxErrorBlocks * blockMs);
+      await advance(10_000);
+    }
+    expect(blockhashes.msUntilAfter(lastValidBlockHeight)).toBe(0);
+    expect(blockhashes.lastValidBlockHeightOf(address('of no block'))).toBeNull();
   });
 });

@@ -12,14 +12,13 @@ import {
 import { refusalOf } from '../place/admission.ts';
 import type { SendSigned } from '../place/send-signed.ts';
 import { rounded, termsJson, tradedQuote } from '../place/trade-answer.ts';
-import type { CheckParts } from '../prepare/checked-trade.ts';
 import { readTradeRequest } from '../prepare/request.ts';
-import { buildUnsigned } from '../prepare/unsigned.ts';
+import { buildUnsigned, expiresInSeconds, type UnsignedParts } from '../prepare/unsigned.ts';
 import { answerOf } from './answer.ts';
 import { withIdempotency } from './idempotency.ts';
 import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from './order-call.ts';
 
-export interface TransactionParts extends CheckParts {
+export interface TransactionParts extends UnsignedParts {
   readonly venues: readonly Venue[];
   readonly sendSigned: SendSigned;
 }
@@ -54,6 +53,7 @@ async function unsigned(
         quote: tradedQuote(request, prepared),
         blockhash: blockhash.blockhash,
         lastValidBlockHeight: blockhash.lastValidBlockHeight,
+        expiresInSeconds: expiresInSeconds(prepared, parts),
         computeUnitLimit: built.computeUnitLimit,
         priorityFee: String(priorityFeeLamports),
         priorityFeeUi: toUi(priorityFeeLamports, solDecimals),

@@ -12,7 +12,7 @@ import type { InsertOutcome, OrderTable } from '../../store/interfaces/order-tab
 import { orderObject } from '../ledger/order-object.ts';
 import type { IdempotencyUse } from '../../order-model/idempotency.ts';
 import { newOrderId } from '../../order-model/order-id.ts';
-import type { NewOrder, StoredOrder } from '../../order-model/order.ts';
+import { endStates, type NewOrder, type OpenOrder, type StoredOrder } from '../../order-model/order.ts';
 import { ownerOf, type Owner } from '../../order-model/owner.ts';
 import { chainForOrder } from '../nodes/chain-identity.ts';
 import { refusedByHalt, tooManyOpen, tradingOff, withKey } from './admission.ts';
@@ -82,16 +82,19 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   if (parts.mode !== 'live') return parts.mode === 'off' ? tradingOff : onPaper;
   if (use !== null) {
     const known = await parts.orders.lookUp(ownerOf(owner), use, Date.now());
-    if (known.kind !== 'fresh') return knownBefore(known, startedMs);
+    if (known.kind !== 'fresh') return knownBefore(known, startedMs, parts);
   }
   // Looked up first, because a transaction that has landed already fails in a simulation.
   const known = (await parts.orders.bySignature(transaction.signatures[0]!)).find((order) => ownerOf(order) === ownerOf(owner));
-  if (known !== undefined) return knownBefore({ kind: 'known', order: known }, startedMs);
+  if (known !== undefined) return knownBefore({ kind: 'known', order: known }, startedMs, parts);
   const stopped = await refusedByHalt(parts.halt);
   if (stopped !== null) return stopped;
   const chain = chainForOrder(parts.chain);
   if ('error' in chain) return chain;
   if (!follower.hasRoom) return tooManyOpen;
+  const lastValid = state.lastValidBlockHeightOf(transaction.recentBlockhash);
+  const height = state.blockHeight();
+  if (lastValid !== null && height !== null && height.height > lastValid) return { error: 'TRANSACTION_EXPIRED' };
   const beforeMs = performance.now();
   // A node that gets the signatures could land a transaction that it reports as failing, and no order would record it.
   const blank = withoutSignatures(wire, transaction);
@@ -104,8 +107,7 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   if (simulated?.kind === 'failed')
     return { error: simulated.failure.code, message: simulated.failure.message, details: simulated.failure.details };
   const simulatedMs = performance.now();
-  const height = state.blockHeight();
-  const lastValidBlockHeight = height === null ? null : height.height + longestLife;
+  const lastValidBlockHeight = lastValid ?? (height === null ? null : height.height + longestLife);
   const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
   // The last check of the halt: after it the order may be sent.
   const stoppedMeanwhile = await refusedByHalt(parts.halt);
@@ -116,7 +118,7 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
     .insert(unstored, { idempotency: use, spend: null, followedBy: parts.gatewayId })
     .catch((error: unknown) => unansweredInsert(error, unstored));
   if ('error' in inserted) return inserted;
-  if (inserted.kind !== 'stored') return knownBefore(inserted, startedMs);
+  if (inserted.kind !== 'stored') return knownBefore(inserted, startedMs, parts);
   const sentMs = performance.now();
   const signature = transaction.signatures[0]!;
   const order = await firstSend(inserted.order, wire, startedMs, parts);
@@ -130,6 +132,7 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
     signature,
     publicKey: transaction.accountKeys[0]!,
     lastValidBlockHeight,
+    expiresInSeconds: expiresInSeconds(order, parts),
     simulation,
     error: null,
     timing: rounded(took),
@@ -157,11 +160,15 @@ function newOrder(
   };
 }
 
-function knownBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, startedMs: number): Outcome<SendAnswer> {
+function knownBefore(
+  known: Exclude<InsertOutcome, { kind: 'stored' }>,
+  startedMs: number,
+  parts: Pick<SendSignedParts, 'state'>,
+): Outcome<SendAnswer> {
   switch (known.kind) {
     case 'replay':
     case 'known':
-      return { answer: sentBefore(known.order, performance.now() - startedMs), isReplay: true };
+      return { answer: sentBefore(known.order, performance.now() - startedMs, parts), isReplay: true };
     case 'mismatch':
       return { error: 'IDEMPOTENCY_MISMATCH' };
     case 'over_day_limit':
@@ -170,10 +177,25 @@ function knownBefore(known: Exclude<InsertOutcome, { kind: 'stored' }>, startedM
 }
 
 /** The current answer for an order whose transaction was sent before. */
-function sentBefore(order: StoredOrder, totalMs: number): SendAnswer {
+function sentBefore(order: StoredOrder, totalMs: number, parts: Pick<SendSignedParts, 'state'>): SendAnswer {
   const { orderId, status, signature, lastValidBlockHeight, error, timing } = orderObject(order);
   const decoded = decodeTransaction(order.signedBytes ?? new Uint8Array(0));
   if (signature === null || decoded.kind === 'malformed') throw new Error(`order ${order.id} has no transaction`);
   const [publicKey = ''] = decoded.accountKeys;
-  return { orderId, status, signature, publicKey, lastValidBlockHeight, simulation: null, error, timing: rounded(timing ?? { totalMs }) };
+  return {
+    orderId,
+    status,
+    signature,
+    publicKey,
+    lastValidBlockHeight,
+    expiresInSeconds: expiresInSeconds(order, parts),
+    simulation: null,
+    error,
+    timing: rounded(timing ?? { totalMs }),
+  };
+}
+
+/** Whole seconds in which the order can still land; null if it has ended, or if that is unknown. */
+function expiresInSeconds({ state, lastValidBlockHeight }: OpenOrder, parts: Pick<SendSignedParts, 'state'>): number | null {
+  return endStates.has(state) || lastValidBlockHeight === null ? null : parts.state.secondsUntilAfter(lastValidBlockHeight);
 }

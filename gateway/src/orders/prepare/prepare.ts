@@ -39,7 +39,7 @@ export interface PreparedTrade {
 }
 
 export interface PrepareParts extends PriceParts {
-  readonly state: PriceParts['state'] & Pick<HotState, 'blockhash' | 'feeLevel' | 'rent'>;
+  readonly state: PriceParts['state'] & Pick<HotState, 'freshBlockhash' | 'feeLevel' | 'rent'>;
   readonly builder: MessageBuilder;
   /** Tips for the lanes that require one. */
   readonly laneTips?: readonly LaneTip[];
@@ -63,10 +63,11 @@ export async function prepareAgreed(request: TradeRequest, parts: PrepareParts):
 export async function prepareTrade(request: TradeRequest, parts: PrepareParts, agreed = false): Promise<PreparedTrade | QuoteRefusal> {
   const { state, builder, laneTips = [] } = parts;
   const startedMs = performance.now();
-  const blockhash = state.blockhash();
-  if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
   const priced = await priceOrder(request, parts, agreed);
   if ('error' in priced) return priced;
+  const found = state.freshBlockhash();
+  const blockhash = found instanceof Promise ? await found : found;
+  if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
   const { inputs, quoted, bounds } = priced;
   const { market, baseAccount } = inputs;
   const quotedMs = performance.now();

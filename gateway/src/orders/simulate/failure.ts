@@ -49,7 +49,7 @@ const codes: Readonly<Record<TradeFailure['fault'], ErrorCode>> = {
   insufficient_tokens: 'INSUFFICIENT_BALANCE',
   invalid_mint: 'INVALID_MINT',
   stale_accounts: 'SIMULATION_FAILED',
-  blockhash: 'SIMULATION_FAILED',
+  blockhash: 'TRANSACTION_EXPIRED',
   duplicate: 'SIMULATION_FAILED',
   other: 'SIMULATION_FAILED',
 };

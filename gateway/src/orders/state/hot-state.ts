@@ -55,8 +55,14 @@ export interface HotStateCounts {
 export interface HotState {
   /** Null if no blockhash is known that is fresh enough to trade with. */
   blockhash(): Blockhash | null;
+  /** A blockhash for a new transaction, at most a second old unless the endpoints are slow. Null like `blockhash`. */
+  freshBlockhash(): Blockhash | null | Promise<Blockhash | null>;
+  /** Null if it is not one of the blockhashes of the last minute. */
+  lastValidBlockHeightOf(blockhash: string): number | null;
   /** Height of the newest confirmed block; null like `blockhash`. */
   blockHeight(): BlockHeight | null;
+  /** Whole seconds until the chain passes this height, at its current speed. Null if no current height is known. */
+  secondsUntilAfter(blockHeight: number): number | null;
   /** Newest slot that the endpoints agree on; 0 before the first. */
   slot(): number;
   /** Newest slot that the chain can have reached. An answer of a later slot is false. */
@@ -137,7 +143,13 @@ export function createHotState({
 
   return {
     blockhash: () => blockhashes.current,
+    freshBlockhash: () => blockhashes.fresh(),
+    lastValidBlockHeightOf: (blockhash) => blockhashes.lastValidBlockHeightOf(blockhash),
     blockHeight: () => blockhashes.height,
+    secondsUntilAfter: (blockHeight) => {
+      const ms = blockhashes.msUntilAfter(blockHeight);
+      return ms === null ? null : Math.floor(ms / 1_000);
+    },
     slot: () => chain.slot,
     newestSlot: () => chain.newestSlot,
     isUnavailable: (endpoint) => chain.isUnavailable(endpoint),

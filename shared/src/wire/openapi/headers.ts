@@ -1,3 +1,4 @@
+import { expiryHeader, type EndpointSpec } from '../rest/endpoint.ts';
 import { requestIdPattern, versionPattern } from '../values.ts';
 import type { JsonObject } from './json.ts';
 
@@ -34,6 +35,7 @@ export const headerComponents: JsonObject = {
   Deprecation: text('First day of the deprecation: `@` and Unix seconds (RFC 9745).', '^@[0-9]+$', '@1900000000'),
   Sunset: text('When it may be removed (RFC 8594).', ' GMT$', 'Fri, 01 Jan 2027 00:00:00 GMT'),
   'Idempotency-Replayed': text('`true` if the order with this Idempotency-Key existed already.', '^true$', 'true'),
+  [expiryHeader]: integer('Whole seconds in which the transaction can still land. For a list, those of its first to expire.', 29),
   Link: text('Its replacement (RFC 5829).', '^</', '</v2/quote>; rel="successor-version"'),
 };
 
@@ -42,17 +44,16 @@ const rate = ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit
 const deprecation = ['Deprecation', 'Sunset', 'Link'];
 
 /** References to the headers of an answer with this status. */
-export function headersOf(
-  status: number,
-  { isOpen, isDeprecated, isIdempotent }: { readonly isOpen: boolean; readonly isDeprecated: boolean; readonly isIdempotent: boolean },
-): JsonObject {
+export function headersOf(status: number, { access, deprecated, idempotent, answerHeaders = [] }: EndpointSpec): JsonObject {
+  const isOpen = access === 'open';
   const names = [
     ...always,
     ...(isOpen || status === 401 ? [] : rate),
     ...(status === 401 ? ['WWW-Authenticate'] : []),
     ...(status === 429 || status === 503 ? ['Retry-After'] : []),
-    ...(isDeprecated ? deprecation : []),
-    ...(isIdempotent && status === 200 ? ['Idempotency-Replayed'] : []),
+    ...(deprecated === undefined ? [] : deprecation),
+    ...(idempotent === true && status === 200 ? ['Idempotency-Replayed'] : []),
+    ...(status === 200 ? answerHeaders : []),
   ];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

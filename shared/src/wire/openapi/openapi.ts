@@ -161,7 +161,7 @@ function success(spec: EndpointSpec, book: SchemaBook): JsonObject {
       : { 'application/json': asJson(answer) }),
     ...(batch === undefined ? {} : { 'application/json': asJson(batch.answer) }),
   };
-  return { description: spec.summary, headers: headersOf(200, noteOf(spec)), content };
+  return { description: spec.summary, headers: headersOf(200, spec), content };
 }
 
 /** One response for each status, with all its codes. */
@@ -175,7 +175,7 @@ function failures(spec: EndpointSpec, errorSchema: JsonObject): JsonObject {
     String(status),
     {
       description: codes.map((code) => `\`${code}\`: ${errorTable[code].message}`).join(' '),
-      headers: headersOf(status, noteOf(spec)),
+      headers: headersOf(status, spec),
       content: {
         'application/json': {
           schema: errorSchema,
@@ -186,10 +186,6 @@ function failures(spec: EndpointSpec, errorSchema: JsonObject): JsonObject {
     },
   ]);
   return Object.fromEntries(entries);
-}
-
-function noteOf({ access, deprecated, idempotent }: EndpointSpec): Parameters<typeof headersOf>[1] {
-  return { isOpen: access === 'open', isDeprecated: deprecated !== undefined, isIdempotent: idempotent === true };
 }
 
 function errorExample(code: ErrorCode): JsonObject {

@@ -11,6 +11,9 @@ export type Access = 'open' | 'key' | Scope;
 /** Requests of one address without a key, on one gateway, to the endpoints that are `keyless`. */
 export const keylessQuota = { perMinute: 100, burst: 100 } as const;
 
+/** Header of an unsigned transaction: whole seconds in which it can still land. */
+export const expiryHeader = 'X-Expires-In-Seconds';
+
 /** Characters of an `Idempotency-Key`. */
 export const maxIdempotencyKeyChars = 255;
 
@@ -61,6 +64,8 @@ export interface EndpointSpec {
   /** JSON of the answer 200; null if it is not JSON but `contentType`. */
   readonly answer: TSchema | null;
   readonly contentType?: string;
+  /** Headers of the answer 200 that only this endpoint has; `openapi/headers.ts` describes them. */
+  readonly answerHeaders?: readonly string[];
   /** Error codes of this endpoint, in addition to those of all endpoints with the same access. */
   readonly errors: readonly ErrorCode[];
   readonly deprecated?: Deprecation;

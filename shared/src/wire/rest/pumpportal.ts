@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { tradedVenueNames } from '../../venues/registry.ts';
 import { OrderStatus } from '../orders.ts';
-import { defineEndpoint, keylessQuota } from './endpoint.ts';
+import { defineEndpoint, expiryHeader, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';
 import { refusedNames } from './refused-names.ts';
 import { exampleMint, exampleWallet } from './trade-examples.ts';
@@ -180,7 +180,7 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
   keyless: true,
   tag: 'PumpPortal',
   summary: "The unsigned transaction of a buy or sell as raw bytes; the body has PumpPortal's format.",
-  description: `Returns the same transaction as \`/transaction/buy\` and \`/transaction/sell\`. Nothing is stored or sent. ${differences} Without a key it works while \`PUMPPORTAL_KEYLESS\` is \`on\`, with at most ${keylessQuota.perMinute} requests a minute from one address. For a list, the answer is a JSON list of transactions in base58, in the same order, for a Jito bundle. They are quoted against the current state and not simulated, because each may depend on the previous one. The \`priorityFee\` of the first is required and is the tip of the bundle; the others are ignored.`,
+  description: `Returns the same transaction as \`/transaction/buy\` and \`/transaction/sell\`. Nothing is stored or sent. \`${expiryHeader}\` says in how many seconds it expires: about 30. ${differences} Without a key it works while \`PUMPPORTAL_KEYLESS\` is \`on\`, with at most ${keylessQuota.perMinute} requests a minute from one address. For a list, the answer is a JSON list of transactions in base58, in the same order, for a Jito bundle. They are quoted against the current state and not simulated, because each may depend on the previous one. The \`priorityFee\` of the first is required and is the tip of the bundle; the others are ignored.`,
   body: PumpPortalLocalBody,
   form: true,
   batch: {
@@ -196,5 +196,6 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
   errorList: true,
   answer: null,
   contentType: 'application/octet-stream',
+  answerHeaders: [expiryHeader],
   errors: [...refusals, 'UPSTREAM_UNAVAILABLE'],
 });

@@ -180,6 +180,8 @@ export const TradeAnswer = Type.Object(
 );
 export type TradeAnswer = Static<typeof TradeAnswer>;
 
+const expiryMeaning = 'Whole seconds in which the transaction can still land, at the current speed of the chain.';
+
 const TransactionAnswer = Type.Object(
   {
     transaction: Base64('The unsigned transaction (v0, one signer: `publicKey`), base64.', {
@@ -189,6 +191,7 @@ const TransactionAnswer = Type.Object(
     ...tradeFields,
     blockhash: Address('Blockhash of the transaction.'),
     lastValidBlockHeight: BlockHeight('Last block height at which the transaction can land.'),
+    expiresInSeconds: Count(expiryMeaning),
     computeUnitLimit: Count('Compute units that the transaction requests.'),
     priorityFee: Raw('Priority fee that the transaction offers, in lamports.'),
     priorityFeeUi: Ui('The same in SOL.'),
@@ -217,6 +220,10 @@ export const SendAnswer = Type.Object(
     lastValidBlockHeight: Nullable(
       BlockHeight(),
       'Last block height at which sluice sends the transaction again. After this height it can no longer land.',
+    ),
+    expiresInSeconds: Nullable(
+      Count(),
+      `${expiryMeaning} If its blockhash is not from sluice, the most that is possible. Null if the order has ended.`,
     ),
     simulation: Simulation,
     error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
@@ -277,7 +284,7 @@ const transaction = {
   access: 'read',
   tag: 'trading',
   description:
-    'Returns a v0 transaction that any wallet can sign. Nothing is stored or sent. It is simulated first, without its signature, unless `skipSimulation` is true.',
+    'Returns a v0 transaction that any wallet can sign. Nothing is stored or sent. It is simulated first, without its signature, unless `skipSimulation` is true. Its blockhash is at most a second old, or the newest one if the nodes answer slowly. Sign and send it within `expiresInSeconds`: about 30 seconds.',
   answer: TransactionAnswer,
   errors: [...refusals, 'UPSTREAM_UNAVAILABLE'],
 } as const;
@@ -306,10 +313,10 @@ export const transactionSendEndpoint = defineEndpoint({
   idempotent: true,
   tag: 'trading',
   summary: 'Sends a transaction that the caller signed, and follows it like an order.',
-  description: `The signatures are verified, and the transaction is simulated first. If you send the same transaction twice, sluice creates only one order. A transaction with a durable nonce instead of a blockhash is refused. ${idempotent}`,
+  description: `The signatures are verified, and the transaction is simulated first. If you send the same transaction twice, sluice creates only one order. A transaction with a durable nonce instead of a blockhash is refused. So is one whose blockhash has expired (\`TRANSACTION_EXPIRED\`): build it again. ${idempotent}`,
   body: SendBody,
   answer: SendAnswer,
-  errors: ['INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', ...spending],
+  errors: ['INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'TRANSACTION_EXPIRED', 'SIMULATION_FAILED', ...spending],
 });
 
 export const orderEndpoint = defineEndpoint({

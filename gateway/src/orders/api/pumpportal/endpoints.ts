@@ -6,22 +6,23 @@ import {
   type PumpPortalAnswer,
   type PumpPortalBody,
 } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { expiryHeader } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
 import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { refusalOf } from '../../place/admission.ts';
 import type { PlaceOrder } from '../../place/place-order.ts';
-import { unsignedWire, type CheckParts } from '../../prepare/checked-trade.ts';
-import { prepareAgreed } from '../../prepare/prepare.ts';
+import { unsignedWire } from '../../prepare/checked-trade.ts';
+import { prepareAgreed, type PreparedTrade } from '../../prepare/prepare.ts';
 import type { TradeRequest } from '../../prepare/request.ts';
-import { buildUnsigned } from '../../prepare/unsigned.ts';
+import { buildUnsigned, expiresInSeconds, type UnsignedParts } from '../../prepare/unsigned.ts';
 import { answerOf } from '../answer.ts';
 import { withIdempotency } from '../idempotency.ts';
 import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from '../order-call.ts';
 import { readPumpPortalOrder } from './read.ts';
 
-export interface PumpPortalParts extends CheckParts {
+export interface PumpPortalParts extends UnsignedParts {
   readonly venues: readonly Venue[];
   readonly placeOrder: PlaceOrder;
 }
@@ -71,7 +72,7 @@ async function single(body: PumpPortalBody, parts: PumpPortalParts): Promise<Loc
   if ('error' in request) return request;
   const made = await buildUnsigned(request, parts);
   if ('error' in made) return made;
-  return { file: { contentType: pumpPortalLocalEndpoint.contentType, body: made.wire, headers: {} } };
+  return { file: { contentType: pumpPortalLocalEndpoint.contentType, body: made.wire, headers: expiryOf([made.prepared], parts) } };
 }
 
 /** An order of a bundle may depend on the orders before it, so none is simulated. */
@@ -85,14 +86,19 @@ async function bundle(bodies: readonly PumpPortalBody[], parts: PumpPortalParts)
   const lamports = requests[0]?.priorityFeeLamports ?? null;
   if (lamports === null) return wrongFields({ '0.priorityFee': 'is required: the fee of the first order is the tip of the bundle' });
   const to = jitoTipAccounts[Math.floor(Math.random() * jitoTipAccounts.length)]!;
-  const json: string[] = [];
+  const all: PreparedTrade[] = [];
   for (const [index, request] of requests.entries()) {
     const tipped = index === 0 && lamports > 0n ? { tip: { to, lamports } } : {};
     const prepared = await prepareAgreed({ ...request, priorityFeeLamports: 0n, ...tipped }, parts);
     if ('error' in prepared) return ofOrder(index, prepared);
-    json.push(encodeBase58(unsignedWire(prepared)));
+    all.push(prepared);
   }
-  return { json };
+  return { json: all.map((prepared) => encodeBase58(unsignedWire(prepared))), headers: expiryOf(all, parts) };
+}
+
+/** The header with the time until the first of these transactions expires. */
+function expiryOf(all: readonly PreparedTrade[], parts: UnsignedParts): Readonly<Record<string, string>> {
+  return { [expiryHeader]: String(Math.min(...all.map((prepared) => expiresInSeconds(prepared, parts)))) };
 }
 
 function readLocal(body: PumpPortalBody, { venues }: PumpPortalParts): TradeRequest | QuoteRefusal {

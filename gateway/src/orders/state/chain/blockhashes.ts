@@ -4,12 +4,16 @@ import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from './blockhash-belief.ts';
 import type { ChainView } from './chain-view.ts';
+import { RecentBlockhashes } from './recent-blockhashes.ts';
 
-const everyMs = 1_000;
+const everyMs = 500;
 /** A slower endpoint is treated as failed. */
 const withinMs = 2_000;
 /** Older blockhashes are not used for trading, because one lives for about 30 seconds. Older answers are ignored too. */
 export const maxBlockhashAgeMs = 10_000;
+/** A transaction uses an older blockhash only if the endpoints give no newer one within `refreshWithinMs`. */
+export const usualBlockhashAgeMs = 1_000;
+const refreshWithinMs = 400;
 
 export interface Blockhash {
   readonly blockhash: string;
@@ -34,7 +38,7 @@ export interface BlockhashCounts {
   contradicted: number;
 }
 
-/** The newest confirmed blockhash that the endpoints agree on. Each endpoint is asked about once a second. */
+/** The newest confirmed blockhash that the endpoints agree on. Each endpoint is asked about twice a second. */
 export class Blockhashes {
   readonly counts: BlockhashCounts = { rounds: 0, failures: 0, refused: 0, contradicted: 0 };
   readonly #endpoints: readonly Rpc[];
@@ -43,8 +47,11 @@ export class Blockhashes {
   readonly #signal: AbortSignal;
   readonly #ballot: Ballot<ReportedBlockhash>;
   readonly #isAsked: boolean[];
+  readonly #recent = new RecentBlockhashes();
   #held: ReportedBlockhash | null = null;
   #wasContradicted = false;
+  /** Transactions wait for a newer blockhash. Null if none does. */
+  #refresh: { readonly done: Promise<void>; readonly end: () => void } | null = null;
 
   constructor(endpoints: readonly Rpc[], chain: ChainView, log: Logger, signal: AbortSignal) {
     [this.#endpoints, this.#chain, this.#log, this.#signal] = [endpoints, chain, log, signal];
@@ -66,12 +73,50 @@ export class Blockhashes {
     return { height: held.lastValidBlockHeight - blockhashLifetime, slot: held.slot, ageMs: Date.now() - held.askedAtMs };
   }
 
-  /** Asks now, and then about once a second. */
+  /**
+   * The blockhash for a new transaction, at most `usualBlockhashAgeMs` old. If the endpoints give none in time, the current one. Returns a
+   * promise only if it must wait.
+   */
+  fresh(): Blockhash | null | Promise<Blockhash | null> {
+    const { current } = this;
+    if (current !== null && current.ageMs <= usualBlockhashAgeMs) return current;
+    return this.#newer().then(() => this.current);
+  }
+
+  /** Null if it is not one of the blockhashes that the endpoints agreed on in the last minute. */
+  lastValidBlockHeightOf(blockhash: string): number | null {
+    return this.#recent.lastValidBlockHeightOf(blockhash);
+  }
+
+  /** Milliseconds until the chain passes this height; 0 if it has. Null if no current height is known. */
+  msUntilAfter(blockHeight: number): number | null {
+    const { height } = this;
+    return height === null ? null : Math.max(0, (blockHeight - height.height) * this.#recent.blockMs - height.ageMs);
+  }
+
+  /** Asks now, and then about twice a second. */
   start(): void {
     this.#askAll();
     const timer = setInterval(() => this.#askAll(), everyMs);
     timer.unref();
     this.#signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  }
+
+  /** Asks all endpoints. Resolves when they have agreed on a young blockhash, or after `refreshWithinMs`. */
+  #newer(): Promise<void> {
+    if (this.#refresh !== null) return this.#refresh.done;
+    let end = (): void => undefined;
+    const done = new Promise<void>((resolve) => {
+      const timer = setTimeout(() => end(), refreshWithinMs);
+      end = () => {
+        clearTimeout(timer);
+        this.#refresh = null;
+        resolve();
+      };
+    });
+    this.#refresh = { done, end };
+    this.#askAll();
+    return done;
   }
 
   #young(): ReportedBlockhash | null {
@@ -107,6 +152,13 @@ export class Blockhashes {
     this.#judge(endpoint);
   }
 
+  #hold(reported: ReportedBlockhash): void {
+    this.#held = reported;
+    this.#recent.note(reported);
+    const { current } = this;
+    if (current !== null && current.ageMs <= usualBlockhashAgeMs) this.#refresh?.end();
+  }
+
   /** Replaces the current blockhash by the one that the endpoints agree on, unless the current one is newer and compatible with it. */
   #judge(endpoint: number): void {
     const nowMs = Date.now();
@@ -116,7 +168,7 @@ export class Blockhashes {
       if (verdict.outvoted.includes(endpoint)) this.counts.refused++;
       const reported = verdict.votes.map(({ value }) => value).reduce((best, one) => (one.slot > best.slot ? one : best));
       const young = this.#young();
-      if (young === null || reported.slot >= young.slot || !agree(reported, young)) this.#held = reported;
+      if (young === null || reported.slot >= young.slot || !agree(reported, young)) this.#hold(reported);
     } else if (isContradicted) this.counts.contradicted++;
     if (isContradicted && !this.#wasContradicted) {
       const answers = this.#ballot.votes(nowMs).map(({ endpoint: index, value: { slot, lastValidBlockHeight } }) => ({
