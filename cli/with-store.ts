@@ -1,10 +1,21 @@
-import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { HaltTable } from '@sluice/gateway/store/interfaces/halt-table.ts';
+import { openHaltSwitch, openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { withProgress } from './progress.ts';
 
 /** Opens the store. A database on another machine can be slow or unreachable. */
 export function openStoreOf(config: Config): Promise<Store> {
   return withProgress('opening the store', () => openStore(config));
+}
+
+/** Opens the halt switch for `work`, and closes it afterwards. */
+export async function withHaltSwitch<T>(config: Config, work: (halt: HaltTable) => Promise<T>): Promise<T> {
+  const halt = await withProgress('opening the store', () => openHaltSwitch(config));
+  try {
+    return await work(halt);
+  } finally {
+    await halt.close();
+  }
 }
 
 /** Opens the store for `work`, and closes it afterwards. Gateways may use it at the same time. */

@@ -1,20 +1,18 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { haltMarks, makeHaltMarks, readHaltMarks, removeHaltMarks, type Folders } from '@sluice/gateway/store/halt-mark.ts';
 import { maxHaltAgeMs } from '@sluice/gateway/store/halt.ts';
-import type { StoredHalt } from '@sluice/gateway/store/interfaces/halt-table.ts';
-import {
-  CommandError,
-  UsageError,
-  actionOf,
-  loadConfig,
-  parseCommand,
-  positionalsOf,
-  printJson,
-  storeNote,
-  type Command,
-} from '../command.ts';
+import type { HaltTable, StoredHalt } from '@sluice/gateway/store/interfaces/halt-table.ts';
+import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
+import { readFolders } from '@sluice/shared/config/settings/settings.ts';
+import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
 import { isoTime } from '../times.ts';
-import { withStore } from '../with-store.ts';
 
+/** The exit code of a halt that does not reach everything. */
+const haltedInPart = 3;
 const maxReasonLength = 200;
 
 export const tradingCommand: Command = {
@@ -25,9 +23,11 @@ Usage:
   sluice trading resume
   sluice trading status
 
-The halt is in the store. It applies to all gateways of the store, and stays in force when they restart.
+A halt is a switch in the store, and a file on this machine: the halt mark, in DATA_DIR/audit and in SIGNER_DIR. The switch applies to all
+gateways of the store. The mark applies to the gateways and signing processes of this machine, and needs no store. Both stay in force when
+the processes restart.
 
-${storeNote}`,
+Use <action> --help for the options. All actions accept --json. They use the store (DATABASE_URL, or in DATA_DIR), even while gateways run.`,
   actionHelp: {
     halt: `Halt all trading on every gateway of the store.
 
@@ -35,11 +35,22 @@ Usage: sluice trading halt [--reason TEXT] [--json]
 
   --reason TEXT  a note for the logs and the status, up to ${maxReasonLength} characters
 
-The command takes one second. When it exits, sluice signs nothing, sends and resends no transaction, and refuses new orders with
-TRADING_HALTED. A transaction that was sent before can still land. Its order is followed to its end.
+The command creates the halt mark first, which needs only the disk. Then it sets the switch in the store. It takes about a second. When it
+exits with 0, sluice signs nothing, sends and resends no transaction, and refuses new orders with TRADING_HALTED. A transaction that was
+sent before can still land. Its order is followed to its end.
+
+Exit codes:
+  0  trading is halted on every gateway of the store
+  3  trading is halted in part; the command prints what is not halted, and what to do
+  1  nothing is halted
+
+With --json it prints {"halted", "reason", "changedAtMs", "missing"}. The list "missing" is empty if the exit code is 0.
 
 Example: sluice trading halt --reason "prices look wrong"`,
     resume: `Resume trading. Open orders that can still land are sent again.
+
+The command ends the halt in the store, and then removes the halt mark of this machine. Without the store nothing is resumed. If the halt
+was set on other machines too, run the command on each of them.
 
 Usage: sluice trading resume [--json]`,
     status: `Show whether trading is halted, since when and why. The exit code is 1 while it is halted.
@@ -58,43 +69,105 @@ const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ halt, resu
 async function halt(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { reason: { type: 'string' }, json: { type: 'boolean' } });
   positionalsOf(positionals);
-  await setHalt(true, readReason(values.reason), values.json === true);
-  return 0;
+  const why = readReason(values.reason);
+  const atMs = Date.now();
+  const folders = foldersHere();
+  // Before anything that can fail: the other settings, the store, and the packages that open it.
+  const unmade = makeHaltMarks(folders, why, atMs);
+  const store = await haltStore(why, atMs);
+  // A gateway or signing process reads the halt again only after this time. Until then it may still use the earlier state.
+  await pause(maxHaltAgeMs);
+  const marked = unmade.length < haltMarks(folders).length ? readHaltMarks(folders) : null;
+  const missing = [...unmade, ...(store.fault === null ? [] : [store.fault])];
+  const state = store.state ?? marked;
+  if (state === null) throw new CommandError(['Trading is not halted.', ...missing].join('\n'));
+  if (values.json === true) printJson({ ...state, missing });
+  else show(state, store.state === null ? ' on this machine' : '');
+  if (values.json !== true) for (const line of missing) console.error(line);
+  return missing.length === 0 ? 0 : haltedInPart;
 }
 
 async function resume(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
-  await setHalt(false, null, values.json === true);
+  const folders = foldersHere();
+  const config = loadConfig();
+  const state = await inStore(config, async (store) => {
+    await store.set(false, null, Date.now());
+    removeHaltMarks(folders);
+    return store.read();
+  }).catch((error: unknown) => {
+    throw new CommandError(`Trading was not resumed: ${reasonOf(error)}`);
+  });
+  if (state.halted || readHaltMarks(folders) !== null)
+    throw new CommandError('Another command halted trading at the same time. Check: sluice trading status');
+  if (values.json === true) printJson(state);
+  else {
+    show(state);
+    if (config.databaseUrl !== null) console.log('If trading was halted on other machines too, run this command on each of them.');
+  }
   return 0;
 }
 
 async function status(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
-  const state = await withStore(loadConfig(), (store) => store.halt.read());
-  show(state, values.json === true);
+  const marked = readHaltMarks(foldersHere());
+  let stored: StoredHalt | null = null;
+  try {
+    stored = await inStore(loadConfig(), (store) => store.read());
+  } catch (error) {
+    if (marked === null) throw error;
+    console.error(`The store was not read: ${reasonOf(error)}`);
+  }
+  const state = stored?.halted === true ? stored : (marked ?? stored);
+  if (state === null) throw new TypeError('neither the store nor the mark was read');
+  if (values.json === true) printJson(state);
+  else show(state, state === marked ? ' on this machine' : '');
   return state.halted ? 1 : 0;
 }
 
-async function setHalt(halted: boolean, reason: string | null, json: boolean): Promise<void> {
-  const state = await withStore(loadConfig(), async (store) => {
-    await store.halt.set(halted, reason, Date.now());
-    return store.halt.read();
-  });
-  // A gateway or signing process reads the halt again only after this time. Until then it may still use the earlier state.
-  if (halted) await pause(maxHaltAgeMs);
-  if (state.halted !== halted)
-    throw new CommandError(
-      `Another command changed the halt at the same time: trading is ${halted ? 'not halted' : 'halted'}. Check: sluice trading status`,
-    );
-  show(state, json);
+function foldersHere(): Folders {
+  loadEnvFile();
+  return readFolders(process.env);
 }
 
-function show(state: StoredHalt, json: boolean): void {
-  if (json) return printJson(state);
+/** Loaded only here, so that a halt mark can be made even if the packages of the store are damaged. */
+async function inStore<T>(config: Config, work: (store: HaltTable) => Promise<T>): Promise<T> {
+  const { withHaltSwitch } = await import('../with-store.ts');
+  return withHaltSwitch(config, work);
+}
+
+/** Sets the switch in the store. `state` is null if it is not set; `fault` then says why, and what to do. */
+async function haltStore(why: string | null, atMs: number): Promise<{ readonly state: StoredHalt | null; readonly fault: string | null }> {
+  const failed = (fault: string): { readonly state: null; readonly fault: string } => ({ state: null, fault });
+  try {
+    const config = loadConfig();
+    const folder = resolve(config.dataDir);
+    if (config.databaseUrl === null && !existsSync(join(folder, 'sluice.db')))
+      return failed(`There is no store in ${folder} yet. If a gateway runs with another DATA_DIR, run this command with its settings.`);
+    const state = await inStore(config, async (store) => {
+      await store.set(true, why, atMs);
+      return store.read();
+    });
+    return state.halted ? { state, fault: null } : failed('Another command resumed trading at the same time. Run this command again.');
+  } catch (error) {
+    return failed(`The switch in the store is not set: ${reasonOf(error)}\n${elsewhere()}`);
+  }
+}
+
+/** What the halt mark of this machine does not reach. */
+function elsewhere(): string {
+  const isShared = (process.env['DATABASE_URL'] ?? '').trim() !== '';
+  return isShared
+    ? 'Gateways on other machines may still trade. Run this command on each of them, or stop them. Run it again when the store answers.'
+    : 'A gateway with another DATA_DIR may still trade. Run this command again when the store can be opened.';
+}
+
+function show(state: StoredHalt, where = ''): void {
   const since = state.changedAtMs === 0 ? '' : ` since ${isoTime(state.changedAtMs)}`;
-  console.log(`Trading is ${state.halted ? 'halted' : 'not halted'}${since}${state.reason === null ? '.' : `: ${state.reason}`}`);
+  const why = state.reason === null ? '.' : `: ${state.reason}`;
+  console.log(`Trading is ${state.halted ? 'halted' : 'not halted'}${where}${since}${why}`);
 }
 
 function readReason(text: string | undefined): string | null {

@@ -1,7 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readHaltMarks } from '@sluice/gateway/store/halt-mark.ts';
 import { maxHaltAgeMs } from '@sluice/gateway/store/halt.ts';
+import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -266,16 +268,87 @@ describe('sluice trading', () => {
   it('halts, reports that, and resumes', async () => {
     expect(await json(['trading', 'status'])).toEqual({ halted: false, reason: null, changedAtMs: 0 });
     const halted = { halted: true, reason: 'a node lies', changedAtMs: expect.any(Number) };
-    const printed = await json(['trading', 'halt', '--reason', 'a node lies']);
+    const { missing, ...printed } = (await json(['trading', 'halt', '--reason', 'a node lies'])) as Record<string, unknown>;
+    expect(missing).toEqual([]);
     // Gateways accept what they read before for one second.
-    const ageMs = Date.now() - (printed as { readonly changedAtMs: number }).changedAtMs;
+    const ageMs = Date.now() - Number(printed['changedAtMs']);
     expect(printed).toEqual(halted);
     expect(ageMs).toBeGreaterThanOrEqual(maxHaltAgeMs);
-    expect(await json(['trading', 'halt', '--reason', 'again'])).toEqual(halted);
+    expect(await json(['trading', 'halt', '--reason', 'again'])).toEqual({ ...halted, missing: [] });
     const status = await run(['trading', 'status']);
     expect(status).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Trading is halted since .*: a node lies\n$/) });
     expect(await json(['trading', 'resume'])).toEqual({ halted: false, reason: null, changedAtMs: expect.any(Number) });
     expect((await run(['trading', 'status'])).code).toBe(0);
+  });
+
+  const damageStore = (): void => {
+    rmSync(join(folder, '.data', 'sluice.db-wal'), { force: true });
+    writeFileSync(join(folder, '.data', 'sluice.db'), 'no database'.repeat(50));
+  };
+  const nowhere = 'postgres://nobody:secret@127.0.0.1:1/none';
+  /** What makes the store refuse the command, the settings with which it does, and what the command says. */
+  const refusals: readonly (readonly [string, () => void, Record<string, string>, RegExp])[] = [
+    ['does not answer', () => undefined, { DATABASE_URL: nowhere }, /DATABASE_URL: the store cannot be opened: .*\n.*other machines/],
+    ['cannot be read', damageStore, {}, /not a database\n/],
+    ['has wrong settings', () => undefined, { TRADING: 'maybe' }, /TRADING: "maybe" must be one of/],
+    ['does not exist', () => rmSync(join(folder, '.data'), { recursive: true }), {}, /There is no store in .*\.data yet/],
+  ];
+  it.each(refusals)('halts this machine if the store %s, and says what else to do', async (_name, damage, env, message) => {
+    await json(['trading', 'status']);
+    damage();
+    const halted = await run(['trading', 'halt', '--reason', 'a node lies'], env);
+    expect(halted).toMatchObject({ code: 3, stdout: expect.stringMatching(/^Trading is halted on this machine since .*: a node lies\n$/) });
+    expect(halted.stderr).toMatch(message);
+    expect(halted.stderr).not.toContain('secret');
+    expect(readHaltMarks({ dataDir: join(folder, '.data') })).toMatchObject({ halted: true, reason: 'a node lies' });
+    const again = await run(['trading', 'halt', '--json'], env);
+    expect(again.code).toBe(3);
+    expect(JSON.parse(again.stdout)).toMatchObject({ halted: true, reason: 'a node lies', missing: [expect.stringMatching(message)] });
+    if (existsSync(join(folder, '.data', 'sluice.db'))) {
+      expect(await run(['trading', 'status'], env)).toMatchObject({
+        code: 1,
+        stdout: halted.stdout,
+        stderr: expect.stringContaining('not'),
+      });
+      expect(await run(['trading', 'resume'], env)).toMatchObject({ code: 1, stdout: '', stderr: expect.not.stringContaining('secret') });
+      expect(readHaltMarks({ dataDir: join(folder, '.data') })).not.toBeNull();
+    }
+    rmSync(join(folder, '.data', 'sluice.db'), { force: true });
+    expect(await json(['trading', 'resume'])).toMatchObject({ halted: false });
+    expect(readHaltMarks({ dataDir: join(folder, '.data') })).toBeNull();
+  });
+
+  it('halts and resumes a store whose layout it does not know', async () => {
+    await json(['trading', 'status']);
+    const db = await openSqlite(join(folder, '.data', 'sluice.db'));
+    await db.run('INSERT INTO migrations (step, applied_at_ms) VALUES (9999, 1)');
+    expect((await run(['keys', 'list'])).stderr).toContain('newer version');
+    const switched = 'SELECT halted FROM trading_halt';
+    expect(await json(['trading', 'halt'])).toMatchObject({ halted: true, missing: [] });
+    expect(await db.get(switched)).toEqual({ halted: 1 });
+    expect((await run(['trading', 'status'])).code).toBe(1);
+    expect(await json(['trading', 'resume'])).toMatchObject({ halted: false });
+    expect(await db.get(switched)).toEqual({ halted: 0 });
+    await db.close();
+  });
+
+  it('halts by the store if no mark can be made, and says that nothing is halted if both fail', async () => {
+    await json(['trading', 'status']);
+    writeFileSync(join(folder, '.data', 'audit'), 'a file in place of the folder');
+    // Signing processes cannot look for the mark either, so they sign nothing. Gateways read the store.
+    const halted = await run(['trading', 'halt', '--json']);
+    expect(halted.code).toBe(3);
+    expect(JSON.parse(halted.stdout)).toMatchObject({ halted: true, missing: [expect.stringContaining('audit/halted cannot be created')] });
+    rmSync(join(folder, '.data', 'audit'));
+    expect((await run(['trading', 'status'])).code).toBe(1);
+    expect(await json(['trading', 'resume'])).toMatchObject({ halted: false });
+    writeFileSync(join(folder, 'file'), '');
+    const none = await run(['trading', 'halt'], { DATA_DIR: join(folder, 'file'), DATABASE_URL: nowhere });
+    expect(none).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Trading is not halted\.\n.*halted cannot be created/),
+    });
   });
 });
 

@@ -7,6 +7,7 @@ import { programId } from '@sluice/shared/venues/pump/program.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { signTransaction, wallet } from '../simnet/runtime/wallets.ts';
 import { address } from '../simnet/support/test-chain.ts';
+import { sluiceHere } from '../support/command-here.ts';
 import { until } from '../support/gateway.ts';
 import { launchCoin, maker, moveToPool, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
@@ -400,6 +401,24 @@ describe('the kill switch', () => {
       expect(await refusal('/transaction/send', { transaction: signed })).toEqual(stopped);
       for (const form of unsigned) expect((await gateway.post(`${form}/buy`, body)).status).toBe(200);
     } finally {
+      await resume();
+    }
+  });
+
+  it('a halt whose command reaches no store: the mark on the disk stops everything that sends', async () => {
+    const signed = await signedBuy();
+    const folder = world.store.dataDir;
+    const env = { DATA_DIR: folder };
+    const withoutStore = { folder, env: { ...env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' } };
+    try {
+      expect(await sluiceHere(['trading', 'halt'], withoutStore)).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('other machines'),
+      });
+      await everywhere(trades, 'buy', buy(), stopped);
+      expect(await refusal('/transaction/send', { transaction: signed })).toEqual(stopped);
+    } finally {
+      expect(await sluiceHere(['trading', 'resume'], { folder, env })).toMatchObject({ code: 0 });
       await resume();
     }
   });

@@ -64,6 +64,8 @@ for (let n = 0; n < 6; n++) outcomes.push(await sign(n));
 say(outcomes);
 await once(process.stdin, 'data');
 say(await sign(0));
+// The gateway's user may not look into the folder of the signing process. The halt has a mark in its own folder too.
+say(await store.halt.read());
 for (const signer of signers) await signer.close();
 await store.close();
 process.exit();

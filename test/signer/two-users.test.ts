@@ -20,6 +20,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
+import { makeHaltMarks } from '@sluice/gateway/store/halt-mark.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { afterEach, expect, it } from 'vitest';
 import { currentBuild } from '../../compile/build-folder.mjs';
@@ -135,9 +136,10 @@ it.skipIf(process.getuid?.() !== 0)(
     // Two connections, one sum, and the limits of the service.
     expect(await nextLine(says)).toEqual(['signed', 'signed', 'signed', 'day_limit', 'day_limit', 'day_limit']);
     // As the operator: `sluice trading halt` by root.
-    await store.halt.set(true, null, Date.now());
+    expect(makeHaltMarks({ dataDir, signerDir }, 'a drill', 5)).toEqual([]);
     gateway.stdin?.write('halted\n');
     expect(await nextLine(says)).toBe('halted');
+    expect(await nextLine(says)).toEqual({ halted: true, reason: 'a drill', changedAtMs: 5 });
     await once(gateway, 'exit');
     for (const log of ['cluster-0.log', 'cluster-1.log']) {
       expect(statSync(join(signerDir, log))).toMatchObject({ uid: signerUid, mode: 0o100_600 });

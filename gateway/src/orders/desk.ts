@@ -107,7 +107,7 @@ export function openDesk(of: DeskParts): TradingDesk {
   const { orders } = store;
   const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, log });
   const follower = new ThreadedFollower({
-    store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl },
+    store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl, signerDir: store.signerDir },
     httpUrls: rpc.httpUrls,
     broadcast,
     gatewayId,

@@ -4,7 +4,7 @@ import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import type { AccountTable } from './interfaces/account-table.ts';
 import type { AuditHeadTable } from './interfaces/audit-head-table.ts';
 import type { CheckTable } from './interfaces/check-table.ts';
-import { markedHalt, signerFolder } from './halt-mark.ts';
+import { markedHalt } from './halt-mark.ts';
 import type { HaltTable } from './interfaces/halt-table.ts';
 import type { KeyTable } from './interfaces/key-table.ts';
 import type { OneTimeTable } from './interfaces/one-time-table.ts';
@@ -18,7 +18,7 @@ import type { Database } from './sql/database.ts';
 import { haltTable } from './sql/halt.ts';
 import { keyTable } from './sql/keys.ts';
 import { metered, type StoreHealth } from './sql/metered.ts';
-import { migrate } from './sql/migrations.ts';
+import { migrate, NewerLayoutError } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
 import { operatorLogTable } from './sql/operator-log.ts';
 import { orderTable } from './sql/orders/orders.ts';
@@ -34,6 +34,8 @@ export interface Store {
   readonly dataDir: string;
   /** Null: the store is a file in `dataDir`. */
   readonly databaseUrl: string | null;
+  /** The folder of the signing processes, if it is not under the data folder. */
+  readonly signerDir: string | null;
   readonly keys: KeyTable;
   readonly wallets: WalletTable;
   readonly accounts: AccountTable;
@@ -57,10 +59,11 @@ export type StorePlace = Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<
  * thread, so it does the periodic checkpoints of the SQLite file.
  */
 export async function openStore({ dataDir, databaseUrl, signerDir = null }: StorePlace, inBackground = false): Promise<Store> {
-  const { db, health } = metered(databaseUrl === null ? await openEmbedded(dataDir, inBackground) : await openShared(databaseUrl));
+  const { db, health } = metered(await openDatabase({ dataDir, databaseUrl }, migrate, inBackground));
   return {
     dataDir,
     databaseUrl,
+    signerDir,
     keys: keyTable(db),
     wallets: walletTable(db),
     accounts: accountTable(db),
@@ -68,7 +71,7 @@ export async function openStore({ dataDir, databaseUrl, signerDir = null }: Stor
     oneTime: oneTimeTable(db),
     checks: checkTable(db),
     orders: orderTable(db),
-    halt: markedHalt(haltTable(db), signerFolder({ dataDir, signerDir })),
+    halt: markedHalt(haltTable(db), { dataDir, signerDir }),
     auditHeads: auditHeadTable(db),
     operatorLog: operatorLogTable(db),
     health,
@@ -76,28 +79,57 @@ export async function openStore({ dataDir, databaseUrl, signerDir = null }: Stor
   };
 }
 
-async function openEmbedded(dataDir: string, inBackground: boolean): Promise<Database> {
+/** The halt switch of the store, without the marks. */
+export interface HaltSwitch extends HaltTable {
+  close(): Promise<void>;
+}
+
+/** Opens the halt switch. It has the same form in every layout, so unlike `openStore` this also accepts the store of a newer version. */
+export async function openHaltSwitch(place: Pick<StorePlace, 'dataDir' | 'databaseUrl'>): Promise<HaltSwitch> {
+  const db = await openDatabase(place, migrateUnlessNewer);
+  return { ...haltTable(db), close: () => db.close() };
+}
+
+async function migrateUnlessNewer(db: Database): Promise<void> {
+  try {
+    await migrate(db);
+  } catch (error) {
+    if (!(error instanceof NewerLayoutError)) throw error;
+  }
+}
+
+type Prepare = (db: Database) => Promise<void>;
+
+function openDatabase(
+  { dataDir, databaseUrl }: Pick<StorePlace, 'dataDir' | 'databaseUrl'>,
+  prepare: Prepare,
+  inBackground = false,
+): Promise<Database> {
+  return databaseUrl === null ? openEmbedded(dataDir, prepare, inBackground) : openShared(databaseUrl, prepare);
+}
+
+async function openEmbedded(dataDir: string, prepare: Prepare, inBackground: boolean): Promise<Database> {
   const file = join(dataDir, 'sluice.db');
   try {
-    return await migrated(await openSqlite(file, inBackground ? { checkpointPages: earlyCheckpointPages } : {}));
+    return await prepared(await openSqlite(file, inBackground ? { checkpointPages: earlyCheckpointPages } : {}), prepare);
   } catch (error) {
     throw new SettingError('DATA_DIR', `the store ${file} cannot be opened: ${reasonOf(error)}`, error);
   }
 }
 
-async function openShared(url: string): Promise<Database> {
+async function openShared(url: string, prepare: Prepare): Promise<Database> {
   try {
     // Loaded only when needed, so that commands on the embedded store start faster.
     const { openPostgres } = await import('./sql/postgres.ts');
-    return await migrated(await openPostgres(url));
+    return await prepared(await openPostgres(url), prepare);
   } catch (error) {
     throw new SettingError('DATABASE_URL', `the store cannot be opened: ${reasonOf(error)}`, error);
   }
 }
 
-async function migrated(db: Database): Promise<Database> {
+async function prepared(db: Database, prepare: Prepare): Promise<Database> {
   try {
-    await migrate(db);
+    await prepare(db);
     return db;
   } catch (error) {
     await db.close();

@@ -6,6 +6,7 @@ import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-
 import { programUrl } from '@sluice/shared/thread/programs.ts';
 import { endStates, publishedFields, type OpenOrder, type PublishedOrder } from '../../order-model/order.ts';
 import { maxFollowed } from './followed-orders.ts';
+import type { StorePlace } from '../../store/store.ts';
 import { noFollowerCounts } from './follower-counters.ts';
 import { noReads } from '../evidence/landed-reader.ts';
 import type { FollowReport, OrderFollower } from './order-follower.ts';
@@ -19,7 +20,7 @@ const endWithinMs = 10_000;
 
 /** The settings of a thread. */
 export interface FollowerSettings {
-  readonly store: Pick<Config, 'dataDir' | 'databaseUrl'>;
+  readonly store: StorePlace;
   readonly httpUrls: readonly string[];
   readonly broadcast: Config['broadcast'];
   readonly gatewayId: string;

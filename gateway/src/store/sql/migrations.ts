@@ -186,7 +186,17 @@ const steps: readonly string[] = [
    CREATE INDEX order_keys_by_order ON order_keys (order_id);`,
 ];
 
-/** Brings the store to the layout of this version. Of several processes at once, one does it. Rejects if a newer version wrote the store. */
+/** The store has a later layout than this version knows. */
+export class NewerLayoutError extends Error {
+  constructor(layout: number) {
+    super(`the store was written by a newer version of sluice (layout ${layout}, this one knows ${steps.length})`);
+  }
+}
+
+/**
+ * Brings the store to the layout of this version. Of several processes at once, one does it. Rejects with a `NewerLayoutError` if a newer
+ * version wrote the store.
+ */
 export async function migrate(db: Database): Promise<void> {
   await db.transaction('migrations', async (sql) => {
     const run = async (script: string): Promise<void> => {
@@ -194,9 +204,7 @@ export async function migrate(db: Database): Promise<void> {
     };
     await run('CREATE TABLE IF NOT EXISTS migrations (step INTEGER PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT');
     const done = integer((await sql.get('SELECT coalesce(max(step), 0) AS step FROM migrations'))?.['step']);
-    if (done > steps.length) {
-      throw new Error(`the store was written by a newer version of sluice (layout ${done}, this one knows ${steps.length})`);
-    }
+    if (done > steps.length) throw new NewerLayoutError(done);
     if (done === steps.length) return;
     for (const [index, script] of steps.entries()) {
       if (index < done) continue;

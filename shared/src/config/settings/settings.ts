@@ -86,6 +86,13 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
   return faults.length > 0 ? { ok: false, faults } : { ok: true, config: deepFreeze(config) };
 }
 
+/** The folders of the store's and the signing processes' files, for what must work even if settings are wrong. They are not checked. */
+export function readFolders(env: NodeJS.ProcessEnv): Pick<Config, 'dataDir' | 'signerDir'> {
+  const unchecked: Fault = () => undefined;
+  const get: Get = (name) => env[name]?.trim() || null;
+  return { dataDir: readDataDir(get, unchecked), signerDir: readPlace('SIGNER_DIR', get, unchecked) };
+}
+
 function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
     for (const inner of Object.values(value)) deepFreeze(inner);
