@@ -690,7 +690,7 @@ export interface SellBody {
   readonly skipSimulation?: boolean;
   /** Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four. */
   readonly amount?: number | string;
-  /** Sells the whole balance in the associated token account of `publicKey`, and closes the account. `amount` is then optional. */
+  /** Sells the whole balance in the associated token account of `publicKey` at the moment of the quote. Tokens that arrive later stay in the account. The account stays open. `amount` is then optional. */
   readonly sellAll?: boolean;
 }
 

@@ -5,11 +5,14 @@ import { assembleTransaction, decodeTransaction, type Instruction } from '@sluic
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId } from '@sluice/shared/venues/pump/program.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { deriveTokenAccount } from '../simnet/layout/derive.ts';
+import { associatedTokenInstruction } from '../simnet/programs/token/associated-token.ts';
+import { transferCheckedInstruction } from '../simnet/programs/token/token-instructions.ts';
 import { signTransaction, wallet } from '../simnet/runtime/wallets.ts';
-import { address } from '../simnet/support/test-chain.ts';
+import { address, land } from '../simnet/support/test-chain.ts';
 import { sluiceHere } from '../support/command-here.ts';
 import { until } from '../support/gateway.ts';
-import { launchCoin, maker, moveToPool, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { launchCoin, maker, moveToPool, tradeOnChain, trader, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { signatureIn, startTradingWorld, type Asked, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 
 /** Refusals of orders over HTTP; no refused order is ever sent. */
@@ -292,6 +295,15 @@ describe('balances', () => {
       }
     }
   });
+
+  it('a part of the balance that is less than one unit is too small, and nothing is missing', async () => {
+    const holder = await world.wallet();
+    const [source, destination] = [trader.publicKey, holder].map((owner) => deriveTokenAccount(owner, mint, coin.tokenProgram).address);
+    const one = { programId: coin.tokenProgram, source: source!, mint, destination: destination!, authority: trader.publicKey, amount: 1n };
+    const made = associatedTokenInstruction(trader.publicKey, holder, mint, coin.tokenProgram, true);
+    expect(land(world.chain, [made, transferCheckedInstruction({ ...one, decimals: 6 })], [trader]).err).toBeNull();
+    await everywhere(both, 'sell', buy({ publicKey: holder, amount: '33.3333%' }), wrong('amount'));
+  });
 });
 
 describe('bounds and moving markets', () => {
@@ -347,7 +359,7 @@ describe('bounds and moving markets', () => {
     for (const path of ['/transaction/send', '/api/transaction/send']) {
       const { details, ...said } = await refusal(path, { transaction: failing });
       expect(said).toEqual({ status: 400, code: 'SIMULATION_FAILED' });
-      expect(details).toMatchObject({ program: programId, programError: 101 });
+      expect(details).toMatchObject({ program: programId, programError: 101, instructionIndex: 0 });
       expect((details as { logs: string[] }).logs.at(-1)).toBe(`Program ${programId} failed: custom program error: 0x65`);
     }
   });

@@ -3,6 +3,7 @@ import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransac
 import { Value } from 'typebox/value';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { pump } from '@sluice/shared/venues/pump/index.ts';
 import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts';
 import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
@@ -12,6 +13,7 @@ import { wallet } from '../simnet/runtime/wallets.ts';
 import { unitPriceInstruction } from '../simnet/programs/compute-budget.ts';
 import { otherQuoteCoin } from '../simnet/programs/quote-coins.ts';
 import { transferInstruction } from '../simnet/programs/system.ts';
+import { transferCheckedInstruction } from '../simnet/programs/token/token-instructions.ts';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { land } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
@@ -205,9 +207,7 @@ describe('orders on curves, and on the pools that coins migrate to', () => {
     const rest = tokensOf(world.chain, coin, publicKey);
     const all = await traded('sell', { publicKey, mint, sellAll: true });
     expect(all.answer.quote.inAmount).toBe(String(rest));
-    // The token account is closed, and its rent was returned.
-    expect(world.chain.account(deriveTokenAccount(publicKey, mint, coin.tokenProgram).address)).toBeNull();
-    expect(BigInt(all.order.fill!.otherLamports)).toBeLessThan(0n);
+    expect(tokensOf(world.chain, coin, publicKey)).toBe(0n);
     expect(world.chain.account(deriveTokenAccount(publicKey, wrappedSolMint, tokenProgram).address)).toBeNull();
     return [bought, half, exact, number, all];
   }
@@ -326,16 +326,46 @@ describe('requests that are sent once', () => {
   }
 });
 
-describe('orders that fail or expire', () => {
-  /** Runs a function when the next message is sent to a node, which decides whether it passes. */
-  function whenSent(act: () => boolean): void {
-    world.node.tampering = async ({ method, params }, answer) => {
-      if (method !== 'sendTransaction') return answer();
-      const signature = signatureIn(String(params[0]));
-      return act() ? answer() : signature;
-    };
+/** Runs a function when the next message is sent to a node, which decides whether it passes. */
+function whenSent(act: () => boolean): void {
+  world.node.tampering = async ({ method, params }, answer) => {
+    if (method !== 'sendTransaction') return answer();
+    const signature = signatureIn(String(params[0]));
+    return act() ? answer() : signature;
+  };
+}
+
+describe('strangers who send coins to the wallet', () => {
+  /** Somebody sends one raw unit of the coin to the wallet each time before a message of the wallet lands. */
+  async function whileDusted<T>({ mint, tokenProgram: programId }: QuotedCoin, publicKey: string, run: () => Promise<T>): Promise<T> {
+    const [source, destination] = [trader.publicKey, publicKey].map((owner) => deriveTokenAccount(owner, mint, programId).address);
+    const authority = trader.publicKey;
+    const dust = { programId, source: source!, mint, destination: destination!, authority, amount: 1n, decimals: 6 };
+    whenSent(() => land(world.chain, [transferCheckedInstruction(dust)], [trader]).err === null);
+    return await run().finally(() => (world.node.tampering = null));
   }
 
+  it.each(['pump', 'pump-amm'])(
+    'a sale of everything on %s lands, and leaves what arrived after its quote',
+    { timeout: timeoutMs },
+    async (pool) => {
+      const coin = launchCoin(world.chain);
+      const { mint } = coin;
+      if (pool === 'pump-amm') {
+        tradeOnChain(world.chain, coin, 'pump', { exact: 'baseOut', amount: everything }, anyPrice);
+        moveToPool(world.chain, coin, false);
+      }
+      const publicKey = await world.wallet();
+      await traded('buy', { publicKey, mint, amount: 1 });
+      const held = tokensOf(world.chain, coin, publicKey);
+      const { answer } = await whileDusted(coin, publicKey, () => traded('sell', { publicKey, mint, sellAll: true }));
+      expect(answer).toMatchObject({ pool, quote: { inAmount: String(held) } });
+      expect(tokensOf(world.chain, coin, publicKey)).toBeGreaterThanOrEqual(1n);
+    },
+  );
+});
+
+describe('orders that fail or expire', () => {
   async function ended(orderId: string, status: string): Promise<OrderObject> {
     const done = await until(`${orderId} to be ${status}`, async () => {
       const now = await order(orderId);
@@ -443,13 +473,31 @@ describe('self-custody', () => {
     for (const { orderId } of orders) await finalized(orderId);
   });
 
-  async function send(transaction: string): Promise<SendAnswer> {
-    const { status, body } = await gateway.ask('/transaction/send', { transaction });
+  async function send(transaction: string, more: Body = {}): Promise<SendAnswer> {
+    const { status, body } = await gateway.ask('/transaction/send', { transaction, ...more });
     expect(status, JSON.stringify(body)).toBe(200);
     expect(Value.Errors(SendAnswer, body)).toEqual([]);
     expect(body).toMatchObject({ publicKey, error: null });
     return body as unknown as SendAnswer;
   }
+
+  it('a transaction that lands and fails says what failed on the chain', { timeout: timeoutMs }, async () => {
+    const { blockhash: recentBlockhash } = world.chain.latestBlockhash();
+    const unknown = { programId: new PublicKey(pump.programId), keys: [], data: Buffer.alloc(8, 7) };
+    const message = new TransactionMessage({ payerKey: web3Wallet.publicKey, recentBlockhash, instructions: [unknown] });
+    const transaction = new VersionedTransaction(message.compileToV0Message());
+    transaction.sign([web3Wallet]);
+    const { orderId } = await send(Buffer.from(transaction.serialize()).toString('base64'), { skipSimulation: true });
+    const failed = await until('it to fail', async () => {
+      const now = await order(orderId);
+      return now.status === 'failed' && now;
+    });
+    expect(failed.error).toMatchObject({
+      code: 'SIMULATION_FAILED',
+      message: 'The transaction landed and failed: pump refused the instruction at index 0 with the error 101.',
+      details: { program: pump.programId, programError: 101, instructionIndex: 0 },
+    });
+  });
 
   it('a transaction that is not a trade is followed, too', { timeout: timeoutMs }, async () => {
     const { blockhash: recentBlockhash } = world.chain.latestBlockhash();

@@ -18,7 +18,6 @@ const u64 = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n });
 const around = fc.record({
   isCurve: fc.boolean(),
   baseAccountExists: fc.constantFrom(true, false, null),
-  closeBaseAccount: fc.boolean(),
   computeUnitLimit: fc.option(fc.integer({ min: 1, max: 1_400_000 })),
   microLamportsPerUnit: u64,
   tip: fc.option(fc.record({ to: text, lamports: u64 })),
@@ -107,7 +106,7 @@ test('a message is v0 with one signer, and the fee is requested for the accounts
 
 test('the largest of all forms fits a transaction, and a larger one is refused', () => {
   const { one, parts } = sample();
-  const whole = { ...parts, baseAccountExists: null, closeBaseAccount: true, tip: { to: one.mint, lamports: 1n } };
+  const whole = { ...parts, baseAccountExists: null, tip: { to: one.mint, lamports: 1n } };
   let largest = 0;
   for (const quoteMint of [wrappedSolMint, one.mint]) {
     for (const exact of ['quoteIn', 'baseOut', 'baseIn'] as const) {

@@ -88,7 +88,6 @@ function order(parameters: Partial<TradeRequest> = {}): ReturnType<typeof checke
       priorityFeeLamports: 0n,
       maxIn: null,
       minOut: null,
-      sellAll: false,
       dryRun: false,
       skipSimulation: false,
       ...parameters,
@@ -405,7 +404,6 @@ it('a sale of all tokens right after a purchase is not refused on the balance be
       slippageBps,
       pool: 'auto',
     },
-    sellAll: true,
   } as const satisfies Partial<TradeRequest>;
   tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
   await until('it sells', () => passes(sellAll));

@@ -21,7 +21,6 @@ function buy(changes: Partial<TradeRequest> = {}): TradeRequest {
     priorityFeeLamports: 10_000n,
     maxIn: null,
     minOut: null,
-    sellAll: false,
     dryRun: false,
     skipSimulation: false,
     ...changes,

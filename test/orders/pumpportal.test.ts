@@ -43,7 +43,7 @@ describe('orders of PumpPortal clients', () => {
         if ('error' in read) throw new Error(JSON.stringify({ present, read }));
         expect(read).toMatchObject({ publicKey, jitoOnly: isTrue(said.jitoOnly) });
         const request = read.of(publicKey);
-        expect(request).toMatchObject({ publicKey, skipSimulation: isTrue(said.skipPreflight), sellAll: false, dryRun: false });
+        expect(request).toMatchObject({ publicKey, skipSimulation: isTrue(said.skipPreflight), dryRun: false });
         expect(request.order).toMatchObject({ side: said.action, mint, pool: said.pool ?? 'pump' });
         expect(request.order.amount).toEqual({
           kind: 'coins',

@@ -31,9 +31,9 @@ describe('messages with tips', () => {
     const builder = createMessageBuilder();
     const seen = { both: 0, one: 0 };
     fc.assert(
-      fc.property(coin, fc.boolean(), fc.boolean(), (one, isCurve, close) => {
+      fc.property(coin, fc.boolean(), (one, isCurve) => {
         const { pool } = isCurve ? openCurve(one) : openPool(one);
-        const request = { ...around, pool, order: orderOf(one, pool), closeBaseAccount: close && one.exact === 'baseIn' };
+        const request = { ...around, pool, order: orderOf(one, pool) };
         const plain = builder.build(request);
         const { message, laneTips: paid } = builder.build({ ...request, requestedTips: laneTips(both) });
         expect(message.length).toBeLessThanOrEqual(maxMessageBytes);
@@ -51,7 +51,7 @@ describe('messages with tips', () => {
     const [one] = fc.sample(coin, { seed, numRuns: 1 });
     const { pool } = openCurve({ ...one!, quoteMint: wrappedSolMint, exact: 'quoteIn' });
     const order = orderOf({ ...one!, quoteMint: wrappedSolMint, exact: 'quoteIn' }, pool);
-    const size = createMessageBuilder().build({ ...around, pool, order, closeBaseAccount: false }).message.length;
+    const size = createMessageBuilder().build({ ...around, pool, order }).message.length;
     // As many further accounts as leave room for one tip (49 bytes) and not for two.
     const room = Math.floor((maxMessageBytes - size - 49) / 33);
     const wide = (accounts: number): typeof pool => ({
@@ -66,7 +66,7 @@ describe('messages with tips', () => {
         return { ...trade, instruction: { ...trade.instruction, accounts: [...trade.instruction.accounts, ...more] } };
       },
     });
-    const request = { ...around, order, closeBaseAccount: false };
+    const request = { ...around, order };
     const [first, second] = laneTips(both);
     const full = createMessageBuilder().build({ ...request, pool: wide(room), requestedTips: [first!, second!] });
     const single = createMessageBuilder().build({ ...request, pool: wide(room), requestedTips: [first!] });
@@ -87,7 +87,6 @@ describe('messages with tips', () => {
           ...around,
           pool,
           order: orderOf(mine, pool),
-          closeBaseAccount: false,
           requestedTips: laneTips(both),
         });
         for (const { to } of built.laneTips) paid.add(to);

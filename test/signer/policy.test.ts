@@ -90,12 +90,11 @@ describe('the policy', () => {
     const builder = createMessageBuilder();
     const around = fc.record({
       exists: fc.constantFrom(true, false, null),
-      close: fc.boolean(),
       tips: fc.boolean(),
       price: fc.bigInt(0n, 10n ** 8n),
     });
     fc.assert(
-      fc.property(coin, around, fc.boolean(), (one, { exists, close, tips, price }, onPool) => {
+      fc.property(coin, around, fc.boolean(), (one, { exists, tips, price }, onPool) => {
         const { pool } = onPool ? openPool(one) : openCurve(one);
         const { recipient: _recipient, ...random } = orderOf(one, pool);
         // As for the bounds of an order: an exact amount to spend is its own bound.
@@ -105,7 +104,6 @@ describe('the policy', () => {
           pool,
           order,
           baseAccountExists: exists,
-          closeBaseAccount: close && isSell,
           computeUnitLimit: null,
           microLamportsPerUnit: price,
           tip: tips ? { to: tip, lamports: 7n } : null,

@@ -123,7 +123,8 @@ function tradeOf(
   if (amount.kind === 'part') {
     const part = partOf(balance, amount.ppm);
     if (part > 0n) return { exact, amount: part };
-    return tooLittle('tokens', balance, 1n, decimals);
+    if (balance === 0n) return tooLittle('tokens', 0n, 1n, decimals);
+    return wrongFields({ amount: `is too small: this part of the balance of ${balance} raw units is less than one unit` });
   }
   if (amount.kind === 'coins') return tradeOfCoins(side, amount, decimals, chosen);
   const raw = rawAmount(amount.value, side === 'buy' ? chosen.quoteDecimals : decimals);

@@ -19,7 +19,11 @@ const specs = {
     retryable: true,
     message: 'The transaction has expired: the chain does not accept its blockhash any more. Build it again.',
   },
-  SIMULATION_FAILED: { status: 400, retryable: false, message: 'The simulation of the transaction failed.' },
+  SIMULATION_FAILED: {
+    status: 400,
+    retryable: false,
+    message: 'A program refused the transaction: in its simulation, or on the chain if the order has landed.',
+  },
   UNAUTHENTICATED: { status: 401, retryable: false, message: 'No valid API key.', closeCode: 4501 },
   FORBIDDEN: { status: 403, retryable: false, message: 'The plan or scope of this API key does not reach this.', closeCode: 4503 },
   NOT_FOUND: { status: 404, retryable: false, message: 'There is nothing at this address.' },

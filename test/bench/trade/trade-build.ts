@@ -123,7 +123,6 @@ function messageOf(builder: MessageBuilder, body: QuoteBody, { market }: BenchCo
       quoteTokenProgram: tokenProgram,
     },
     baseAccountExists: null,
-    closeBaseAccount: false,
     computeUnitLimit: null,
     microLamportsPerUnit,
     tip: null,

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { pump } from '@sluice/shared/venues/pump/index.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { newOrder, orderGenesisHash } from '../../support/orders.ts';
-import { tokensOf } from '../../support/chain/quoted-trades.ts';
 import { buyer, startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';
 import { silent, type Tampering } from '../../support/chain/tampered-node.ts';
 
@@ -90,17 +89,6 @@ test('nodes that have its status but not yet the transaction: it is published as
   expect(await world.ended(order)).toMatchObject({ state: 'finalized', fill: { baseAmount: buy.amount } });
 });
 
-test('when everything is sold and the empty account is closed, its rent is returned', async () => {
-  const gateway = await started();
-  world.chain.start();
-  await world.ended(await begin(gateway, world.prepare(buy)));
-  const base = associatedTokenAddress(buyer.publicKey, world.coin.mint, world.coin.tokenProgram);
-  const rent = world.chain.account(base)!.lamports;
-  const sell = world.prepare({ exact: 'baseIn', amount: tokensOf(world.chain, world.coin, buyer.publicKey) }, { closeBaseAccount: true });
-  const end = await world.ended(await begin(gateway, sell));
-  expect(end.fill).toMatchObject({ baseAmount: buy.amount, traderQuote: sell.quote.traderQuote, otherLamports: -rent });
-});
-
 test('a transaction that lands and fails: the order fails by the program that failed', async () => {
   const gateway = await started();
   const late = world.prepare({ exact: 'quoteIn', amount: 10n ** 9n }, {}, buyer, 0n);
@@ -112,7 +100,17 @@ test('a transaction that lands and fails: the order fails by the program that fa
   const end = await world.ended(order);
   expect(end).toMatchObject({ state: 'failed', fill: null, error: { code: 'SLIPPAGE_EXCEEDED' } });
   const quoted = String(late.quote.baseAmount);
-  expect(JSON.parse(end.error!.detailsJson)).toMatchObject({ quoted, bound: quoted, logs: expect.any(Array) });
+  expect(JSON.parse(end.error!.detailsJson)).toMatchObject({
+    quoted,
+    bound: quoted,
+    program: pump.programId,
+    programError: 6_042,
+    instructionIndex: 3,
+    logs: expect.any(Array),
+  });
+  expect(end.error!.message).toBe(
+    'The price moved further than the slippage allows. The transaction landed and failed: pump refused the instruction at index 3 with the error 6042.',
+  );
   expect(states(gateway)).toEqual(['processed', 'failed']);
 });
 

@@ -119,7 +119,7 @@ export class World {
     const bounds = slippageBounds(trade, quote, slippageBps);
     const order = { user: by.publicKey, trade, quote, ...bounds, baseTokenProgram, quoteTokenProgram: tokenProgram };
     const { blockhash, lastValidBlockHeight } = this.chain.latestBlockhash();
-    const around = { baseAccountExists: null, closeBaseAccount: false, computeUnitLimit: null, tip: null };
+    const around = { baseAccountExists: null, computeUnitLimit: null, tip: null };
     const built = this.#builder.build({ pool, order, ...around, microLamportsPerUnit: this.#price++, blockhash, ...parts });
     const wire = assembleTransaction(built.message, [signMessage(by, built.message)]);
     const terms: OrderTerms = {

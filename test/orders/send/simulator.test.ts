@@ -5,7 +5,8 @@ import { createSimulator, type Simulator } from '@sluice/gateway/orders/simulate
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { createTokenAccount, transferLamports } from '@sluice/shared/solana/transaction/instructions.ts';
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { pump } from '@sluice/shared/venues/pump/index.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { wallet } from '../../simnet/runtime/wallets.ts';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';
@@ -63,22 +64,29 @@ async function failureOf(wire: Uint8Array): Promise<readonly unknown[]> {
   return [fault, code, rest];
 }
 
+const refusedBy = (program: string, programError: number, instructionIndex: number) => ({ program, programError, instructionIndex });
+const noCulprit = { program: null, instructionIndex: null };
+
 test('failures are reported by program and code, with their known details', async () => {
   const { chain, coin } = world;
   const tooLate = world.prepare({ exact: 'quoteIn', amount: 10n ** 9n }, {}, buyer, 0n);
   tradeOnChain(chain, coin, 'pump', { exact: 'quoteIn', amount: 10n ** 10n }, 0n);
-  expect(await failureOf(tooLate.wire)).toEqual(['slippage', 'SLIPPAGE_EXCEEDED', { quoted: '5', actual: null, bound: '4' }]);
+  expect(await failureOf(tooLate.wire)).toEqual([
+    'slippage',
+    'SLIPPAGE_EXCEEDED',
+    { quoted: '5', actual: null, bound: '4', ...refusedBy(pump.programId, 6_042, 3) },
+  ]);
   const poor = world.prepare(buy, {}, pauper);
   expect(await failureOf(poor.wire)).toEqual([
     'insufficient_sol',
     'INSUFFICIENT_BALANCE',
-    { unit: 'lamports', have: '1', need: '2', decimals: 9 },
+    { unit: 'lamports', have: '1', need: '2', decimals: 9, ...noCulprit, programError: 'AccountNotFound' },
   ]);
   const all = chain.account(buyer.publicKey)!.lamports;
   expect(await failureOf(signed([transferLamports(buyer.publicKey, pauper.publicKey, all)]))).toEqual([
     'insufficient_sol',
     'INSUFFICIENT_BALANCE',
-    { unit: 'lamports', have: String(all - 5_000n), need: String(all), decimals: 9 },
+    { unit: 'lamports', have: String(all - 5_000n), need: String(all), decimals: 9, ...refusedBy(systemProgram, 1, 0) },
   ]);
   const noMint = createTokenAccount(buyer.publicKey, pauper.publicKey, tokenProgram);
   expect(await failureOf(signed([noMint]))).toMatchObject(['invalid_mint', 'INVALID_MINT', {}]);
@@ -100,7 +108,7 @@ test('a sale of coins that were sold a moment ago fails for lack of tokens, not 
   expect(await failureOf(sale.wire)).toEqual([
     'insufficient_tokens',
     'INSUFFICIENT_BALANCE',
-    { unit: 'tokens', have: '0', need: '4', decimals: 6 },
+    { unit: 'tokens', have: '0', need: '4', decimals: 6, ...refusedBy(pump.programId, 3_012, 2) },
   ]);
 });
 

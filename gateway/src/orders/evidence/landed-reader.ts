@@ -50,7 +50,7 @@ export const noReads = { read: 0, unusable: 0, otherSlot: 0, disagreed: 0, contr
 function orderError(err: unknown, logs: readonly string[], { terms, quoteJson }: LandedOrder): OrderError {
   const quoted = terms === null ? [] : quotedBounds(quoteJson, terms.side);
   const failures = [...quoted, { quoted: null, bound: null }].map((one) =>
-    classifyFailure(err, logs, terms === null ? null : { ...knownOf(terms), ...one }),
+    classifyFailure(err, logs, terms === null ? null : { ...knownOf(terms), ...one }, 'chain'),
   );
   // Prefers the failure whose bound the program logged: then the actual amount is known.
   const { code, message, details } = failures.find((failure) => typeof failure.details['actual'] === 'string') ?? failures[0]!;

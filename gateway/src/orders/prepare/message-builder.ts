@@ -90,13 +90,13 @@ export function createMessageBuilder(first = 0): MessageBuilder {
     counters,
     build(request) {
       const { pool, order, microLamportsPerUnit, blockhash, requestedTips = [] } = request;
-      const { baseAccountExists, closeBaseAccount, computeUnitLimit: fixedLimit, tip } = request;
+      const { baseAccountExists, computeUnitLimit: fixedLimit, tip } = request;
       const number = recipient++;
       const { user, ...terms } = order;
       const trade = pool.build({ user, ...terms, recipient: number });
       const turn = number & lastTurn;
       let laneTips = tipsOf(requestedTips, user, turn);
-      const around = () => surround(order, trade, { baseAccountExists, closeBaseAccount, computeUnitLimit: fixedLimit, tip, laneTips });
+      const around = () => surround(order, trade, { baseAccountExists, computeUnitLimit: fixedLimit, tip, laneTips });
       let { instructions, computeUnitLimit } = around();
       const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${baseAccountExists}`;
       let found = templateOf(keyOf(), user, instructions);

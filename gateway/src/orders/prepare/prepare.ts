@@ -87,7 +87,6 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
       fixed === null ? state.feeLevel(writableAccounts) : pricePerUnit(fixed, computeUnitLimit),
     blockhash: blockhash.blockhash,
     baseAccountExists: baseAccount !== null,
-    closeBaseAccount: request.sellAll,
     computeUnitLimit: null,
     tip: request.tip ?? null,
     requestedTips: laneTips,

@@ -17,8 +17,6 @@ export interface TradeRequest {
   /** Absolute bounds in addition to the slippage; null if none was given. */
   readonly maxIn: bigint | null;
   readonly minOut: bigint | null;
-  /** Sells the whole balance and closes the empty token account. */
-  readonly sellAll: boolean;
   readonly dryRun: boolean;
   readonly skipSimulation: boolean;
   /** Paid by the transaction to a block engine or sender that forwards it. */
@@ -64,7 +62,7 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
   if (!read.ok) return { error: read.error };
   const { dryRun = false, skipSimulation = false } = body;
   const priorityFeeLamports = fee?.ok === true ? fee.raw : null;
-  return { order: read.order, publicKey, priorityFeeLamports, maxIn, minOut, sellAll, dryRun, skipSimulation };
+  return { order: read.order, publicKey, priorityFeeLamports, maxIn, minOut, dryRun, skipSimulation };
 }
 
 /** The highest price in micro-lamports for each unit whose total over `units` does not exceed this fee. */

@@ -25,8 +25,6 @@ export interface LaneTip {
 export interface Surroundings {
   /** Null if unknown: the message then creates the account if it is missing. */
   readonly baseAccountExists: boolean | null;
-  /** After a sale of the whole balance. */
-  readonly closeBaseAccount: boolean;
   /** Null: the measured units of such a trade plus a margin. */
   readonly computeUnitLimit: number | null;
   readonly tip: Tip | null;
@@ -72,7 +70,6 @@ export function surround(
   } else if (quoteAccount !== null && !isBuy) add(createTokenAccount(user, quoteMint, quoteTokenProgram), find);
   instructions.push(trade.instruction);
   if (isWrapped) add(closeTokenAccount(quoteAccount, user, tokenProgram), unitsOf.closeTokenAccount);
-  if (around.closeBaseAccount) add(closeTokenAccount(trade.baseAccount, user, baseTokenProgram), unitsOf.closeTokenAccount);
   const tips = [...(around.tip === null ? [] : [around.tip]), ...(around.laneTips ?? [])];
   for (const { to, lamports } of tips) add(transferLamports(user, to, lamports), builtin);
   const limit = around.computeUnitLimit ?? withMargin(units);

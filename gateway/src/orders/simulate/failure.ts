@@ -17,6 +17,9 @@ export interface FailureTerms {
   readonly tokens: { readonly have: bigint | null; readonly need: bigint | null; readonly decimals: number };
 }
 
+/** Where a transaction failed: a failure on the chain landed, and its fee was paid. */
+export type FailedIn = 'simulation' | 'chain';
+
 /**
  * Why a transaction failed. `blockhash`: the node does not know the blockhash any more, or not yet. `duplicate`: this transaction has landed
  * already.
@@ -127,7 +130,6 @@ function actualLogged(failing: FailingProgram | null, bound: bigint | null): str
 
 function detailsOf(
   fault: TradeFailure['fault'],
-  error: TransactionError,
   failing: FailingProgram | null,
   terms: FailureTerms | null,
 ): Readonly<Record<string, unknown>> {
@@ -142,8 +144,34 @@ function detailsOf(
   if (fault === 'slippage') {
     return { quoted: text(terms?.quoted ?? null), actual: actualLogged(failing, terms?.bound ?? null), bound: text(terms?.bound ?? null) };
   }
-  const programError = error.kind === 'unreadable' ? null : error.kind === 'instruction' ? (error.custom ?? error.name) : error.name;
-  return { program: failing?.program ?? null, programError };
+  return {};
+}
+
+/** What failed, by the runtime's report. */
+function culprit(error: TransactionError, failing: FailingProgram | null) {
+  return {
+    program: failing?.program ?? null,
+    programError: error.kind === 'unreadable' ? null : error.kind === 'instruction' ? (error.custom ?? error.name) : error.name,
+    instructionIndex: error.kind === 'instruction' ? error.index : null,
+  };
+}
+
+const programNames: ReadonlyMap<string, string> = new Map([
+  [systemProgram, 'the system program'],
+  [tokenProgram, 'the token program'],
+  [token2022Program, 'the Token-2022 program'],
+  [associatedTokenProgram, 'the associated token program'],
+]);
+
+function messageOf(code: ErrorCode, { program, programError, instructionIndex }: ReturnType<typeof culprit>, failedIn: FailedIn): string {
+  const named = program === null ? 'a program' : (programNames.get(program) ?? venueByProgram.get(program)?.name ?? program);
+  const cause =
+    instructionIndex === null
+      ? `the runtime reports ${programError ?? 'an unknown error'}`
+      : `${named} refused the instruction at index ${instructionIndex} with the error ${programError}`;
+  const isKnown = code !== 'SIMULATION_FAILED';
+  if (failedIn === 'chain') return `${isKnown ? `${errorTable[code].message} ` : ''}The transaction landed and failed: ${cause}.`;
+  return isKnown ? errorTable[code].message : `The simulation of the transaction failed, so nothing was sent: ${cause}.`;
 }
 
 function shownLines(logs: readonly string[]): readonly string[] {
@@ -151,16 +179,17 @@ function shownLines(logs: readonly string[]): readonly string[] {
 }
 
 /** What an error of the runtime means for the order. Accepts anything that a node may answer. */
-export function classifyFailure(err: unknown, logs: readonly string[], terms: FailureTerms | null): TradeFailure {
+export function classifyFailure(err: unknown, logs: readonly string[], terms: FailureTerms | null, failedIn: FailedIn): TradeFailure {
   const error = readTransactionError(err);
   const failing = error.kind === 'instruction' ? failingProgram(logs) : null;
   const fault =
     error.kind === 'unreadable' ? 'other' : error.kind === 'transaction' ? faultOfTransaction(error) : faultOfInstruction(error, failing);
   const code = codes[fault];
+  const cause = culprit(error, failing);
   return {
     fault,
     code,
-    message: errorTable[code].message,
-    details: { ...detailsOf(fault, error, failing, terms), logs: shownLines(logs) },
+    message: messageOf(code, cause, failedIn),
+    details: { ...detailsOf(fault, failing, terms), ...cause, logs: shownLines(logs) },
   };
 }

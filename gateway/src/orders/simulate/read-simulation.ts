@@ -48,7 +48,7 @@ const requestFaults: ReadonlyMap<number, string> = new Map([
 ]);
 
 function failed(slot: number | null, err: unknown, logs: readonly string[], terms: FailureTerms | null): NodeAnswer {
-  const failure = classifyFailure(err, logs, terms);
+  const failure = classifyFailure(err, logs, terms, 'simulation');
   // A node that lags has not seen the blockhash yet.
   return { kind: 'outcome', outcome: { kind: 'failed', slot, failure, isConfirmed: false }, final: failure.fault !== 'blockhash' };
 }
@@ -80,6 +80,6 @@ export function readSimulationFault(error: unknown, { terms }: SimulationRequest
   }
   const name = requestFaults.get(error.code);
   if (name === undefined) return { kind: 'none', fault: 'unreachable', reason: `error ${error.code}` };
-  const failure = classifyFailure(name, [], terms);
+  const failure = classifyFailure(name, [], terms, 'simulation');
   return { kind: 'outcome', outcome: { kind: 'failed', slot: null, failure, isConfirmed: false }, final: false };
 }

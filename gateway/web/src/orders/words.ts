@@ -29,7 +29,6 @@ export const isFinal = (status: Status): boolean => ['finalized', 'failed', 'exp
 const errorWords: Readonly<Partial<Record<ErrorCode, string>>> = {
   INSUFFICIENT_BALANCE: 'The balance of the wallet is too low.',
   SLIPPAGE_EXCEEDED: 'The price moved further than the slippage allows.',
-  SIMULATION_FAILED: 'The simulation failed, so nothing was sent.',
   TRADING_HALTED: 'The operator has halted trading.',
   UPSTREAM_UNAVAILABLE: 'The nodes do not answer at present.',
   RATE_LIMIT: 'The rate limit of the key is used up. Try again later.',
@@ -39,5 +38,5 @@ const errorWords: Readonly<Partial<Record<ErrorCode, string>>> = {
 /** An error in plain words, followed by the server's message. */
 export function errorText({ code, message }: { readonly code: ErrorCode; readonly message: string }): string {
   const words = errorWords[code];
-  return words === undefined || words === message ? message : `${words} ${message}`;
+  return words === undefined || message.startsWith(words) ? message : `${words} ${message}`;
 }

@@ -112,7 +112,7 @@ export const SellBody = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          'Sells the whole balance in the associated token account of `publicKey`, and closes the account. `amount` is then optional.',
+          'Sells the whole balance in the associated token account of `publicKey` at the moment of the quote. Tokens that arrive later stay in the account. The account stays open. `amount` is then optional.',
       }),
     ),
   },

@@ -62,7 +62,6 @@ export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue
       priorityFeeLamports,
       maxIn: null,
       minOut: null,
-      sellAll: false,
       dryRun: false,
       skipSimulation: isTrue(body.skipPreflight),
     }),
