@@ -1,12 +1,19 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { isLoopback } from '@sluice/shared/config/settings/public-settings.ts';
+import { isLoopback } from '@sluice/shared/config/loopback.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
 import { ok, warn, type Finding } from './finding.ts';
 
 /** Checks the settings for public access: plans, origins, proxies and the URL of the dashboard. */
 export function checkPublic(config: Config): readonly Finding[] {
-  return [checkPlans(config), checkPublicUrl(config), ...checkProxies(config), ...checkOrigins(config), ...checkKeyless(config)];
+  return [
+    checkPlans(config),
+    checkPublicUrl(config),
+    ...checkProxies(config),
+    ...checkHosts(config),
+    ...checkOrigins(config),
+    ...checkKeyless(config),
+  ];
 }
 
 function checkPlans({ plans }: Config): Finding {
@@ -48,6 +55,14 @@ function isOwnAddress(publicUrl: string, port: number): boolean {
 /** The host of an address. An IPv6 host is returned without its brackets. */
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '');
+}
+
+function checkHosts({ allowedHosts, host }: Config): readonly Finding[] {
+  if (allowedHosts.length === 0) return [];
+  const isOpen = allowedHosts.includes('*') && isLoopback(host);
+  return [
+    isOpen ? warn('hosts', 'ALLOWED_HOSTS is *: a web page can reach the gateway by DNS rebinding') : ok('hosts', allowedHosts.join(', ')),
+  ];
 }
 
 function checkOrigins({ corsOrigins }: Config): readonly Finding[] {

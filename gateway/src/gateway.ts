@@ -31,6 +31,7 @@ import { documentEndpoints } from './docs/documents.ts';
 import { errorAnswer } from './http/answers.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import type { BoundEndpoint } from './http/endpoint.ts';
+import { foreignPages } from './http/foreign-pages.ts';
 import { createKeyless } from './http/keyless.ts';
 import { OpenRequests } from './http/open-requests.ts';
 import { createRouter, type Route, type Router, type RouterOptions } from './http/router.ts';
@@ -186,7 +187,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const outcome = await startTransport(
       options.transport ?? 'auto',
       { host, port, tls, streamPaths, sharePort, log },
-      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, maxCompressed: config.compressedConnections, requests }),
+      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, requests, config, log }),
     );
     if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
     transport = outcome.transport;
@@ -336,8 +337,15 @@ function followKeyChanges(authenticator: Authenticator, hub: Hub): () => void {
   };
 }
 
-function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub; readonly requests: OpenRequests }): TransportHandlers {
-  const { hub, requests } = parts;
+interface ServingParts extends Pick<GatewayOptions, 'config' | 'log'>, Omit<HandshakeParts, 'maxCompressed'> {
+  readonly hub: Hub;
+  readonly requests: OpenRequests;
+}
+
+function handlersOf(router: Router, parts: ServingParts): TransportHandlers {
+  const { hub, requests, config, log } = parts;
+  const handshakes = { ...parts, maxCompressed: config.compressedConnections };
+  const refuseForeign = foreignPages(config, log);
   const outcomeOf = (decided: Handshake): UpgradeOutcome => {
     if (decided.ok) {
       const { options, lines } = decided;
@@ -347,11 +355,13 @@ function handlersOf(router: Router, parts: HandshakeParts & { readonly hub: Hub;
     return { refused: decided.answer };
   };
   return {
-    http: (request, body) => requests.count(router.http(request, body)),
+    http: (request, body) => refuseForeign(request) ?? requests.count(router.http(request, body)),
     malformed: (request) => router.malformed(request),
     fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
-      const decided = decideHandshake(request, parts);
+      const answer = refuseForeign(request);
+      if (answer !== null) return outcomeOf({ ok: false, answer });
+      const decided = decideHandshake(request, handshakes);
       return decided instanceof Promise ? decided.then((decide) => () => outcomeOf(decide())) : outcomeOf(decided);
     },
   };

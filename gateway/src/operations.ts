@@ -23,7 +23,7 @@ import type { Transport } from './transport/transport.ts';
 
 /** The sources of a gateway's reports about itself. */
 export interface OperationsParts {
-  readonly config: Pick<Config, 'redisUrls' | 'rpc' | 'operations'>;
+  readonly config: Pick<Config, 'redisUrls' | 'rpc' | 'operations' | 'allowedHosts'>;
   readonly fleet: Fleet;
   readonly hub: Hub;
   readonly health: MarketHealth;
@@ -103,7 +103,14 @@ export function createOperations(of: OperationsParts): Operations {
         gateway: isDraining() ? 'The gateway is draining and accepts no new connections.' : null,
         ...parts(),
       });
-      second = await serveOperations({ ...place, waitForPort: sharePort, metrics, parts: withLife, log });
+      second = await serveOperations({
+        ...place,
+        waitForPort: sharePort,
+        allowedHosts: config.allowedHosts,
+        metrics,
+        parts: withLife,
+        log,
+      });
     },
     close: async () => {
       meter.close();

@@ -37,11 +37,11 @@ async function main(config: Config): Promise<void> {
 }
 
 /** `/metrics`, `/livez` and `/readyz`, if the settings name a port for them. */
-async function serveOperationsPort({ operations: { metrics: place, sharePort } }: Config, ingest: Ingest, log: Logger) {
+async function serveOperationsPort({ operations: { metrics: place, sharePort }, allowedHosts }: Config, ingest: Ingest, log: Logger) {
   if (place === null) return null;
   const meter = new ProcessMeter();
   const metrics = async (): Promise<readonly Metric[]> => [...ingest.metrics(), ...(await meter.metrics())];
-  const server = await serveOperations({ ...place, waitForPort: sharePort, metrics, parts: () => ingest.parts(), log });
+  const server = await serveOperations({ ...place, waitForPort: sharePort, allowedHosts, metrics, parts: () => ingest.parts(), log });
   return {
     close: async () => {
       meter.close();

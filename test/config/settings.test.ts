@@ -62,6 +62,7 @@ describe('settings', () => {
       signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
       broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
       plans: defaultPlans,
+      allowedHosts: [],
       corsOrigins: [],
       trustedProxies: [],
       pumpPortalKeyless: true,
@@ -230,6 +231,9 @@ describe('settings', () => {
     ['SIMNET_SPEED', '51'],
     ['METRICS_HOST', '127.0.0.1'],
     ['SHARE_PORT', 'yes'],
+    ['ALLOWED_HOSTS', 'https://sluice.example'],
+    ['ALLOWED_HOSTS', 'sluice.example:8443'],
+    ['ALLOWED_HOSTS', '*,sluice.example'],
     ['COMPRESSED_CONNECTIONS', '50001'],
     ['COMPRESSED_CONNECTIONS', 'all'],
     ['DRAIN_WAIT_SECONDS', '6'],
@@ -254,6 +258,25 @@ describe('settings', () => {
     expect(configOf({ HOST: 'localhost' }).publicUrl).toBe('http://localhost:8080');
     expect(configOf({ PORT: '0' }).publicUrl).toBe(null);
     expect(configOf({ HOST: '0.0.0.0' }).publicUrl).toBe(null);
+  });
+
+  it('read the names of the gateway in the form in which they are compared', () => {
+    expect(configOf({}).allowedHosts).toEqual([]);
+    expect(configOf({ ALLOWED_HOSTS: 'Sluice.example., 203.0.113.9,2001:db8::1' }).allowedHosts).toEqual([
+      'sluice.example',
+      '203.0.113.9',
+      '2001:db8::1',
+    ]);
+    expect(configOf({ ALLOWED_HOSTS: '*' }).allowedHosts).toEqual(['*']);
+  });
+
+  it('treat every address of the loopback as one', () => {
+    for (const HOST of ['127.9.9.9', '0:0:0:0:0:0:0:1', '::ffff:127.0.0.1', 'LOCALHOST']) {
+      expect([HOST, configOf({ HOST }).pumpPortalKeyless]).toEqual([HOST, true]);
+    }
+    for (const HOST of ['127.evil.test', '::2', '::ffff:203.0.113.9']) {
+      expect([HOST, configOf({ HOST }).pumpPortalKeyless]).toEqual([HOST, false]);
+    }
   });
 
   it('open sign-up on simnet only, unless configured', () => {

@@ -6,16 +6,16 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { waitsForNativeLimits } from '../support/transports.ts';
 
-const post = 'POST /quote HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n';
+const post = 'POST /quote HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n';
 
 /** What each client sends, one piece at each third of the limit. */
 const clients: Readonly<Record<string, readonly string[]>> = {
   'says nothing': [],
   'stops in the head': ['GET /livez HTTP/1.1\r\nHo'],
-  'sends its head slowly': 'GET /livez HTTP/1.1\r\nHost: a'.split(''),
+  'sends its head slowly': 'GET /livez HTTP/1.1\r\nHost: localhost'.split(''),
   'stops in the body': [`${post}{"side"`],
   'sends its body slowly': [post, ...'{"side":"buy"'.split('')],
-  'stays after its answer': ['GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+  'stays after its answer': ['GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n'],
 };
 
 /** How long the server leaves the connection open; null: too long. */

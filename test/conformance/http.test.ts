@@ -55,6 +55,8 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
   beforeAll(async () => {
     server = await startTestGateway({
       transport,
+      // `foreign-pages` tests which names are accepted.
+      config: { allowedHosts: ['*'] },
       routes: [
         {
           method: 'POST',

@@ -117,7 +117,7 @@ function askOnce(port: number): Promise<string | null> {
     let answer = '';
     let fault: string | null = null;
     socket.setTimeout(60_000, () => socket.destroy(new Error('no answer')));
-    socket.on('connect', () => socket.write('GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'));
+    socket.on('connect', () => socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'));
     socket.on('data', (chunk: Buffer) => {
       answer += chunk.toString('latin1');
       if (answer.endsWith('{"live":true}')) socket.destroy();

@@ -22,6 +22,7 @@ export const testConfig: Config = {
   signerLimits: { maxOrderLamports: 101_000_000_000n, maxDayLamports: 1_000_000_000_000n },
   broadcast: { jitoUrl: null, senderUrl: null, jitoTip: 0n, senderTip: 0n },
   plans: defaultPlans,
+  allowedHosts: [],
   corsOrigins: [],
   trustedProxies: [],
   pumpPortalKeyless: false,

@@ -69,7 +69,7 @@ export class Gate {
   async read(request: HttpRequest, handler: (signedIn: SignedIn | null) => HttpAnswer | Promise<HttpAnswer>): Promise<HttpAnswer> {
     const refusal = await this.#limit(request, `address:${this.#addressOf(request)}`, requestQuota);
     if (refusal !== null) return refusal;
-    if (!mayRead(request)) return foreign(request);
+    if (!mayRead(request, this.origins())) return foreign(request);
     return handler(await this.#signedIn(request));
   }
 

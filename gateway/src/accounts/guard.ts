@@ -13,9 +13,11 @@ export function originOfChange(request: HttpRequest, { origins }: PublicOrigins 
 }
 
 /** Whether our own page or the address bar sends the request. Programs do not send these headers, and are allowed. */
-export function mayRead(request: HttpRequest): boolean {
+export function mayRead(request: HttpRequest, origins: PublicOrigins): boolean {
   const site = request.headers.get('sec-fetch-site');
-  return site === undefined || site === 'same-origin' || site === 'none';
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+  const origin = request.headers.get('origin');
+  return origin === undefined || !origins.ok || origins.origins.some((one) => one.origin === origin);
 }
 
 /** The addresses whose requests are counted together: one IPv4 address, or the /64 of an IPv6 address, which one client usually has alone. */

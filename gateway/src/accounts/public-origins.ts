@@ -1,5 +1,5 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import { isLoopback } from '@sluice/shared/config/settings/public-settings.ts';
+import { isLoopback } from '@sluice/shared/config/loopback.ts';
 
 /** A public origin of the dashboard, in the form in which browsers send it. */
 export interface PublicOrigin {

@@ -32,7 +32,7 @@ export function createSessionCallers(options: SessionCallerOptions): FindSession
   const limiter = inProcessLimiter();
   const find = async (request: HttpRequest, csrfToken: string, keyId: string): Promise<Principal | 'unavailable' | null> => {
     const origins = publicOrigins(config, port());
-    if (!origins.ok || !mayRead(request)) return null;
+    if (!origins.ok || !mayRead(request, origins)) return null;
     if (request.method !== 'GET' && request.method !== 'HEAD' && originOfChange(request, origins) === null) return null;
     const token = sessionTokenOf(request.headers.get('cookie'), origins.secure);
     if (token === null || !(await limiter.take(`session:${addressGroup(addressOf(request))}`, quota, 1)).admitted) return null;

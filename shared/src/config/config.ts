@@ -38,6 +38,8 @@ export interface Config {
   };
   /** What each plan grants: the defaults, overridden by PLANS_FILE. */
   readonly plans: Plans;
+  /** Names that are accepted in `Host`, in addition to the listener's own; `['*']`: any. See `hostCheck`. */
+  readonly allowedHosts: readonly string[];
   /** Origins whose pages may call the API from a browser; `['*']`: any. */
   readonly corsOrigins: readonly string[];
   /** Proxies (addresses or CIDR ranges) whose `X-Forwarded-For` is trusted. */

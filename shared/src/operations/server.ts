@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pause } from '../abort/pause.ts';
+import { hostCheck, isLoopback, type HostCheck } from '../config/loopback.ts';
 import { SettingError } from '../config/settings/setting-error.ts';
 import type { Logger } from '../log/log.ts';
 import { metricsContentType, metricsText, type Metric } from './metric.ts';
@@ -18,6 +19,8 @@ export interface OperationsServerOptions {
   readonly port: number;
   /** If true, wait until the process that this one replaces releases the port. Otherwise a port in use is an error. */
   readonly waitForPort: boolean;
+  /** Names that are accepted in `Host` on the loopback, in addition to its own. On another address, any name is accepted. */
+  readonly allowedHosts: readonly string[];
   readonly metrics: () => Promise<readonly Metric[]>;
   readonly parts: () => Parts;
   readonly log: Logger;
@@ -36,8 +39,9 @@ export interface OperationsServer {
 export async function serveOperations(options: OperationsServerOptions): Promise<OperationsServer> {
   const { host, port, waitForPort, log } = options;
   const closing = new AbortController();
+  const isOwnHost = hostCheck(host, isLoopback(host) ? options.allowedHosts : ['*']);
   const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
-    answer(request, response, options).catch((error: unknown) => {
+    answer(request, response, { ...options, isOwnHost }).catch((error: unknown) => {
       log.error({ err: error }, 'operations_answer_failed');
       response.destroy();
     });
@@ -93,15 +97,18 @@ export async function serveOperations(options: OperationsServerOptions): Promise
 }
 
 async function answer(
-  { method, url }: IncomingMessage,
+  { method, url, headers }: IncomingMessage,
   response: ServerResponse,
-  { metrics, parts }: OperationsServerOptions,
+  { metrics, parts, isOwnHost }: OperationsServerOptions & { readonly isOwnHost: HostCheck },
 ): Promise<void> {
   const send = (status: number, contentType: string, body: string): void => {
     response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store' });
     response.end(method === 'HEAD' ? undefined : body);
   };
   const sendJson = (status: number, value: unknown): void => send(status, 'application/json; charset=utf-8', JSON.stringify(value));
+  // No page of a browser has business here. Its own address bar sends no `Origin`.
+  if (headers.origin !== undefined) return sendJson(403, { error: 'pages of a browser may not use this port' });
+  if (!isOwnHost(headers.host)) return sendJson(403, { error: 'the Host header does not name this listener; set ALLOWED_HOSTS' });
   if (method !== 'GET' && method !== 'HEAD') return sendJson(405, { error: 'only GET and HEAD are supported' });
   switch (new URL(url ?? '/', 'http://localhost').pathname) {
     case '/metrics':

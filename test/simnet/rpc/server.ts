@@ -1,5 +1,6 @@
 import { Server as HttpServer, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { hostCheck, isLoopback } from '@sluice/shared/config/loopback.ts';
 import { WebSocketServer } from 'ws';
 import type { Chain, TransactionRecord } from '../chain.ts';
 import { BlockHistory } from './block-history.ts';
@@ -122,9 +123,11 @@ const cors = {
   'access-control-allow-headers': 'content-type, solana-client',
 };
 
-function isLoopback(request: IncomingMessage): boolean {
-  const address = request.socket.remoteAddress ?? '';
-  return address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
+const isLocalHost = hostCheck('localhost', []);
+
+/** Whether a program of this machine sends a request, and not a page whose name was pointed here (DNS rebinding). */
+function isLocal({ socket, headers }: IncomingMessage): boolean {
+  return isLoopback(socket.remoteAddress ?? '') && isLocalHost(headers.host);
 }
 
 /** One simulated node: JSON-RPC over HTTP, and PubSub over WebSocket on every path of the same port. */
@@ -259,7 +262,7 @@ class SimulatedNode {
   /** Only for programs on this machine: a page in a browser cannot send this content type without a preflight, which fails. */
   private async handleControl(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { control } = this.behaviour;
-    if (control === null || !isLoopback(request)) return reply(response, 404, 'Not found\n');
+    if (control === null || !isLocal(request)) return reply(response, 404, 'Not found\n');
     if (request.method !== 'POST') return reply(response, 405, 'POST is required\n');
     if (!isJson(request)) return reply(response, 415, 'Content-Type: application/json is required\n');
     const text = await readBody(request);

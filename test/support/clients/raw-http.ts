@@ -99,7 +99,7 @@ export class RawConnection {
       const body = Buffer.from(this.#pending.subarray(start, start + length));
       this.#pending = this.#pending.subarray(start + length);
       // 100 Continue precedes the answer.
-      if (head.status < 200) continue;
+      if (head.status === 100) continue;
       this.#due.shift();
       next.settle({ ...head, body, json: () => JSON.parse(body.toString('utf8')) });
     }

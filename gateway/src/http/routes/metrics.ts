@@ -1,11 +1,8 @@
+import { isLoopback, nameOfHost } from '@sluice/shared/config/loopback.ts';
 import { metricsText, type Metric } from '@sluice/shared/operations/metric.ts';
 import { metricsEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { bindEndpoint, type BoundEndpoint } from '../endpoint.ts';
 
-const loopback = /^(127\.|::1$|0000:0000:0000:0000:0000:0000:0000:0001$|(::|0000:0000:0000:0000:0000:)ffff:(127\.|7f))/i;
-
-/** Hosts of this machine. A web page whose name was pointed here (DNS rebinding) sends its own name instead. */
-const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
 /** Headers that a proxy on this machine adds to requests from elsewhere. */
 const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
 
@@ -13,7 +10,8 @@ const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as con
 export function metricsBinding(metrics: () => Promise<readonly Metric[]>): BoundEndpoint {
   return bindEndpoint(metricsEndpoint, async ({ request }) => {
     const { headers, remoteAddress } = request;
-    const isLocal = loopback.test(remoteAddress) && loopbackHost.test(headers.get('host') ?? '');
+    // A web page whose name was pointed here (DNS rebinding) sends its own name.
+    const isLocal = isLoopback(remoteAddress) && isLoopback(nameOfHost(headers.get('host') ?? '') ?? '');
     if (!isLocal || proxyHeaders.some((name) => headers.has(name))) return { error: 'NOT_FOUND' };
     return { file: { contentType: metricsEndpoint.contentType, body: metricsText(await metrics()), headers: {} } };
   });

@@ -1,8 +1,23 @@
-import { isIP } from 'node:net';
 import { isCidr } from '../cidr.ts';
 import type { Config } from '../config.ts';
 import { listOf, inQuotes, type Fault, type Get } from '../fault.ts';
+import { isLoopback } from '../loopback.ts';
+import { isHost } from './host-name.ts';
 import type { SettingName } from './settings-table.ts';
+
+/** Reads the names in the form in which `hostCheck` compares them. `*` must be the only one. */
+export function readAllowedHosts(get: Get, fault: Fault): readonly string[] {
+  const entries = listOf('ALLOWED_HOSTS', get, fault);
+  if (entries.includes('*')) {
+    if (entries.length > 1) fault('ALLOWED_HOSTS', 'has `*`, which means any name, together with other names. Use one or the other');
+    return ['*'];
+  }
+  for (const entry of entries) {
+    const form = 'is not a host name or an address. Write it without scheme and port, as in sluice.example.com';
+    if (!isHost(entry)) fault('ALLOWED_HOSTS', `${inQuotes(entry)} ${form}`);
+  }
+  return entries.map((entry) => entry.toLowerCase().replace(/\.$/, ''));
+}
 
 /** Reads the origins in the form in which browsers send them. `*` must be the only one. */
 export function readCorsOrigins(get: Get, fault: Fault): readonly string[] {
@@ -32,10 +47,6 @@ export function readPublicUrl({ host, port, tls }: Pick<Config, 'host' | 'port' 
   const url = `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   // A wrong HOST or PORT is reported separately.
   return URL.canParse(url) ? new URL(url).origin : null;
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 function originOf(name: SettingName, text: string, fault: Fault): string | null {

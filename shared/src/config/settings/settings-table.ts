@@ -149,9 +149,17 @@ export const settingsTable = [
     example: '/etc/sluice/plans.json',
   },
   {
+    name: 'ALLOWED_HOSTS',
+    default: 'if `HOST` is a loopback address, the names of the loopback and of `PUBLIC_URL`, otherwise any name',
+    meaning:
+      'Further names, comma-separated and without port, that are accepted in the `Host` header of requests. Other names are refused with 403, so that no web page can reach a listener on the loopback by DNS rebinding. `*`: any name.',
+    example: 'sluice.example.com',
+  },
+  {
     name: 'CORS_ORIGINS',
     default: null,
-    meaning: 'Origins, comma-separated, whose pages may call the API from a browser. `*`: any origin.',
+    meaning:
+      'Origins, comma-separated, whose pages may call the API from a browser. `*`: any origin. If `HOST` is a loopback address, pages of other origins may not use the stream without a key or a ticket in the URL.',
     example: 'https://app.example.com,https://charts.example.com',
   },
   {

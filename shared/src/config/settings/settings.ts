@@ -1,13 +1,14 @@
-import { isIP } from 'node:net';
 import type { Config } from '../config.ts';
 import type { EnvFile } from '../env-file.ts';
 import { inQuotes, type Fault, type Get } from '../fault.ts';
+import { isLoopback } from '../loopback.ts';
 import { standardMemory } from '../memory-bounds.ts';
 import { readPlans } from '../plans-file.ts';
 import { readOperations, type OperationsReaders } from './operations-settings.ts';
-import { isLoopback, readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
+import { readAllowedHosts, readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
 import { readPlace, readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
+import { isHost } from './host-name.ts';
 import { checkNames } from './setting-names.ts';
 import { readVenues } from './venue-settings.ts';
 import type { SettingName } from './settings-table.ts';
@@ -28,10 +29,6 @@ const maxSimnetSpeed = 50;
 const maxUrls = 16;
 /** As many as a gateway has connections. */
 const maxCompressed = 50_000;
-
-const hostNameForm = /^(?=.{1,253}$)[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?$/;
-/** A name with such an end is read as an IPv4 address, so it must be a valid one. */
-const endsInNumber = /(?:^|\.)\d+\.?$/;
 
 export interface SettingsOptions {
   /** Settings that this process requires, and why. */
@@ -71,6 +68,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     signerLimits: readSignerLimits(get, fault),
     broadcast: { ...lanes, ...readTips(lanes, get, fault) },
     plans: readPlans(get, fault),
+    allowedHosts: readAllowedHosts(get, fault),
     corsOrigins: readCorsOrigins(get, fault),
     trustedProxies: readTrustedProxies(get, fault),
     pumpPortalKeyless: (readOneOf('PUMPPORTAL_KEYLESS', switches, get, fault) ?? keylessDefault(rpc, listener.host)) === 'on',
@@ -115,8 +113,7 @@ function readCompressed(get: Get, fault: Fault): number {
 
 function readHost(name: SettingName, get: Get, fault: Fault): string {
   const host = get(name) ?? '127.0.0.1';
-  const isHost = isIP(host) !== 0 || (hostNameForm.test(host) && !endsInNumber.test(host));
-  if (!isHost) fault(name, `${inQuotes(host)} is neither an IP address nor a host name`);
+  if (!isHost(host)) fault(name, `${inQuotes(host)} is neither an IP address nor a host name`);
   return host;
 }
 
