@@ -17,7 +17,6 @@ export interface DelayedCommandsParts {
  */
 export class DelayedCommands {
   readonly #parts: DelayedCommandsParts;
-  readonly #all = { bytes: 0 };
 
   constructor(parts: DelayedCommandsParts) {
     this.#parts = parts;
@@ -26,7 +25,9 @@ export class DelayedCommands {
   /** Adds a message behind those that wait already. `waitMs`: until the first can be carried out. */
   add(connection: Connection, bytes: Uint8Array, binary: boolean, waitMs: number): void {
     if (connection.delayed === null) {
-      connection.delayed = new DelayedMessages(this.#all);
+      const owner = connection.usage ?? connection.keyless;
+      if (owner === null) throw new Error('a message waits that belongs to no key and no address');
+      connection.delayed = new DelayedMessages(owner.delayed);
       this.#wait(connection, connection.delayed, waitMs);
     }
     if (!connection.delayed.add(bytes, binary)) connection.close('RATE_LIMIT', 'too many messages wait');

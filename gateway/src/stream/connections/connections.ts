@@ -115,6 +115,7 @@ export class Connections implements ConnectionEvents {
       usage.subscriptions += connection.topicCount;
       this.#endKeyless(connection);
       connection.usage = usage;
+      connection.delayed?.moveTo(usage.delayed);
       this.#unauthenticated--;
     }
     connection.session.accept(nowMs, limitsOf(principal, connection.usage));

@@ -3,11 +3,9 @@ interface DelayedMessage {
   readonly binary: boolean;
 }
 
-/** Messages of one connection that may wait. */
+/** Messages of one connection that may wait, and their bytes. */
 const maxMessages = 5_000;
-/** Bytes of the messages of one connection that may wait, and of those of all connections. */
 const maxBytes = 1024 * 1024;
-const maxBytesOfAll = 64 * 1024 * 1024;
 /** What a message costs in addition to its bytes. */
 const overheadBytes = 256;
 
@@ -15,17 +13,58 @@ function sizeOf({ bytes }: Pick<DelayedMessage, 'bytes'>): number {
   return bytes.byteLength + overheadBytes;
 }
 
+/**
+ * The space for the messages of many keys, or of many addresses, that wait. One of them has at most `maxShareBytes`, and at most as much as is
+ * still free. So a few that take all they can leave space for others: one alone half of it, two a third.
+ */
+export class DelayedSpace {
+  readonly #spaceBytes: number;
+  readonly #maxShareBytes: number;
+  #bytes = 0;
+
+  constructor(spaceBytes: number, maxShareBytes: number) {
+    this.#spaceBytes = spaceBytes;
+    this.#maxShareBytes = maxShareBytes;
+  }
+
+  hasRoom(shareBytes: number, more: number): boolean {
+    return shareBytes + more <= Math.min(this.#maxShareBytes, this.#spaceBytes - this.#bytes);
+  }
+
+  count(bytes: number): void {
+    this.#bytes += bytes;
+  }
+}
+
+/** The part of a space that one key or one address uses. */
+export class DelayedShare {
+  readonly #space: DelayedSpace;
+  #bytes = 0;
+
+  constructor(space: DelayedSpace) {
+    this.#space = space;
+  }
+
+  hasRoom(more: number): boolean {
+    return this.#space.hasRoom(this.#bytes, more);
+  }
+
+  count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#space.count(bytes);
+  }
+}
+
 /** The messages of one connection that wait for its rate, in order. Bounded: one more is refused. */
 export class DelayedMessages {
   readonly #messages: DelayedMessage[] = [];
-  readonly #all: { bytes: number };
+  #share: DelayedShare;
   #next = 0;
   #bytes = 0;
   cancelTimer = (): void => undefined;
 
-  /** `all`: the bytes that wait on all connections. */
-  constructor(all: { bytes: number }) {
-    this.#all = all;
+  constructor(share: DelayedShare) {
+    this.#share = share;
   }
 
   get first(): DelayedMessage | undefined {
@@ -36,7 +75,7 @@ export class DelayedMessages {
   add(bytes: Uint8Array, binary: boolean): boolean {
     const size = sizeOf({ bytes });
     const full = this.#messages.length - this.#next >= maxMessages || this.#bytes + size > maxBytes;
-    if (full || this.#all.bytes + size > maxBytesOfAll) return false;
+    if (full || !this.#share.hasRoom(size)) return false;
     this.#messages.push({ bytes: Uint8Array.from(bytes), binary });
     this.#count(size);
     return true;
@@ -50,6 +89,13 @@ export class DelayedMessages {
     this.#next = 0;
   }
 
+  /** The connection has authenticated: its messages now count for its key. */
+  moveTo(share: DelayedShare): void {
+    this.#share.count(-this.#bytes);
+    this.#share = share;
+    share.count(this.#bytes);
+  }
+
   /** Drops all messages, because the connection has closed. */
   end(): void {
     this.cancelTimer();
@@ -60,6 +106,6 @@ export class DelayedMessages {
 
   #count(bytes: number): void {
     this.#bytes += bytes;
-    this.#all.bytes += bytes;
+    this.#share.count(bytes);
   }
 }

@@ -1,6 +1,7 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
+import { DelayedShare, DelayedSpace } from './delayed-messages.ts';
 import { WorkBudget } from './work-budget.ts';
 
 /** What all connections of one key use on this gateway. */
@@ -10,6 +11,7 @@ export interface KeyUsage {
   /** A topic counts once for each connection that follows it. */
   subscriptions: number;
   readonly work: WorkBudget;
+  readonly delayed: DelayedShare;
 }
 
 /** Above this number of keys, those without connections are removed once their budget is full again. */
@@ -31,6 +33,7 @@ export function exceededSubscriptions(
 /** The usage of each key that has connections. A key beyond its limits is refused; other keys are not affected. */
 export class KeyUsages {
   readonly #usages = new Map<string, KeyUsage>();
+  readonly #delayed = new DelayedSpace(streamLimits.delayedBytes, streamLimits.delayedKeyBytes);
 
   of(keyId: string): Pick<KeyUsage, 'connections' | 'subscriptions'> {
     return this.#usages.get(keyId) ?? noUsage;
@@ -46,7 +49,7 @@ export class KeyUsages {
     let usage = this.#usages.get(keyId);
     if (usage === undefined) {
       const work = new WorkBudget(streamLimits.keyWorkBurst, streamLimits.keyWorkPerSecond, nowMs);
-      this.#usages.set(keyId, (usage = { keyId, connections: 0, subscriptions: 0, work }));
+      this.#usages.set(keyId, (usage = { keyId, connections: 0, subscriptions: 0, work, delayed: new DelayedShare(this.#delayed) }));
     }
     usage.connections++;
     return usage;

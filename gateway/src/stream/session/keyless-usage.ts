@@ -1,5 +1,6 @@
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { networkOf } from '../../ratelimit/address-limit.ts';
+import { DelayedShare, DelayedSpace } from './delayed-messages.ts';
 import { WorkBudget } from './work-budget.ts';
 
 /** What all connections without a key use from one address. All IPv6 clients in one /64 network count as one address. */
@@ -10,6 +11,7 @@ export interface KeylessUsage {
   mints: number;
   accounts: number;
   readonly work: WorkBudget;
+  readonly delayed: DelayedShare;
 }
 
 /** Above this number of addresses, those without connections are removed. */
@@ -40,6 +42,7 @@ export function exceededKeyless(usage: KeylessUsage, topics: readonly string[]):
 /** The usage of each address that has connections without a key. An address beyond its limits is refused; others are not affected. */
 export class KeylessUsages {
   readonly #usages = new Map<string, KeylessUsage>();
+  readonly #delayed = new DelayedSpace(streamLimits.delayedBytes, streamLimits.delayedAddressBytes);
 
   /** Whether the address has as many connections as it may have. */
   isFull(address: string): boolean {
@@ -52,7 +55,10 @@ export class KeylessUsages {
     let usage = this.#usages.get(network);
     if (usage === undefined) {
       const work = new WorkBudget(streamLimits.keyWorkBurst, streamLimits.keyWorkPerSecond, nowMs);
-      this.#usages.set(network, (usage = { network, connections: 0, mints: 0, accounts: 0, work }));
+      this.#usages.set(
+        network,
+        (usage = { network, connections: 0, mints: 0, accounts: 0, work, delayed: new DelayedShare(this.#delayed) }),
+      );
     }
     usage.connections++;
     return usage;

@@ -34,6 +34,11 @@ export const streamLimits = {
   unauthenticatedCommands: 20,
   /** Commands of a PumpPortal client: the rate per second, if its plan has a lower one. Faster ones wait. */
   dialectCommands: 100,
+  /** Bytes of the messages that wait, of all keys together, and as much again of all addresses without a key together. */
+  delayedBytes: 32 * 1024 * 1024,
+  /** The same of one key, and of one address without a key; at most as much as is still free. One more message closes its connection with 4029. */
+  delayedKeyBytes: 8 * 1024 * 1024,
+  delayedAddressBytes: 4 * 1024 * 1024,
   /** Work of every command, in addition to its bytes. */
   commandWork: 1024,
   /** Work of every topic in a map `since`, in addition to its bytes. */
