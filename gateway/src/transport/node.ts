@@ -8,6 +8,8 @@ import { ReceivedRequest } from './request.ts';
 import { statusText } from './status-text.ts';
 import {
   isBodiless,
+  offeredSubprotocols,
+  streamSubprotocol,
   transportLimits,
   type HttpAnswer,
   type HttpRequest,
@@ -252,6 +254,9 @@ function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths
     responses.set(req, `X-Request-Id: ${request.requestId}${outcome.lines}`);
     raw.once('close', () => responses.delete(req));
     if (!outcome.compress) delete req.headers['sec-websocket-extensions'];
+    // ws echoes the first of these.
+    if (offeredSubprotocols(request).includes(streamSubprotocol)) req.headers['sec-websocket-protocol'] = streamSubprotocol;
+    else delete req.headers['sec-websocket-protocol'];
     sockets.handleUpgrade(req, raw, head, (native) => attach(native, rooms, outcome.accept));
   };
   const fault = (error: unknown): void => {

@@ -69,6 +69,17 @@ export function offersCompression(request: HttpRequest): boolean {
   return /(?:^|[\s,])permessage-deflate(?:[\s,;]|$)/.test(request.headers.get('sec-websocket-extensions') ?? '');
 }
 
+/** The subprotocol that the stream speaks (RFC 6455, section 1.9). */
+export const streamSubprotocol = 'sluice';
+
+/** What a handshake offers as subprotocols. One of them may be a key, so they must not be logged or echoed. */
+export function offeredSubprotocols(request: HttpRequest): readonly string[] {
+  return (request.header('sec-websocket-protocol') ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
 /** The body of a request. `too_large`: it has more than `transportLimits.bodyBytes` and was not read. */
 export type ReceivedBody = Uint8Array | 'too_large';
 

@@ -1,6 +1,8 @@
 import type * as UwsModule from 'uWebSockets.js';
 import { probePort } from './port-probe.ts';
 import {
+  offeredSubprotocols,
+  streamSubprotocol,
   transportLimits,
   type HttpAnswer,
   type HttpRequest,
@@ -151,8 +153,7 @@ function upgrade({ res, context, request }: Handshake, accepted: Accepted, cork:
     res.upgrade<SocketData>(
       { compress: accepted.compress, accept: accepted.accept, socket: null, handlers: null },
       request.header('sec-websocket-key') ?? '',
-      // The answer must name one of the offered protocols.
-      (request.header('sec-websocket-protocol') ?? '').split(',')[0]!.trim(),
+      offeredSubprotocols(request).includes(streamSubprotocol) ? streamSubprotocol : '',
       accepted.compress ? (request.header('sec-websocket-extensions') ?? '') : '',
       context,
     ),

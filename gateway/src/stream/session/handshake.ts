@@ -1,10 +1,19 @@
 import { formats, type Format } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import { ticketPattern } from '@sluice/shared/wire/values.ts';
+import { splitApiKey } from '../../auth/key-format.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { commonLines, errorAnswer } from '../../http/answers.ts';
 import { apiKeyOf } from '../../http/credentials.ts';
 import { rateHeaders, rateLines, retryAfterSeconds } from '../../http/rate-headers.ts';
-import { offersCompression, transportLimits, type HttpAnswer, type HttpRequest } from '../../transport/transport.ts';
+import {
+  offeredSubprotocols,
+  offersCompression,
+  streamSubprotocol,
+  transportLimits,
+  type HttpAnswer,
+  type HttpRequest,
+} from '../../transport/transport.ts';
 import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { KeyUsages } from './key-usage.ts';
@@ -90,7 +99,7 @@ function readForm(request: HttpRequest, { hub, addressOf, isDraining }: Handshak
   }
   const batch = request.query.get('batch') === '1';
   const compress = request.query.get('compress') === '1' && offersCompression(request);
-  const fault = credentialFault(request);
+  const fault = credentialFault(request, hub.keylessUsages !== null);
   if (fault !== null) return errorAnswer(request, 'UNAUTHENTICATED', fault);
   const credential = credentialOf(request);
   if (credential === null && hub.unauthenticated >= streamLimits.unauthenticatedConnections) {
@@ -105,10 +114,20 @@ function readForm(request: HttpRequest, { hub, addressOf, isDraining }: Handshak
 }
 
 function credentialOf(request: HttpRequest): Credential | null {
+  const [offered] = offeredCredentials(request);
+  if (offered !== undefined) return ticketForm.test(offered) ? { ticket: offered } : { key: offered };
   const ticket = request.query.get('ticket');
   if (ticket !== null) return { ticket };
   const key = apiKeyOf(request);
   return key === null ? null : { key };
+}
+
+const ticketForm = new RegExp(ticketPattern);
+
+/** What a client offers in addition to `sluice` as a subprotocol: browsers can send a credential only there or in the URL. */
+function offeredCredentials(request: HttpRequest): readonly string[] {
+  const offered = offeredSubprotocols(request);
+  return offered.includes(streamSubprotocol) ? offered.filter((name) => name !== streamSubprotocol) : [];
 }
 
 function gatewayFull(request: HttpRequest): HttpAnswer {
@@ -169,8 +188,8 @@ function checkUpgrade(request: HttpRequest): HttpAnswer | null {
 /** Wrong names under which clients send a credential. */
 const misnamedCredentials: ReadonlySet<string> = new Set(['apikey', 'key', 'token', 'accesstoken', 'authorization', 'auth', 'wsticket']);
 
-/** What is wrong with the credentials of a request; null if nothing is. */
-function credentialFault(request: HttpRequest): string | null {
+/** What is wrong with the credentials of a request; null if nothing is. `servesKeyless`: an empty key is no key. */
+function credentialFault(request: HttpRequest, servesKeyless: boolean): string | null {
   for (const name of request.query.keys()) {
     if (name === 'api-key' || name === 'ticket') continue;
     const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '');
@@ -178,5 +197,13 @@ function credentialFault(request: HttpRequest): string | null {
   }
   const tickets = request.query.getAll('ticket').length;
   if (tickets > 1) return 'Send only one ticket.';
-  return tickets === 1 && apiKeyOf(request) !== null ? 'Send a key or a ticket, not both.' : null;
+  const key = apiKeyOf(request);
+  if (tickets === 1 && key !== null) return 'Send a key or a ticket, not both.';
+  const offered = offeredCredentials(request).length;
+  if (offered > 1) return 'Offer only `sluice` and one key or ticket as subprotocols.';
+  if (offered === 1 && (tickets === 1 || key !== null)) return 'Send only one key or ticket.';
+  if (offered === 0 && offeredSubprotocols(request).some((name) => splitApiKey(name) !== null)) {
+    return 'With a key as a subprotocol, offer `sluice` too: new WebSocket(url, ["sluice", KEY]).';
+  }
+  return key === null && request.query.get('api-key') === '' && !servesKeyless ? '`api-key` is empty.' : null;
 }
