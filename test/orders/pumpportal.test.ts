@@ -9,7 +9,7 @@ import { wallet } from '../simnet/runtime/wallets.ts';
 const [publicKey, mint] = [wallet('pumpportal', 'reads').publicKey, wallet('pumpportal', 'a mint').publicKey];
 const isBody = validator(pumpPortalLocalEndpoint.body);
 
-const flag = fc.constantFrom(true, false, 'true', 'false');
+const flag = fc.constantFrom(true, false, 1, 0, 'true', 'false', 'True', 'FALSE', '1', '0');
 /** Numbers in the forms that people and programs write. */
 const decimal = (max: number): fc.Arbitrary<{ readonly value: number; readonly written: number | string }> =>
   fc
@@ -27,7 +27,7 @@ const order = fc.record({
   jitoOnly: fc.option(flag, { nil: undefined }),
 });
 
-const isTrue = (one: unknown): boolean => String(one) === 'true';
+const isTrue = (one: unknown): boolean => ['true', '1'].includes(String(one).toLowerCase());
 const within = (raw: bigint | null, value: number, decimals: number): void => {
   expect(Math.abs(Number(raw) / 10 ** decimals - value)).toBeLessThan(10 ** -decimals + value * 1e-12);
 };

@@ -200,6 +200,22 @@ describe('orders over lanes that require a tip', () => {
     expect([gained(jitoTipAccounts), gained(senderTipAccounts), fee > 0n]).toEqual([1_000n, 1_000_000n, true]);
   });
 
+  test('for the block engine alone: no node and no Sender gets it, and it tips no other', async () => {
+    const publicKey = await world.wallet();
+    const before = [jito.taken.length, sender.taken.length];
+    const order = { publicKey, action: 'buy', mint, amount: 0.5, denominatedInSol: 'true', slippage: 10, pool: 'auto' };
+    const { status, body } = await gateway.post('/api/trade', { ...order, jitoOnly: 'true' });
+    expect(status, JSON.stringify(body)).toBe(200);
+    expect(body).not.toHaveProperty('warnings');
+    const { state, quoteJson, terms } = await ended(String(body['orderId']));
+    expect([state, terms]).toMatchObject(['finalized', { blockEngineOnly: true }]);
+    expect(JSON.parse(quoteJson!)).toMatchObject({ tip: '1000' });
+    expect(jito.taken.slice(before[0])).toContain(body['signature']);
+    expect(sender.taken.slice(before[1])).toEqual([]);
+    const wires = world.node.calls.filter(({ method }) => method === 'sendTransaction').map(({ params }) => String(params[0]));
+    expect(wires.filter((wire) => encodeBase58(Buffer.from(wire, 'base64').subarray(1, 65)) === body['signature'])).toEqual([]);
+  });
+
   test('the nodes do not accept it: the lanes alone land it', async () => {
     const publicKey = await world.wallet();
     world.node.tampering = async ({ method, params }, answer) =>

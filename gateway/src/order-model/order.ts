@@ -21,6 +21,8 @@ export interface OrderTerms {
   readonly quoteDecimals: number;
   /** The wallet that signs and pays. */
   readonly publicKey: string;
+  /** No node and no Sender may get its transaction from us. */
+  readonly blockEngineOnly?: true;
 }
 
 /** What a landed transaction did, read from the transaction itself. Amounts are raw units. */

@@ -125,7 +125,7 @@ export function openDesk(of: DeskParts): TradingDesk {
   const endpoints = [
     ...tradeEndpoints(placeOrder, venues),
     ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
-    ...pumpPortalEndpoints({ ...parts, placeOrder }),
+    ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),
   ];
   const storedFollowed = followStoredOrders({ chain, follower, orders, log, signal });
   return {

@@ -148,7 +148,7 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
   const halt = createHalt(store, log);
   const signer = mode === 'live' ? createSigner({ store, ...custody, signerSocket, signerDir, limits, halt, log }) : noSigner();
   const lanes = createLanes({ nodes, ...broadcast, maySend: () => !halt.halted, signal });
-  const sendFirst: SendFirst = (signature, wire) => firstRound(signature, wire, lanes);
+  const sendFirst: SendFirst = (signature, wire, blockEngineOnly) => firstRound(signature, wire, lanes, blockEngineOnly);
   return {
     gatewayId,
     sendFirst,

@@ -24,8 +24,11 @@ export const senderTipAccounts = [
   '4TQLFNWK8AovT1gFvda5jfw2oJeRMKEmw7aH6MGBJ3or',
 ] as const;
 
+/** Services that accept only transactions with a tip to one of their accounts. */
+export type PaidLane = 'jito' | 'sender';
+
 /** Tip accounts by service. They are the only foreign accounts to which a custodial wallet sends SOL, once in each transaction. */
-export const tipAccounts: Readonly<Record<'jito' | 'sender', ReadonlySet<string>>> = {
+export const tipAccounts: Readonly<Record<PaidLane, ReadonlySet<string>>> = {
   jito: new Set(jitoTipAccounts),
   sender: new Set(senderTipAccounts),
 };

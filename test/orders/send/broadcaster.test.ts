@@ -78,6 +78,16 @@ test('a message is sent on every lane at once, repeatedly until it is stopped, a
   expect(params[0]![1]).toEqual({ encoding: 'base64', skipPreflight: true, maxRetries: 0 });
 });
 
+test('a message for the block engine alone is sent on no other lane, first or again', async () => {
+  await begin(3);
+  const one = message();
+  broadcaster.keepSending({ ...one, blockEngineOnly: true, atOnce: true });
+  expect(await firstRound(one.signature, one.wire, lanes, true)).toEqual({ kind: 'accepted', by: 'jito' });
+  const [node, sender, jito] = world.nodes;
+  await until(() => jito!.count('sendTransaction') >= 2, 'another round');
+  expect([node!.count('sendTransaction'), sender!.count('sendTransaction')]).toEqual([0, 0]);
+});
+
 test('a message without a tip is sent to the nodes only, and counted', async () => {
   await begin(3);
   const { blockhash, lastValidBlockHeight } = world.chain.latestBlockhash();

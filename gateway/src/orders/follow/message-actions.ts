@@ -33,8 +33,10 @@ export function createMessageActions({ broadcaster, reader, quoteOf, onRead, clo
     followed.sending = sending;
     const { signature, lastValidBlockHeight, order } = followed;
     if (!sending) broadcaster.stop(signature);
-    else if (order.signedBytes !== null)
-      broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight, atOnce: followed.isFromStore });
+    else if (order.signedBytes !== null) {
+      const blockEngineOnly = order.terms?.blockEngineOnly === true;
+      broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight, blockEngineOnly, atOnce: followed.isFromStore });
+    }
   }
 
   async function readLanded(followed: Followed, landing: Landing): Promise<void> {

@@ -16,8 +16,8 @@ export function unansweredInsert(error: unknown, { id, signature }: Pick<NewOrde
   return { error: 'UPSTREAM_UNAVAILABLE', message, details: { orderId: id, signature }, retryAfterSeconds: 1 } as const;
 }
 
-/** Sends signed bytes once on each lane, on all lanes at the same time. Never rejects. */
-export type SendFirst = (signature: string, wire: Uint8Array) => Promise<FirstRound>;
+/** Sends signed bytes once on each lane that may have them, on all at the same time. Never rejects. */
+export type SendFirst = (signature: string, wire: Uint8Array, blockEngineOnly: boolean) => Promise<FirstRound>;
 
 interface FirstSendParts {
   readonly log: Pick<Logger, 'error'>;
@@ -43,7 +43,7 @@ export async function firstSend(
   const { signature } = order;
   if (signature === null) throw new Error(`order ${order.id} has no message`);
   // Sends before it follows: handing the order to the follower takes longer than the first byte.
-  const first = sendFirst(signature, wire);
+  const first = sendFirst(signature, wire, order.terms?.blockEngineOnly === true);
   follower.follow(order);
   const answered = first.then(({ kind }) => (kind === 'unanswered' ? noteSilence() : order));
   let timer: NodeJS.Timeout | undefined;

@@ -24,7 +24,10 @@ export function tradedQuote({ order: { mint } }: TradeRequest, { quoted, bounds,
   return quoteObject({ quote, bounds, mint, quoteMint: pool.quoteMint, baseDecimals, quoteDecimals, tipLamports });
 }
 
-export function termsOf({ order: { side, mint }, publicKey }: TradeRequest, { quoted }: PreparedTrade): OrderTerms {
+export function termsOf(
+  { order: { side, mint }, publicKey, blockEngineOnly }: TradeRequest,
+  { quoted }: Pick<PreparedTrade, 'quoted'>,
+): OrderTerms {
   const { venue, pool, market, quoteDecimals } = quoted;
   return {
     side,
@@ -35,6 +38,7 @@ export function termsOf({ order: { side, mint }, publicKey }: TradeRequest, { qu
     baseDecimals: market.decimals,
     quoteDecimals,
     publicKey,
+    ...(blockEngineOnly === true ? { blockEngineOnly } : {}),
   };
 }
 

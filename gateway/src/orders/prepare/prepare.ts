@@ -1,7 +1,7 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
-import type { QuotedOrder, QuoteRefusal } from '../../quote/best-quote.ts';
+import { wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
 import type { LaneTip } from './surround.ts';
 import { priceOrder, unavailable, type PriceParts, type TradeInputs } from './quote-order.ts';
@@ -72,7 +72,8 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   const { market, baseAccount } = inputs;
   const quotedMs = performance.now();
   const { pool, trade, quote } = quoted;
-  const { publicKey, priorityFeeLamports: fixed } = request;
+  const { publicKey, priorityFeeLamports: fixed, blockEngineOnly = false } = request;
+  const requestedTips = blockEngineOnly ? laneTips.filter(({ lane }) => lane === 'jito') : laneTips;
   const built = builder.build({
     pool,
     order: {
@@ -89,8 +90,11 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
     baseAccountExists: baseAccount !== null,
     computeUnitLimit: null,
     tip: request.tip ?? null,
-    requestedTips: laneTips,
+    requestedTips,
   });
+  if (blockEngineOnly && built.laneTips.length < requestedTips.length) {
+    return wrongFields({ jitoOnly: 'is not possible, because the transaction has no room for the tip of the block engine' });
+  }
   const rent = rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state);
   const ownRent = state.rent(0);
   if (rent === null || ownRent === null) return unavailable('The rent of accounts is not known.');

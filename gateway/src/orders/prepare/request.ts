@@ -21,6 +21,8 @@ export interface TradeRequest {
   readonly skipSimulation: boolean;
   /** Paid by the transaction to a block engine or sender that forwards it. */
   readonly tip?: Tip;
+  /** Sent to the block engine alone, and tips only it. */
+  readonly blockEngineOnly?: true;
 }
 
 const solDecimals = 9;

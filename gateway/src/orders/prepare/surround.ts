@@ -6,6 +6,7 @@ import {
   syncNative,
   transferLamports,
 } from '@sluice/shared/solana/transaction/instructions.ts';
+import type { PaidLane } from '@sluice/shared/solana/tip-accounts.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
@@ -18,6 +19,7 @@ export interface Tip {
 
 /** A tip to one of several equivalent accounts. Orders rotate over them, because each transaction locks the account that it tips. */
 export interface LaneTip {
+  readonly lane: PaidLane;
   readonly accounts: readonly string[];
   readonly lamports: bigint;
 }

@@ -2,11 +2,8 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { leastJitoTip, leastTipOfSender } from '@sluice/shared/config/settings/tip-settings.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
-import { jitoTipAccounts, senderTipAccounts, tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
+import { jitoTipAccounts, senderTipAccounts, tipAccounts, type PaidLane } from '@sluice/shared/solana/tip-accounts.ts';
 import type { LaneTip } from './surround.ts';
-
-/** Lanes that accept only transactions with a tip to one of their accounts. */
-export type PaidLane = keyof typeof tipAccounts;
 
 const transferTag = 2;
 const transferBytes = 12;
@@ -17,8 +14,8 @@ const transferBytes = 12;
  */
 export function laneTips({ jitoUrl, jitoTip, senderUrl, senderTip }: Config['broadcast']): readonly LaneTip[] {
   return [
-    ...(senderUrl === null ? [] : [{ accounts: senderTipAccounts, lamports: senderTip }]),
-    ...(jitoUrl === null ? [] : [{ accounts: jitoTipAccounts, lamports: jitoTip }]),
+    ...(senderUrl === null ? [] : [{ lane: 'sender' as const, accounts: senderTipAccounts, lamports: senderTip }]),
+    ...(jitoUrl === null ? [] : [{ lane: 'jito' as const, accounts: jitoTipAccounts, lamports: jitoTip }]),
   ];
 }
 

@@ -6,6 +6,8 @@ import type { Lanes } from './lanes.ts';
 
 /** The same bytes are sent again at this interval, until they are in a block. */
 const resendEveryMs = 500;
+/** The same on the block engine, which accepts one request a second from a caller, and must have room for the first sends of other orders. */
+const blockEngineEveryMs = 2_000;
 /** How often it checks which messages are due. */
 const tickMs = 50;
 /** Most messages that are resent at a time. Further ones are sent in their first round only. */
@@ -18,14 +20,16 @@ export interface BroadcastMessage {
   readonly wire: Uint8Array;
   /** Null: until `stop`. */
   readonly lastValidBlockHeight: number | null;
+  /** Only the block engine may have it. */
+  readonly blockEngineOnly?: boolean;
   /** Sends without waiting for the interval, because the first round may never have been sent. */
   readonly atOnce?: boolean;
 }
 
 export interface Broadcaster {
   /**
-   * Sends the same bytes repeatedly until `stop`, or until the last valid block of the message has passed. It does not send on the block
-   * engine's lane: that lane belongs to the first round (`first-round.ts`), which the code that stores the order sends.
+   * Sends the same bytes repeatedly until `stop`, or until the last valid block of the message has passed. Unless it is the only lane of the
+   * message, the block engine's lane belongs to the first round (`first-round.ts`), which the code that stores the order sends.
    */
   keepSending(message: BroadcastMessage): void;
   /** Call when the message is in a block, or its order has ended. */
@@ -48,6 +52,7 @@ interface Held {
   readonly message: SentMessage;
   readonly lanes: readonly Lane[];
   readonly lastValidBlockHeight: number | null;
+  readonly everyMs: number;
   dueMs: number;
 }
 
@@ -73,7 +78,7 @@ export function createBroadcaster({ lanes, blockHeight, clock = systemClock, sig
       if (sent >= maxResendsATick) break;
       // Moves it to the end, so that the next tick begins with those that this one did not reach.
       held.delete(signature);
-      one.dueMs = nowMs + resendEveryMs;
+      one.dueMs = nowMs + one.everyMs;
       held.set(signature, one);
       sent += one.lanes.length;
       for (const lane of one.lanes) lane.resend(one.message);
@@ -86,18 +91,20 @@ export function createBroadcaster({ lanes, blockHeight, clock = systemClock, sig
     stop = null;
   }
 
-  function keepSending({ signature, wire, lastValidBlockHeight, atOnce = false }: BroadcastMessage): void {
+  function keepSending({ signature, wire, lastValidBlockHeight, blockEngineOnly = false, atOnce = false }: BroadcastMessage): void {
     if (signal.aborted || held.has(signature)) return;
     if (held.size >= maxHeld) {
       counters.overflowed++;
       return;
     }
     const message: SentMessage = { signature, wireBase64: base64Of(wire) };
+    const everyMs = blockEngineOnly ? blockEngineEveryMs : resendEveryMs;
     held.set(signature, {
       message,
-      lanes: lanes.resendLanes(wire),
+      lanes: lanes.resendLanes(wire, blockEngineOnly),
       lastValidBlockHeight,
-      dueMs: clock.steadyMs() + (atOnce ? 0 : resendEveryMs),
+      everyMs,
+      dueMs: clock.steadyMs() + (atOnce ? 0 : everyMs),
     });
     stop ??= clock.every(tickMs, tick);
   }

@@ -14,10 +14,13 @@ export interface FirstRound {
 
 class NotAccepted extends Error {}
 
-/** Sends a message once on each lane, all at the same time. Resolves when the first lane accepts it, or when all have answered. Never rejects. */
-export async function firstRound(signature: string, wire: Uint8Array, lanes: Lanes): Promise<FirstRound> {
+/**
+ * Sends a message once on each lane that may have it, on all at the same time. Resolves when the first lane accepts it, or when all have answered.
+ * Never rejects.
+ */
+export async function firstRound(signature: string, wire: Uint8Array, lanes: Lanes, blockEngineOnly = false): Promise<FirstRound> {
   const message: SentMessage = { signature, wireBase64: base64Of(wire) };
-  const answers = lanes.firstLanes(wire).map(async (lane) => ({ lane, answer: await lane.send(message) }));
+  const answers = lanes.firstLanes(wire, blockEngineOnly).map(async (lane) => ({ lane, answer: await lane.send(message) }));
   const accepted = answers.map(async (one) => {
     const { lane, answer } = await one;
     return answer === 'accepted' ? lane.name : Promise.reject(new NotAccepted());

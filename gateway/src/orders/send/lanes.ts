@@ -1,5 +1,6 @@
 import { createRpc } from '@sluice/shared/solana/rpc.ts';
-import { createTippedLanes, type PaidLane } from '../prepare/tips.ts';
+import type { PaidLane } from '@sluice/shared/solana/tip-accounts.ts';
+import { createTippedLanes } from '../prepare/tips.ts';
 import { createLane, type Lane } from './lane.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 
@@ -19,13 +20,13 @@ export interface LaneOptions {
 /** All ways to send messages. */
 export interface Lanes {
   readonly all: readonly Lane[];
-  /** The lanes for the first send of a message. */
-  firstLanes(wire: Uint8Array): readonly Lane[];
+  /** The lanes for the first send of a message. With `blockEngineOnly`, no other lane gets it. */
+  firstLanes(wire: Uint8Array, blockEngineOnly?: boolean): readonly Lane[];
   /**
    * The lanes for repeated sends, and for an order that was loaded from the store and may not have been sent. Without the block engine, which accepts one
-   * request a second from a caller: a repeated send would displace the first send of the next order.
+   * request a second from a caller: a repeated send would displace the first send of the next order. With `blockEngineOnly`, it is the only lane.
    */
-  resendLanes(wire: Uint8Array): readonly Lane[];
+  resendLanes(wire: Uint8Array, blockEngineOnly?: boolean): readonly Lane[];
 }
 
 export function createLanes({ nodes, jitoUrl, senderUrl, maySend, signal }: LaneOptions): Lanes {
@@ -39,18 +40,17 @@ export function createLanes({ nodes, jitoUrl, senderUrl, maySend, signal }: Lane
     const names = tippedLanes(wire);
     return paid.filter(({ name }) => names.has(name));
   };
+  const lanesOf = (accepting: typeof paid): Lane[] => accepting.map(({ lane }) => lane);
+  const blockEngine = (wire: Uint8Array): Lane[] => lanesOf(tipped(wire).filter(({ name }) => name === 'jito'));
   return {
-    all: [...free, ...paid.map(({ lane }) => lane)],
-    firstLanes(wire) {
+    all: [...free, ...lanesOf(paid)],
+    firstLanes(wire, blockEngineOnly = false) {
+      if (blockEngineOnly) return blockEngine(wire);
       const accepting = tipped(wire);
       for (const one of paid) if (!accepting.includes(one)) one.lane.passOver();
-      return [...free, ...accepting.map(({ lane }) => lane)];
+      return [...free, ...lanesOf(accepting)];
     },
-    resendLanes: (wire) => [
-      ...free,
-      ...tipped(wire)
-        .filter(({ name }) => name !== 'jito')
-        .map(({ lane }) => lane),
-    ],
+    resendLanes: (wire, blockEngineOnly = false) =>
+      blockEngineOnly ? blockEngine(wire) : [...free, ...lanesOf(tipped(wire).filter(({ name }) => name !== 'jito'))],
   };
 }

@@ -25,6 +25,8 @@ import { readPumpPortalOrder } from './read.ts';
 export interface PumpPortalParts extends UnsignedParts {
   readonly venues: readonly Venue[];
   readonly placeOrder: PlaceOrder;
+  /** Whether orders can be sent to a block engine alone. */
+  readonly hasBlockEngine: boolean;
 }
 
 type LocalAnswer = OrderAnswer<typeof pumpPortalLocalEndpoint>;
@@ -39,20 +41,25 @@ export function pumpPortalEndpoints(parts: PumpPortalParts): OrderEndpoint[] {
 
 async function trade(
   call: OrderCall<typeof pumpPortalTradeEndpoint>,
-  { venues, placeOrder }: PumpPortalParts,
+  { venues, placeOrder, hasBlockEngine }: PumpPortalParts,
 ): Promise<OrderAnswer<typeof pumpPortalTradeEndpoint>> {
   const { owner, body } = call;
   if (owner === null) return { error: 'UNAUTHENTICATED' };
   const order = readPumpPortalOrder(body, venues);
   if ('error' in order) return order;
-  if (order.jitoOnly)
-    return wrongFields({ jitoOnly: 'is not supported: orders go to all nodes, and to Jito if the server is configured so' });
-  const { publicKey } = order;
-  const request = publicKey === null ? { ...order, publicKey, dryRun: false } : order.of(publicKey);
+  const { publicKey, jitoOnly } = order;
+  const requestOf = (wallet: string): TradeRequest => ({
+    ...order.of(wallet),
+    ...(jitoOnly && hasBlockEngine ? { blockEngineOnly: true } : {}),
+  });
+  const request = publicKey === null ? { publicKey, dryRun: false, of: requestOf } : requestOf(publicKey);
+  const warnings = jitoOnly && !hasBlockEngine ? { warnings: [noBlockEngine] } : {};
   return withIdempotency(call, pumpPortalTradeEndpoint.id, async (use) =>
-    answerOf(await placeOrder(owner, request, use), pumpPortalAnswer),
+    answerOf(await placeOrder(owner, request, use), (answer) => ({ ...pumpPortalAnswer(answer), ...warnings })),
   );
 }
+
+const noBlockEngine = 'jitoOnly: this server has no block engine (JITO_URL), so the order is sent to its nodes as usual.';
 
 function pumpPortalAnswer({ signature, error, orderId, status }: TradeAnswer): PumpPortalAnswer {
   if (orderId === null) throw new Error('an order without an id');

@@ -33,10 +33,7 @@ export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue
   const fields: Fields = {};
   if (publicKey !== null && !isAddress(publicKey)) fields['publicKey'] = 'is not an address';
   if (mint === undefined) fields['mint'] = 'is required';
-  for (const name of pumpPortalFlags) {
-    const flag = body[name];
-    if (typeof flag === 'string' && flag !== 'true' && flag !== 'false') fields[name] = 'must be `true` or `false`';
-  }
+  for (const name of pumpPortalFlags) if (readFlag(body[name]) === null) fields[name] = 'must be `true` or `false`';
   const amount = readAmount(side, body, fields);
   const slippageBps = readDecimal(
     'slippage',
@@ -55,7 +52,7 @@ export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue
   if (!isAddress(mint)) return { error: 'INVALID_MINT' };
   return {
     publicKey,
-    jitoOnly: isTrue(body.jitoOnly),
+    jitoOnly: readFlag(body.jitoOnly) === true,
     of: (wallet) => ({
       order: { side, mint, amount: amount(wallet), slippageBps, pool },
       publicKey: wallet,
@@ -63,13 +60,16 @@ export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue
       maxIn: null,
       minOut: null,
       dryRun: false,
-      skipSimulation: isTrue(body.skipPreflight),
+      skipSimulation: readFlag(body.skipPreflight) === true,
     }),
   };
 }
 
-function isTrue(flag: boolean | string | undefined): boolean {
-  return flag === true || flag === 'true';
+/** A flag as programs write it: Python's forms have `True`. A missing one is false; null if it is neither. */
+function readFlag(flag: boolean | number | string = false): boolean | null {
+  const text = String(flag).toLowerCase();
+  if (text === 'true' || text === '1') return true;
+  return text === 'false' || text === '0' ? false : null;
 }
 
 function readAmount(side: 'buy' | 'sell', { amount, denominatedInSol }: PumpPortalBody, fields: Fields): AmountOf | null {
@@ -88,7 +88,7 @@ function readAmount(side: 'buy' | 'sell', { amount, denominatedInSol }: PumpPort
   const lamports = rawOfText(text, solDecimals);
   if (lamports === null) return fault('amount', side === 'buy' ? 'must be a number above 0' : 'must be a number above 0, or a percentage');
   if (denominatedInSol === undefined) return fault('denominatedInSol', 'is required: `true` if `amount` is SOL, `false` if it is tokens');
-  const isSol = isTrue(denominatedInSol);
+  const isSol = readFlag(denominatedInSol) === true;
   if (isSol && side === 'buy' && lamports > BigInt(pumpPortalLimits.maxSol) * lamportsOfSol) {
     return fault('amount', `must be at most ${pumpPortalLimits.maxSol} SOL`);
   }
