@@ -21,6 +21,14 @@ export function isCurveVenue(name: VenueName): boolean {
   return curveVenues.has(name);
 }
 
+/** Raw supply with which a coin usually starts that trades on this curve, or, in a pool, whose address names its platform; null if unknown. */
+export function usualSupply(pool: VenueName, mint: string): bigint | null {
+  for (const { name, curves } of venues) {
+    if (curves !== null && (name === pool || (curves.mintEnding !== null && mint.endsWith(curves.mintEnding)))) return curves.usualSupply;
+  }
+  return null;
+}
+
 function namesOf(has: (venue: Venue) => boolean): readonly VenueName[] {
   return venues.filter(has).map(({ name }) => name);
 }

@@ -56,6 +56,10 @@ export interface Venue {
 export interface BondingCurves {
   /** Decimals of every coin that starts on a curve of the venue; null if they differ. Then the mint's account is read. */
   readonly decimals: number | null;
+  /** Raw supply with which a coin of the venue starts, unless it is a special one; null if supplies differ. */
+  readonly usualSupply: bigint | null;
+  /** Ending of the addresses of its coins; null if they have none. Others can make such addresses too. */
+  readonly mintEnding: string | null;
   /** The share of a curve's tokens that was sold, in percent, from what is left. */
   progress(realBase: bigint): number;
 }

@@ -1,6 +1,6 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { isCurveVenue } from '@sluice/shared/venues/registry.ts';
+import { isCurveVenue, usualSupply } from '@sluice/shared/venues/registry.ts';
 import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/stream/pumpportal.ts';
 
@@ -56,7 +56,14 @@ function tradeOf(event: TradeEvent): DialectTrade {
     newTokenBalance: event.traderBalance === undefined ? null : toUi(BigInt(event.traderBalance), event.baseDecimals),
   } as const;
   const ofVenue = reserves === null ? {} : reservesOfVenue(event, reserves);
-  return { pool: event.pool, ...base, ...ofVenue, ...optional('marketCapSol', event.marketCapSol), ...commonFields(event) };
+  return { pool: event.pool, ...base, ...ofVenue, ...optional('marketCapSol', marketCapSol(event)), ...commonFields(event) };
+}
+
+/** PumpPortal multiplies the price by the usual supply; we do so until the true supply is known. */
+function marketCapSol({ marketCapSol: known, priceSol, pool, mint, baseDecimals }: TradeEvent): number | null {
+  if (known !== null || priceSol === null) return known;
+  const supply = usualSupply(pool, mint);
+  return supply === null ? null : priceSol * toUi(supply, baseDecimals);
 }
 
 function reservesOfVenue(

@@ -75,7 +75,8 @@ export class PumpPortalDialect {
     if (fault !== null) return fault;
     if (this.#rooms.size + more.length > maxTopics) return `This gateway follows at most ${maxTopics} topics.`;
     if (isEnd) {
-      const wholeChannel = keys === undefined && method.endsWith('Trade');
+      // Some clients send an empty list where others send none.
+      const wholeChannel = (keys ?? []).length === 0 && method.endsWith('Trade');
       for (const topic of wholeChannel ? this.#tradeTopics(connection, method) : topics) this.#unfollow(connection, topic);
     } else for (const topic of more) this.#follow(connection, topic);
     if (invalid.length === 0) return dialectAcks[method];

@@ -1,7 +1,15 @@
 import { isAddress } from '../../solana/base58.ts';
 import type { Venue } from '../venue.ts';
 import { decode, decodeAccount } from './decode.ts';
-import { accountDiscriminators, bondingCurveAddress, eventAuthority, initialRealToken, programId, tokenDecimals } from './program.ts';
+import {
+  accountDiscriminators,
+  bondingCurveAddress,
+  eventAuthority,
+  initialRealToken,
+  initialSupply,
+  programId,
+  tokenDecimals,
+} from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
 import { tradeFault } from './errors.ts';
@@ -21,6 +29,8 @@ export const pump: Venue = {
   derivedPools: (mint) => (isAddress(mint) ? [{ address: bondingCurveAddress(mint), vaults: [] }] : []),
   curves: {
     decimals: tokenDecimals,
+    usualSupply: initialSupply,
+    mintEnding: 'pump',
     progress: (realBase) => Math.min(100, Math.max(0, Number(((initialRealToken - realBase) * 1_000_000n) / initialRealToken) / 10_000)),
   },
   quoting,
