@@ -264,7 +264,7 @@ describe.each([
     ],
     ['half a surrogate pair', '{"amount":1,"note":"\\ud83d"}', 'note', 'must be well-formed Unicode'],
     ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), '(body)', 'must be UTF-8'],
-    ['a byte order mark', '\ufeff{"amount":1}', '(body)', 'must be JSON: it is wrong at character 1'],
+    ['a second byte order mark', '\ufeff\ufeff{"amount":1}', '(body)', 'must be JSON: it is wrong at character 1'],
   ])('refuses a body with %s', async (_what, body, field, fault) => {
     const answer = await post(body);
     expect(codeOf(answer)).toBe('400 INVALID_REQUEST');

@@ -6,7 +6,7 @@ import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { defineEndpoint, keylessQuota } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { fastClock } from '../support/clocks.ts';
+import { fastClock, manualClock } from '../support/clocks.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import { addressOf, entryOf, migrationEvent, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';
@@ -39,8 +39,8 @@ describe.each(['uws', 'node'] as const)('PumpPortal clients without a key, over 
     await server.close();
   });
 
-  function connect(address: string, query = ''): StreamClient {
-    const client = new StreamClient(`ws://${server.host}/api/data${query}`, { 'X-Forwarded-For': address });
+  function connect(address: string, query = '', { host } = server): StreamClient {
+    const client = new StreamClient(`ws://${host}/api/data${query}`, { 'X-Forwarded-For': address });
     clients.push(client);
     return client;
   }
@@ -132,6 +132,53 @@ describe.each(['uws', 'node'] as const)('PumpPortal clients without a key, over 
       return next.refused === null;
     });
     for (const { socket } of open) socket.terminate();
+  });
+
+  it('cannot take the space of others: one address that sends more than may wait loses only its own connections', async () => {
+    // Time does not pass, so that messages wait however slow the machine is.
+    const clock = manualClock();
+    const config = { pumpPortalKeyless: true, trustedProxies: ['127.0.0.0/8'] };
+    const still = await startTestGateway({ transport, clock, config });
+    const open = (address: string, query = ''): Promise<StreamClient> => connect(address, query, still).open();
+    const flooding = await Promise.all(Array.from({ length: 64 }, () => open('198.51.100.20')));
+    const others = [await open('198.51.100.21'), await open('198.51.100.20', `?api-key=${goodKey}`)];
+    // Three of them are all that may wait for one connection: 1 MiB, with 256 bytes for each message.
+    const head = JSON.stringify({ method: 'subscribeMigration', more: '' });
+    const long = { method: 'subscribeMigration', more: 'x'.repeat(Math.floor(2 ** 20 / 3) - 256 - head.length) };
+    for (const client of flooding) {
+      // The burst that is carried out at once, and then what must wait.
+      for (let at = 0; at < streamLimits.dialectCommands; at++) client.send({ method: 'subscribeMigration' });
+      for (let at = 0; at < 3; at++) client.send(long);
+    }
+    // A pong follows the messages before it.
+    const pongs = flooding.map(({ socket }) => new Promise((resolve) => socket.once('pong', resolve).once('close', resolve).ping()));
+    await Promise.all(pongs);
+    for (const client of others) {
+      for (let at = 0; at < 300; at++) client.send({ method: 'subscribeTokenTrade', keys: [addressOf(30_000 + at)] });
+    }
+    await until('all replies', async () => {
+      await clock.pass(100);
+      return others.every((client) => client.closed !== null || noticesOf(client).length === 300);
+    });
+    expect(others.map(({ closed }) => closed)).toEqual([null, null]);
+    expect(new Set(others.flatMap(noticesOf))).toEqual(new Set([acked]));
+    expect(new Set(flooding.flatMap(({ closed }) => (closed === null ? [] : [closed.code])))).toEqual(new Set([4029]));
+    for (const { socket } of [...flooding, ...others]) socket.terminate();
+    let ended = false;
+    void still.close().then(() => (ended = true));
+    await until('the end of the gateway', async () => {
+      await clock.pass(1_000);
+      return ended;
+    });
+  });
+
+  it('take an empty key for none', async () => {
+    const client = await connect('198.51.100.22', '?api-key=').open();
+    client.send({ method: 'subscribeNewToken' });
+    await notices(client, 1);
+    expect(client.closed).toBeNull();
+    expect((await get('/test/keyless?api-key=', '198.51.100.22')).status).toBe(200);
+    expect((await get('/test/keyed?api-key=', '198.51.100.22')).status).toBe(401);
   });
 
   it('may be silent before they subscribe; a client that uses `op` must authenticate in time', async () => {

@@ -43,6 +43,7 @@ const url = (path: string, key = world.operatorKey): string => `http://${gateway
 interface Data {
   readonly signature?: string;
   readonly errors?: readonly string[];
+  readonly warnings?: readonly string[];
   readonly error?: { readonly code: string; readonly details: Readonly<Record<string, unknown>> };
   readonly orderId?: string;
   readonly status?: string;
@@ -157,6 +158,34 @@ describe('Lightning', { timeout: timeoutMs }, () => {
     expect(BigInt(outAmount)).toBeGreaterThanOrEqual(10_000_000n);
     expect(BigInt(outAmount)).toBeLessThan(10_000_100n);
     expect(sold['fill']).toMatchObject({ traderQuoteAmount: outAmount });
+  });
+
+  it('reads flags as Python writes them, a body after a byte order mark, and a query with more parameters', async () => {
+    const head = `action=buy&mint=${coin.mint}&amount=0.01&denominatedInSol=True&slippage=15&priorityFee=5e-05&pool=pump`;
+    const bom = '\ufeff';
+    const sent = await fetch(`${url('/api/trade')}&cluster=mainnet&cluster=devnet`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: `${bom}${head}&skipPreflight=FALSE&jitoOnly=0`,
+    });
+    expect(await traded(sent)).toMatchObject({ quote: { inAmount: '10000000' } });
+    const order = { publicKey: signer.publicKey, ...Object.fromEntries(new URLSearchParams(head)), denominatedInSol: 1 };
+    // Without a key, as a bot that has none in its settings.
+    const local = await fetch(`http://${gateway.host}/api/trade-local?api-key=&cluster=mainnet`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: bom + JSON.stringify(order),
+    });
+    expect(local.status).toBe(200);
+  });
+
+  it('sends an order that asks for a block engine as usual, if there is none, and says so', async () => {
+    const body = { action: 'buy', mint: coin.mint, amount: 0.01, denominatedInSol: 'true', slippage: 10, pool: 'pump', jitoOnly: 'true' };
+    const response = await postJson('/api/trade', body);
+    const data = await dataOf(response.clone());
+    await traded(response);
+    expect(data.warnings).toEqual([expect.stringMatching(/^jitoOnly: .*JITO_URL/)]);
+    expect(await dataOf(await postJson('/api/trade', { ...body, jitoOnly: 'False' }))).not.toHaveProperty('warnings');
   });
 
   it('accepts larger amounts, slippage and fees than its own bodies do', async () => {
@@ -354,8 +383,21 @@ describe('refusals', { timeout: timeoutMs }, () => {
     }
   });
 
+  it.each([
+    ['GET', '/api/trade', 405, /POST to \/api\/trade,/],
+    ['PUT', '/api/trade-local', 405, /POST to \/api\/trade-local,/],
+    ['POST', '/api/trade/', 404, /POST to \/api\/trade,/],
+    ['POST', '/api/data', 405, /WebSocket/],
+    ['GET', '/api/data', 400, /WebSocket/],
+    ['GET', '/api/create-wallet', 404, /sluice wallets create/],
+    ['POST', '/api/create-wallet', 404, /sluice wallets create/],
+  ])('%s %s: what to do instead', async (method, path, status, advice) => {
+    const response = await fetch(url(path), { method });
+    expect((await dataOf(response.clone())).errors).toEqual([expect.stringMatching(advice)]);
+    expect((await refusal(response)).status).toBe(status);
+  });
+
   it('features that only one of the two has', async () => {
-    expect(await refusal(await postJson('/api/trade', body({ jitoOnly: 'true', publicKey: custodial })))).toEqual(wrong('jitoOnly'));
     expect(await refusal(await postJson('/api/trade-local', body({ publicKey: undefined })))).toEqual(wrong('publicKey'));
     expect(await refusal(await postJson('/api/trade', [body()]))).toEqual(wrong('(body)'));
     expect((await postJson('/api/trade-local', body({ jitoOnly: 'true' }))).status).toBe(200);

@@ -204,6 +204,37 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     await one.acked(6);
   });
 
+  it('ends all of a kind with an empty list, as with none', async () => {
+    const [mint, trader] = [addressOf(32), addressOf(33)];
+    const one = bot().onOpen({ method: 'subscribeTokenTrade', keys: [mint] }, { method: 'subscribeAccountTrade', keys: [trader] });
+    await one.acked(2);
+    const tradersOf = async (): Promise<unknown[]> => {
+      const before = one.trades.length;
+      const last = tradeEvent(addressOf(35));
+      await server.publish([tradeEvent(mint), tradeEvent(addressOf(34), { trader }), last].map((event) => entryOf(event)));
+      // The last event is published after the others.
+      await until('the last event', () => witness.trades.some(({ signature }) => signature === last.signature));
+      one.send('ping');
+      await one.acked(one.acks.length + 1);
+      return one.trades.slice(before).map((trade) => trade['traderPublicKey'] === trader);
+    };
+    const witness = bot().onOpen({ method: 'subscribeTokenTrade', keys: [addressOf(35)] });
+    await witness.acked(1);
+    expect(await tradersOf()).toEqual([false, true]);
+    one.send({ method: 'unsubscribeTokenTrade', keys: [] });
+    await one.acked(4);
+    expect(await tradersOf()).toEqual([true]);
+    one.send({ method: 'unsubscribeAccountTrade', keys: [] });
+    await one.acked(6);
+    expect(await tradersOf()).toEqual([]);
+  });
+
+  it('skips a byte order mark before a message', async () => {
+    const one = bot().onOpen('\ufeff{"method":"subscribeNewToken"}', '\ufeffping');
+    await one.acked(2);
+    expect(one.acks).toEqual(['Successfully subscribed to token creation events.', 'pong']);
+  });
+
   it('gets a message for a mistake, and nothing else', async () => {
     const one = bot().onOpen(
       { method: 'subscribeTokenTrade', keys: ['not an address', addressOf(40)] },
@@ -277,5 +308,19 @@ describe.each(['uws', 'node'] as const)('a PumpPortal client, only the host chan
     for (const field of ['solAmount', 'vSolInBondingCurve', 'marketCapSol']) expect(one.trades[0]).not.toHaveProperty(field);
     expect(one.trades[0]).toMatchObject({ quoteMint: usdcMint, vTokensInBondingCurve: 1005937500.000001 });
     expect(one.trades[1]).toMatchObject({ solAmount: 1 });
+  });
+
+  it('gets a market cap of each coin of pump, also before its supply is known', async () => {
+    const [curve, pooled, foreign] = [addressOf(71), `${addressOf(72).slice(0, -4)}pump`, addressOf(73)];
+    const one = bot().onOpen({ method: 'subscribeTokenTrade', keys: [curve, pooled, foreign] });
+    await one.acked(1);
+    const unknown = { marketCapSol: null, priceSol: 2.5e-8 };
+    await server.publish([
+      entryOf(tradeEvent(curve, unknown)),
+      entryOf(tradeEvent(pooled, { ...unknown, pool: 'pump-amm' })),
+      entryOf(tradeEvent(foreign, { ...unknown, pool: 'pump-amm' })),
+    ]);
+    await until('all', () => one.trades.length === 3);
+    expect(one.trades.map((trade) => trade['marketCapSol'])).toEqual([25, 25, undefined]);
   });
 });

@@ -40,8 +40,8 @@ export function pathCheck({ path, params }: EndpointSpec): CheckPath {
   };
 }
 
-/** Creates the check of the query: each parameter of the schema at most once, and no others except `api-key`. */
-export function queryCheck({ query }: EndpointSpec): CheckQuery {
+/** Creates the check of the query: each parameter of the schema at most once, and no others except `api-key` and those of PumpPortal's clients. */
+export function queryCheck({ query, dialect }: EndpointSpec): CheckQuery {
   const known = new Set(Object.keys(query?.properties ?? {}));
   const read = query === undefined ? null : reader(query);
   const ofNone = read === null ? nothing : read(new Map());
@@ -50,7 +50,7 @@ export function queryCheck({ query }: EndpointSpec): CheckQuery {
     const texts = new Map<string, string>();
     const faults = new Map<string, string>();
     for (const [name, value] of request.query) {
-      if (name === credentialName) continue;
+      if (name === credentialName || (dialect === true && !known.has(name))) continue;
       const what = !known.has(name) ? 'unknown parameter' : texts.has(name) ? 'appears twice' : null;
       if (what === null) texts.set(name, value);
       else if (faults.size < maxFaults) faults.set(name.slice(0, maxNameChars), what);

@@ -6,11 +6,11 @@ const noKey = '';
 
 /**
  * The API key of a request: `Authorization: Bearer KEY` or `Authorization: Basic base64(KEY:)`, else `X-API-Key: KEY`, else `?api-key=KEY`. Null
- * if it has none of them; an invalid key if `Authorization` has another form.
+ * if it has none of them, or if one of the last two is empty, as a client sends it that has no key; an invalid key if `Authorization` has another form.
  */
 export function apiKeyOf(request: HttpRequest): string | null {
   const header = request.header('authorization');
-  if (header === undefined) return request.header('x-api-key') ?? (request.search === '' ? null : request.query.get('api-key'));
+  if (header === undefined) return request.header('x-api-key') || (request.search === '' ? null : request.query.get('api-key')) || null;
   if (header.startsWith(bearer) && !header.includes(' ', bearer.length)) return header.slice(bearer.length);
   return /^Bearer +(\S+)\s*$/i.exec(header)?.[1] ?? basicUser(header) ?? noKey;
 }

@@ -3,6 +3,7 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
 import { commonLines, errorAnswer } from './answers.ts';
 import { createCallers, type Caller, type CallerOptions } from './callers.ts';
+import { pumpPortalAdvice } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { corsPolicy } from './cors.ts';
 import type { BoundEndpoint } from './endpoint.ts';
 import type { AdmitKeyless } from './keyless.ts';
@@ -71,7 +72,9 @@ export function createRouter(options: RouterOptions): Router {
     return caller instanceof Promise ? caller.then(answer) : answer(caller);
   };
   const refuse = (request: HttpRequest, code: ErrorCode, message?: string, headers?: Readonly<Record<string, string>>) => {
-    const make = (): HttpAnswer => errorAnswer(request, code, message, undefined, headers);
+    const { path } = request;
+    const advice = pumpPortalAdvice.get(path.endsWith('/') ? path.slice(0, -1) : path);
+    const make = (): HttpAnswer => errorAnswer(request, code, message ?? advice, undefined, headers, advice !== undefined);
     return isPrivate(request.path) ? make() : forAll(request, 1, make);
   };
   const places = placesOf(options, {

@@ -170,7 +170,7 @@ function render(endpoint: Prepared, request: HttpRequest, answer: Answer, caller
     message,
     details,
     retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
-    endpoint.spec.errorList === true,
+    endpoint.spec.dialect === true,
   );
   return { ...made, lines: made.lines + lines };
 }

@@ -3,6 +3,7 @@ import { Type, type TSchema } from 'typebox';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpRequest, ReceivedBody } from '../../transport/transport.ts';
+import { withoutBom } from './bom.ts';
 import { readForm } from './read-form.ts';
 import { readJson } from './read-json.ts';
 
@@ -38,7 +39,8 @@ export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: given, 
   const nothing: BodyOutcome<T> = { ok: true, value: Object.freeze({}) as T };
   const required: readonly string[] = schema.required ?? [];
   const mayBeEmpty = required.length === 0;
-  return (request, body) => {
+  return (request, received) => {
+    const body = received === 'too_large' ? received : withoutBom(received);
     if (mayBeEmpty && body.length === 0) return nothing;
     if (body === 'too_large') return { ok: false, error: 'PAYLOAD_TOO_LARGE' };
     const encoding = request.header('content-encoding');

@@ -19,6 +19,7 @@ import { DialectCommand, dialectMethods } from '@sluice/shared/wire/stream/pumpp
 import type { ErrorReply } from '@sluice/shared/wire/stream/replies.ts';
 import { channelNames, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
+import { withoutBom } from '../../http/body/bom.ts';
 import { WorkBudget } from './work-budget.ts';
 
 /** What one message of a client requests. Each action gets exactly one reply. */
@@ -293,7 +294,8 @@ function parse(bytes: Uint8Array, binary: boolean): Record<string, unknown> | 'p
     const outcome = decodeMsgpackCommand(bytes);
     value = outcome.ok ? outcome.value : null;
   } else {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+    const { buffer, byteOffset, byteLength } = withoutBom(bytes);
+    const text = Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
     if (text === 'ping') return 'ping';
     try {
       value = JSON.parse(text);

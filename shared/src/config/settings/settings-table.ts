@@ -119,7 +119,7 @@ export const settingsTable = [
     name: 'JITO_URL',
     default: null,
     meaning:
-      'Address of `sendTransaction` on a Jito block engine. Orders are also sent there, with a tip if the wallet is custodial. Each order is sent once; it is sent again only if the engine resets the connection without an answer, and never after a crash of the gateway.',
+      'Address of `sendTransaction` on a Jito block engine. Orders are also sent there, with a tip if the wallet is custodial. Each order is sent once; it is sent again only if the engine resets the connection without an answer, and never after a crash of the gateway. An order with `jitoOnly` goes there alone, and is sent again every two seconds until it lands or expires.',
     example: 'https://frankfurt.mainnet.block-engine.jito.wtf/api/v1/transactions',
   },
   {

@@ -57,8 +57,8 @@ export interface EndpointSpec {
     /** JSON of the answer 200 to a list. */
     readonly answer: TSchema;
   };
-  /** The body of an error also has `errors`, a list of strings. */
-  readonly errorList?: true;
+  /** For PumpPortal's clients: the body of an error also has `errors`, a list of strings, and unknown parameters of the query are ignored. */
+  readonly dialect?: true;
   /** The endpoint accepts an `Idempotency-Key`. */
   readonly idempotent?: true;
   /** JSON of the answer 200; null if it is not JSON but `contentType`. */

@@ -30,10 +30,22 @@ export const pumpPortalLimits = { maxSol: 100, maxSlippage: 100, maxPriorityFee:
 /** The fields that are true or false. */
 export const pumpPortalFlags = ['denominatedInSol', 'skipPreflight', 'isMayhemMode', 'isCashback', 'jitoOnly'] as const;
 
-const Flag = (description: string, documented: Described['documented'] = {}) =>
+/** Texts in any case, as programs in several languages write them. */
+const [trueText, falseText] = ['([Tt][Rr][Uu][Ee]|1)', '([Ff][Aa][Ll][Ss][Ee]|0)'];
+const Flag = (description: string) =>
   Type.Optional(
-    Type.Union([Type.Boolean(), Type.String({ maxLength: 48, documented: { enum: ['true', 'false'] } })], { documented, description }),
+    Type.Union(
+      [
+        Type.Boolean(),
+        Type.Integer({ minimum: 0, maximum: 1 }),
+        Type.String({ maxLength: 48, documented: { pattern: `^(${trueText}|${falseText})$` } }),
+      ],
+      { description },
+    ),
   );
+const isFlag = (value: boolean) => ({
+  anyOf: [{ enum: [value, Number(value)] }, { type: 'string', pattern: `^${value ? trueText : falseText}$` }],
+});
 /** `ofNumber` and `ofText` document the form as a number and the form as a text. */
 const Decimal = (description: string, ofNumber: Described['documented'] = {}, ofText: Described['documented'] = {}) =>
   Type.Optional(
@@ -93,14 +105,15 @@ const example = {
   pool: 'auto',
 };
 
-const jitoOnlyMeaning = '`true` is refused at `/api/trade`, because orders are sent to all nodes. It has no effect at `/api/trade-local`.';
+const jitoOnlyMeaning =
+  '`true` at `/api/trade`: the order is sent to the block engine (`JITO_URL`) alone. Without one it is sent as usual, and `warnings` says so. It has no effect at `/api/trade-local`.';
 const solText = { type: 'string', pattern: upToHundredPattern(9) };
 /** Which fields go together. */
 const forms = [
   {
     properties: {
       action: { const: 'buy' },
-      denominatedInSol: { enum: [true, 'true'] },
+      denominatedInSol: isFlag(true),
       amount: { anyOf: [{ type: 'number', exclusiveMinimum: 0, maximum: pumpPortalLimits.maxSol }, solText] },
     },
     required: ['denominatedInSol'],
@@ -108,7 +121,7 @@ const forms = [
   {
     properties: {
       action: { const: 'buy' },
-      denominatedInSol: { enum: [false, 'false'] },
+      denominatedInSol: isFlag(false),
       amount: {
         anyOf: [
           { type: 'number', exclusiveMinimum: 0 },
@@ -127,12 +140,12 @@ const publicKey = Text(
   'Wallet that signs and pays. At `/api/trade`: a custodial wallet; without it, the default wallet of the key: the one set with `sluice wallets default`, otherwise the oldest of its account. At `/api/trade-local`: required.',
   { pattern: addressPattern, maxLength: 44 },
 );
-const bodyOf = (title: string, required: readonly string[], jitoOnly: Described['documented'] = {}) =>
+const bodyOf = (title: string, required: readonly string[]) =>
   Type.Object(
-    { publicKey, ...order, jitoOnly: Flag(jitoOnlyMeaning, jitoOnly) },
+    { publicKey, ...order, jitoOnly: Flag(jitoOnlyMeaning) },
     { ...closed, title, documented: { required: ['action', 'mint', 'amount', ...required], anyOf: forms }, examples: [example] },
   );
-const PumpPortalBody = bodyOf('pumpPortal order', [], { enum: [false, 'false'] });
+const PumpPortalBody = bodyOf('pumpPortal order', []);
 const PumpPortalLocalBody = bodyOf('pumpPortal local order', ['publicKey']);
 export type PumpPortalBody = Static<typeof PumpPortalBody>;
 
@@ -143,6 +156,12 @@ export const PumpPortalAnswer = Type.Object(
       maxItems: 1,
       description: 'Empty, except if a repeated `Idempotency-Key` returns an order that has failed since.',
     }),
+    warnings: Type.Optional(
+      Type.Array(Type.String({ maxLength: 256 }), {
+        maxItems: 1,
+        description: 'What was not carried out as the body says, and why. Not in PumpPortal.',
+      }),
+    ),
     orderId: OrderId('Id for `GET /trade/orders/{id}`. Not in PumpPortal.'),
     status: OrderStatus,
   },
@@ -166,7 +185,7 @@ export const pumpPortalTradeEndpoint = defineEndpoint({
   description: `It places the same order as \`/trade/buy\` and \`/trade/sell\`. ${differences} A list of orders is refused.`,
   body: PumpPortalBody,
   form: true,
-  errorList: true,
+  dialect: true,
   answer: PumpPortalAnswer,
   errors: [...refusals, 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'],
 });
@@ -193,9 +212,20 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
       examples: [['AbLFk5NqE2', 'AcT7vQm4Rd']],
     }),
   },
-  errorList: true,
+  dialect: true,
   answer: null,
   contentType: 'application/octet-stream',
   answerHeaders: [expiryHeader],
   errors: [...refusals, 'UPSTREAM_UNAVAILABLE'],
 });
+
+/** What a client of PumpPortal can do instead, by the path that refuses its request: no such path here, or another method. */
+export const pumpPortalAdvice: ReadonlyMap<string, string> = new Map([
+  ['/api/data', 'This path is a WebSocket. Send an upgrade request.'],
+  [pumpPortalTradeEndpoint.path, `Send the order with POST to ${pumpPortalTradeEndpoint.path}, as JSON or as a form.`],
+  [pumpPortalLocalEndpoint.path, `Send the order with POST to ${pumpPortalLocalEndpoint.path}, as JSON or as a form.`],
+  [
+    '/api/create-wallet',
+    'Wallets and API keys are not created here. Use the pages Wallets and API Keys of the dashboard, or `sluice wallets create` and `sluice keys create` at the server.',
+  ],
+]);

@@ -23,7 +23,8 @@ export const DialectCommand = Type.Object(
     keys: Type.Optional(
       Type.Array(Type.String({ documented: { pattern: addressPattern } }), {
         documented: { maxItems: streamLimits.keysPerCommand },
-        description: 'Mints or wallets, for the methods of trades.',
+        description:
+          'Mints or wallets, for the methods of trades. An `unsubscribe…` without keys, or with an empty list, ends all of its kind.',
       }),
     ),
   },
