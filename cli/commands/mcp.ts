@@ -45,7 +45,7 @@ ${agentConfig()}`,
     const url = httpUrl(values.url ?? gatewayUrl(config));
     const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, async () => key) });
     const instructions = allowTrading
-      ? 'Market data and trading of Solana tokens. Set dryRun to false only for an order that the user wants.'
+      ? 'Market data and trading of Solana tokens. Set dryRun to false only for an order that the user wants, with the minOut of the quote that the user has seen.'
       : 'Market data of Solana tokens, and dry runs of orders. This server sends no orders.';
     const server = mcpServer({ sluice, tools: toolsOf({ allowTrading }), version: manifest.version, instructions });
     try {

@@ -44,7 +44,7 @@ const readTools: readonly Tool[] = [
   reading(
     'quote',
     'Quote',
-    'Quotes a buy or a sell at the current state, with fees and price impact. It places no order.',
+    'Quotes a buy or a sell at the current state, with fees and price impact. It places no order. To trade at this quote, give its `minOut` to `buy` or `sell`, and for a percentage also its `inAmount` as `maxIn`.',
     (sluice, args, signal) => sluice.quote(args, { signal }),
   ),
   reading('order', 'Order', 'State, fill and error of one order of this API key.', (sluice, { id }, signal) =>
@@ -54,6 +54,9 @@ const readTools: readonly Tool[] = [
     sluice.orders({ ...page, limit }, { signal }),
   ),
 ];
+
+const bounded =
+  'Give `minOut` (for a percentage also `inAmount` as `maxIn`) of the quote or dry run that the user has seen. If the market has left it, the order is refused with SLIPPAGE_EXCEEDED, and `details.quote` is the new quote: show it to the user before you order again. Without `minOut` the order trades at the price of its arrival.';
 
 /** All tools. Without `allowTrading`, `buy` and `sell` only do dry runs. */
 export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): readonly Tool[] {
@@ -73,10 +76,10 @@ export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): r
 
   return [
     ...readTools,
-    trading('buy', 'Buy', `Buys a token with a custodial wallet. ${effect}`, (sluice, args, signal) =>
+    trading('buy', 'Buy', `Buys a token with a custodial wallet. ${effect} ${bounded}`, (sluice, args, signal) =>
       trade(args, (body, options) => sluice.buy(body, { ...options, signal })),
     ),
-    trading('sell', 'Sell', `Sells a token from a custodial wallet. ${effect}`, (sluice, args, signal) =>
+    trading('sell', 'Sell', `Sells a token from a custodial wallet. ${effect} ${bounded}`, (sluice, args, signal) =>
       trade(args, (body, options) => sluice.sell(body, { ...options, signal })),
     ),
   ];

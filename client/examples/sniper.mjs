@@ -26,6 +26,9 @@ const sol = 'So11111111111111111111111111111111111111112';
 const sluice = new Sluice({ url, apiKey });
 let positions = 0;
 
+/** The market has left the price. Nothing was placed. @param {unknown} error */
+const hasMoved = (error) => error instanceof SluiceError && error.code === 'SLIPPAGE_EXCEEDED';
+
 /**
  * Places an order. After a lost answer the order may exist: the key of the error finds it, or places the only one.
  * @template T @param {(options: import('@sluice/client').TradeOptions) => Promise<T>} send @returns {Promise<T>}
@@ -37,7 +40,8 @@ async function placeOnce(send) {
     try {
       return await send(options);
     } catch (error) {
-      if (!(error instanceof SluiceError) || !error.retryable || error.idempotencyKey === null || attempt === maxAttempts) throw error;
+      if (!(error instanceof SluiceError) || !error.retryable || hasMoved(error)) throw error;
+      if (error.idempotencyKey === null || attempt === maxAttempts) throw error;
       console.error(error.message);
       options = { idempotencyKey: error.idempotencyKey };
       await new Promise((resolve) => setTimeout(resolve, 5_000));
@@ -72,14 +76,14 @@ async function saleQuote(mint, tokens) {
   return (await sluice.quote({ side: 'sell', mint, amount: tokens })).quote.outUiAmount;
 }
 
-/** Returns the SOL received. Places the sale again only if it certainly failed, for example because the price moved too far. @param {string} mint */
+/** Returns the SOL received. Places the sale again, at a new quote, only if it certainly failed, for example because the price moved too far. @param {string} mint */
 async function sellAll(mint) {
   for (let attempt = 1; ; attempt++) {
     try {
       const { orderId } = await placeOnce((options) => sluice.sell({ publicKey, mint, sellAll: true, slippage }, options));
       return (await filled(orderId)).traderQuoteUiAmount;
     } catch (error) {
-      if (error instanceof SluiceError && error.retryable) throw error;
+      if (error instanceof SluiceError && error.retryable && !hasMoved(error)) throw error;
       const message = error instanceof Error ? error.message : String(error);
       if (attempt === maxAttempts) throw new Error(`not sold: ${message}`, { cause: error });
       console.error(`${mint} is not sold yet: ${message}`);

@@ -657,9 +657,9 @@ export interface BuyBody {
   readonly priorityFee?: number;
   /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
   readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
-  /** Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly maxIn?: string;
-  /** The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly minOut?: string;
   /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
   readonly dryRun?: boolean;
@@ -680,9 +680,9 @@ export interface SellBody {
   readonly priorityFee?: number;
   /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
   readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
-  /** Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly maxIn?: string;
-  /** The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly minOut?: string;
   /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
   readonly dryRun?: boolean;

@@ -105,6 +105,17 @@ describe('a session calls the public interface', () => {
     expect(requests.minutes.accepted.reduce((sum, count) => sum + count, 0)).toBe(4);
   });
 
+  it('quotes without using up the limit of the key, up to a limit of its own', async () => {
+    const visitor = await visit();
+    const all = await Promise.all(Array.from({ length: 150 }, () => call(visitor, '/api/quote', 'POST')));
+    // The body is empty. A wrong request costs the same as another.
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([400, 429]));
+    const refused = (await all.find(({ status }) => status === 429)!.json()) as { readonly error: object };
+    expect(refused.error).toMatchObject({ code: 'RATE_LIMIT', details: { limit: 300 } });
+    expect(all.filter(({ status }) => status === 400).length).toBeGreaterThanOrEqual(60);
+    expect((await call(visitor, '/api/usage')).headers.get('x-ratelimit-remaining')).toBe('99');
+  });
+
   it('gets a stream ticket, and deleting the key ends the stream', async () => {
     const visitor = await visit();
     const { ticket } = (await (await call(visitor, '/api/ws-ticket', 'POST')).json()) as { readonly ticket: string };

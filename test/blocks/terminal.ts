@@ -146,6 +146,7 @@ export class Terminal {
       '<key>': place.apiKey,
       '<wallet>': place.wallet,
       '<mint>': place.mints[0],
+      '<minOut of the quote>': '1',
       // Anybody's.
       '<address>': place.mints[1],
       '<id>': text.includes('<id>') ? await this.#newKey() : '',

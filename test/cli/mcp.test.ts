@@ -26,6 +26,10 @@ const textOf = ({ result }: Reply): string => (result!['content'] as readonly { 
 async function answers(lines: readonly string[], { allowTrading = false, calls = [] as unknown[] } = {}): Promise<readonly Reply[]> {
   const trade = (side: string) => async (body: object, options: { readonly idempotencyKey?: string }) => {
     calls.push([side, body, options.idempotencyKey ?? null]);
+    if ('minOut' in body && body.minOut === '100') {
+      const details = { quote: { minOut: '40' } };
+      throw new SluiceError('It moved.', { code: 'SLIPPAGE_EXCEEDED', retryable: true, status: 400, details });
+    }
     if ('slippage' in body) throw new SluiceError('No answer.', { code: 'NETWORK', retryable: true, idempotencyKey: 'made' });
     return { orderId: null, status: 'simulated' };
   };
@@ -91,13 +95,24 @@ describe('the tools for agents', () => {
 
   it('with it, does dry runs unless the caller says otherwise', async () => {
     const calls: unknown[] = [];
-    const lines = [call(1, 'buy', order), call(2, 'sell', { ...order, dryRun: false, idempotencyKey: 'one' })];
+    const bounds = { minOut: '99', maxIn: '5' };
+    const lines = [call(1, 'buy', order), call(2, 'sell', { ...order, ...bounds, dryRun: false, idempotencyKey: 'one' })];
     const [dry, real] = await answers(lines, { calls, allowTrading: true });
     expect([dry, real].map((reply) => (JSON.parse(textOf(reply!)) as { dryRun: boolean }).dryRun)).toEqual([true, false]);
     expect(calls).toEqual([
       ['buy', { ...order, dryRun: true }, null],
-      ['sell', { ...order, dryRun: false }, 'one'],
+      ['sell', { ...order, ...bounds, dryRun: false }, 'one'],
     ]);
+  });
+
+  it('passes the refusal of an order whose quote the market has left, with the new quote', async () => {
+    const [listed, reply] = await answers([request(1, 'tools/list'), call(2, 'buy', { ...order, minOut: '100', dryRun: false })], {
+      allowTrading: true,
+    });
+    const tools = listed?.result?.['tools'] as readonly { readonly name: string; readonly description: string }[];
+    for (const name of ['quote', 'buy', 'sell']) expect(tools.find((tool) => tool.name === name)?.description).toContain('`minOut`');
+    expect(reply?.result).toMatchObject({ isError: true });
+    expect(JSON.parse(textOf(reply!))).toMatchObject({ error: { code: 'SLIPPAGE_EXCEEDED', details: { quote: { minOut: '40' } } } });
   });
 
   it('returns the key of an order whose answer is lost', async () => {

@@ -97,6 +97,12 @@ describe('requests', () => {
     expect(asked).toHaveLength(5);
   });
 
+  it('of a trade are not repeated if the market has left its quote, because they would trade at another one', async () => {
+    answers = [refused(400, 'SLIPPAGE_EXCEEDED', true), ok({ orderId: 'o' })];
+    await expect(sluice.buy({ publicKey: 'p', mint: 'm', amount: 0.1 })).rejects.toMatchObject({ code: 'SLIPPAGE_EXCEEDED' });
+    expect(asked).toHaveLength(1);
+  });
+
   it('leave a long Retry-After to the caller', async () => {
     answers = [refused(429, 'RATE_LIMIT', true, { 'Retry-After': '600' })];
     await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'RATE_LIMIT', details: { retryAfterMs: 600_000 } });

@@ -274,6 +274,9 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.getByRole('button', { name: 'Buy', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Buy with real coins' });
     await dialog.getByText('It cannot be undone.').waitFor();
+    // The quote of the order follows the market here too.
+    for (const name of ['Receive about', 'At least']) await dialog.getByText(name, { exact: true }).waitFor();
+    await dialog.getByText(/^\d+\.\d s old$/).waitFor();
     expect(await look(page, 'confirm-order', 'phone')).toEqual([]);
     // The focus is on Cancel, so that a repeated key buys nothing.
     await page.keyboard.press('Enter');

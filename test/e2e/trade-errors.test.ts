@@ -4,6 +4,7 @@ import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId } from '@sluice/shared/venues/pump/program.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { associatedTokenInstruction } from '../simnet/programs/token/associated-token.ts';
@@ -312,9 +313,13 @@ describe('bounds and moving markets', () => {
       for (const skipSimulation of [false, true]) {
         const { details, ...said } = await refusal(`${form}/buy`, buy({ minOut: '900000000000000', skipSimulation }));
         expect(said).toEqual({ status: 400, code: 'SLIPPAGE_EXCEEDED' });
-        const { quoted, actual, bound } = details as Record<string, string>;
+        const { quoted, actual, bound, quote } = details as Record<string, string> & { readonly quote: QuoteObject };
         expect([bound, actual]).toEqual(['900000000000000', quoted]);
         expect(BigInt(actual!)).toBeGreaterThan(0n);
+        // The new quote, which the same order may trade at.
+        expect(quote.outAmount).toBe(actual);
+        const atQuote = buy({ minOut: quote.minOut, skipSimulation, dryRun: true });
+        expect((await gateway.ask(`${form}/buy`, atQuote)).status).toBe(200);
       }
     }
     for (const path of ['/trade/buy', '/transaction/buy']) {
@@ -322,10 +327,26 @@ describe('bounds and moving markets', () => {
       whileSimulating(() => tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 15n * sol }, 1n));
       const { details, ...said } = await refusal(path, buy({ slippage: 5 }));
       expect(said).toEqual({ status: 400, code: 'SLIPPAGE_EXCEEDED' });
-      const { quoted, actual, bound } = details as Record<string, string>;
+      const { quoted, actual, bound, quote } = details as Record<string, string> & { readonly quote: QuoteObject };
       expect(BigInt(actual!)).toBeLessThan(BigInt(bound!));
       expect(BigInt(bound!)).toBeLessThan(BigInt(quoted!));
+      expect(BigInt(quote.minOut)).toBeLessThan(BigInt(quote.outAmount));
+      expect(BigInt(quote.outAmount)).toBeLessThan(BigInt(bound!));
     }
+  });
+
+  it('a part of the balance is no more than `maxIn`, which the client took from its quote', async () => {
+    const held = await world.wallet();
+    await finalized(String((await gateway.ask('/trade/buy', { publicKey: held, mint, amount: 0.01 })).body['orderId']));
+    const sell = async (more: object): Promise<QuoteObject> => {
+      const { status, body } = await gateway.ask('/trade/sell', { publicKey: held, mint, amount: '50%', dryRun: true, ...more });
+      expect(status, JSON.stringify(body)).toBe(200);
+      return body['quote'] as QuoteObject;
+    };
+    const { inAmount } = await sell({});
+    const less = String(BigInt(inAmount) / 3n);
+    expect((await sell({ maxIn: less })).inAmount).toBe(less);
+    expect((await sell({ maxIn: String(BigInt(inAmount) + 1n) })).inAmount).toBe(inAmount);
   });
 
   it('a curve that has just completed: no quote while it migrates, then its pool', async () => {

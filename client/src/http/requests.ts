@@ -69,10 +69,12 @@ export class Requester {
         const error = idempotencyKey === undefined ? fault : withKey(fault, idempotencyKey, isUnknown);
         last = error;
         // The limits of a key are the same at all gateways.
-        if (error.retryable && error.code !== 'RATE_LIMIT') this.#urlIndex++;
+        const hasMoved = error.code === 'SLIPPAGE_EXCEEDED';
+        if (error.retryable && !hasMoved && error.code !== 'RATE_LIMIT') this.#urlIndex++;
         const isInProgress = error.code === 'IDEMPOTENCY_IN_PROGRESS' && Date.now() - startedMs < inProgressMs;
         const pauseMs = this.#pauseMs(error, isInProgress ? Math.min(attempt, 1) : attempt);
-        const mayRepeat = request.isSafe && error.retryable && (isInProgress || attempt < this.#options.retries);
+        // A repeated order would be quoted again, and trade at a price that the caller has not seen.
+        const mayRepeat = request.isSafe && error.retryable && !hasMoved && (isInProgress || attempt < this.#options.retries);
         if (!mayRepeat || pauseMs === null) throw error;
         await pause(pauseMs, request.signal);
       }

@@ -64,6 +64,11 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
             await call
         return raised.exception
 
+    async def test_an_order_whose_quote_the_market_has_left_is_not_repeated(self) -> None:
+        self.answers = [refused(400, "SLIPPAGE_EXCEEDED", True), PLACED]
+        self.assertEqual((await self._failure(self.sluice.buy(**ORDER))).code, "SLIPPAGE_EXCEEDED")
+        self.assertEqual(len(self.keys), 1)
+
     async def test_an_order_whose_answer_is_lost_is_found_with_the_key_of_the_error(self) -> None:
         halted = refused(503, "UPSTREAM_UNAVAILABLE", True)
         lost: list[tuple[str, Answer]] = [("NETWORK", None), ("MALFORMED", (200, {}, PAGE)), ("MALFORMED", (404, {}, PAGE))]

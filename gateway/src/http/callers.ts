@@ -3,7 +3,7 @@ import { addressAllowed } from '../auth/ip-ranges.ts';
 import { parseApiKey } from '../auth/key-format.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import type { KeyLimits } from '../ratelimit/key-limit.ts';
-import type { LimitDecision } from '../ratelimit/limiter.ts';
+import type { LimitDecision, Quota } from '../ratelimit/limiter.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import { apiKeyOf } from './credentials.ts';
 import { retryAfterSeconds } from './rate-headers.ts';
@@ -42,14 +42,22 @@ export interface CallerOptions {
   readonly findSession?: FindSessionCaller;
 }
 
+/** What a request costs. */
+export interface RequestCost {
+  /** Requests that are taken from the limit of the key; 0: the limit is only read. */
+  readonly cost: 0 | 1;
+  /** Requests of our own page are taken from this limit instead. */
+  readonly pageQuota?: Quota | undefined;
+}
+
 /**
- * Authenticates the caller and takes `cost` requests from the key's limit (0: only reads it). Returns a promise only if the limiter must wait,
- * or if an unknown key is searched in the store, which happens if a key is `needed`.
+ * Authenticates the caller and takes the cost from its limit. Returns a promise only if the limiter must wait, or if an unknown key is searched
+ * in the store, which happens if a key is `needed`.
  */
-export type IdentifyCaller = (request: HttpRequest, cost: 0 | 1, needed: boolean) => Caller | Promise<Caller>;
+export type IdentifyCaller = (request: HttpRequest, cost: RequestCost, needed: boolean) => Caller | Promise<Caller>;
 
 export function createCallers({ authenticator, limits, addressOf, findSession }: CallerOptions): IdentifyCaller {
-  const admit = (request: HttpRequest, principal: Principal, cost: 0 | 1): Caller | Promise<Caller> => {
+  const admit = (request: HttpRequest, principal: Principal, { cost }: RequestCost): Caller | Promise<Caller> => {
     const refusal = principal.ipRanges.length === 0 ? null : addressRefusal(principal, addressOf(request));
     // A caller from a refused address cannot use up the limit of the key.
     const taken = limits.take(principal, refusal === null ? cost : 0);
@@ -57,16 +65,25 @@ export function createCallers({ authenticator, limits, addressOf, findSession }:
       ? taken.then((decision) => callerOf(principal, decision, refusal))
       : callerOf(principal, taken, refusal);
   };
-  const identifyLate = async (request: HttpRequest, key: string, cost: 0 | 1): Promise<Caller> => {
+  const identifyLate = async (request: HttpRequest, key: string, cost: RequestCost): Promise<Caller> => {
     // The key may have been created a moment ago.
     await authenticator.refresh();
     const principal = authenticator.authenticate(key);
     return principal === null ? unknownCaller : admit(request, principal, cost);
   };
-  const identifySession = async (request: HttpRequest, found: Promise<Principal | 'unavailable' | null>, cost: 0 | 1): Promise<Caller> => {
+  const identifySession = async (
+    request: HttpRequest,
+    found: Promise<Principal | 'unavailable' | null>,
+    cost: RequestCost,
+  ): Promise<Caller> => {
     const principal = await found;
     if (principal === 'unavailable') return unavailableCaller;
-    return principal === null ? unknownCaller : admit(request, principal, cost);
+    if (principal === null) return unknownCaller;
+    const { pageQuota } = cost;
+    if (pageQuota === undefined) return admit(request, principal, cost);
+    const caller = await admit(request, principal, { cost: 0 });
+    const ofPage = caller.refusal === null ? await limits.takeForPage(principal, pageQuota) : null;
+    return ofPage === null || ofPage.admitted ? caller : { ...caller, refusal: rateRefusal(pageQuota.perMinute, ofPage) };
   };
   return (request, cost, needed) => {
     const key = apiKeyOf(request);
@@ -86,15 +103,19 @@ function addressRefusal({ ipRanges }: Principal, address: string): Refusal | nul
 }
 
 function callerOf(principal: Principal, decision: LimitDecision, refusal: Refusal | null): Caller {
-  return { principal, decision, refusal: refusal === null && !decision.admitted ? rateRefusal(principal, decision) : refusal };
+  return {
+    principal,
+    decision,
+    refusal: refusal === null && !decision.admitted ? rateRefusal(principal.plan.requestsPerMinute, decision) : refusal,
+  };
 }
 
-function rateRefusal({ plan }: Principal, decision: LimitDecision): Refusal {
+function rateRefusal(limit: number, decision: LimitDecision): Refusal {
   const seconds = retryAfterSeconds(decision);
   return {
     error: 'RATE_LIMIT',
     message: `This key has used up its requests. The next one is accepted in ${seconds} s.`,
-    details: { limit: plan.requestsPerMinute, retryAfterMs: decision.retryAfterMs },
+    details: { limit, retryAfterMs: decision.retryAfterMs },
     retryAfterSeconds: seconds,
   };
 }

@@ -68,7 +68,7 @@ export function createRouter(options: RouterOptions): Router {
           : make();
       return { ...made, lines: made.lines + callerLines(request, caller) };
     };
-    const caller = identify(request, cost, false);
+    const caller = identify(request, { cost }, false);
     return caller instanceof Promise ? caller.then(answer) : answer(caller);
   };
   const refuse = (request: HttpRequest, code: ErrorCode, message?: string, headers?: Readonly<Record<string, string>>) => {

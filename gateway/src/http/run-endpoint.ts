@@ -82,7 +82,7 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, ad
       return fault(request, caller, error);
     }
   };
-  const cost = endpoint.isOpen ? 0 : 1;
+  const cost = { cost: endpoint.isOpen ? 0 : 1, pageQuota: spec.pageQuota } as const;
   return (request, segments, body) => {
     const caller = identify(request, cost, !endpoint.isOpen);
     return caller instanceof Promise

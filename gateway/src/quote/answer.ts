@@ -1,8 +1,10 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import { priceImpactBps, type Quote } from '@sluice/shared/venues/quoting.ts';
+import { priceImpactBps, slippageBounds, type Quote } from '@sluice/shared/venues/quoting.ts';
 import { chargedFees, feesInBase } from '@sluice/shared/venues/fee.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuotedOrder } from './best-quote.ts';
+import type { QuoteOrder } from './order.ts';
 
 export interface QuoteTerms {
   readonly quote: Quote;
@@ -14,6 +16,16 @@ export interface QuoteTerms {
   readonly quoteDecimals: number;
   /** Lamports; 0 if there is no tip. */
   readonly tipLamports?: bigint;
+}
+
+/** The quote of an order in the form that clients receive, with the bounds of its slippage unless others are given. */
+export function quoteOfOrder(
+  { mint, slippageBps }: Pick<QuoteOrder, 'mint' | 'slippageBps'>,
+  { quote, trade, market, pool, quoteDecimals }: QuotedOrder,
+  { bounds = slippageBounds(trade, quote, slippageBps), tipLamports = 0n }: Partial<Pick<QuoteTerms, 'bounds' | 'tipLamports'>> = {},
+): QuoteObject {
+  const { decimals: baseDecimals } = market;
+  return quoteObject({ quote, bounds, mint, quoteMint: pool.quoteMint, baseDecimals, quoteDecimals, tipLamports });
 }
 
 /** A quote in the form that clients receive. */

@@ -121,7 +121,9 @@ function tradeOf(
 ): QuotedTrade | QuoteRefusal {
   const exact = side === 'buy' ? 'quoteIn' : 'baseIn';
   if (amount.kind === 'part') {
-    const part = partOf(balance, amount.ppm);
+    const { ppm, most } = amount;
+    const whole = partOf(balance, ppm);
+    const part = most === undefined || whole < most ? whole : most;
     if (part > 0n) return { exact, amount: part };
     if (balance === 0n) return tooLittle('tokens', 0n, 1n, decimals);
     return wrongFields({ amount: `is too small: this part of the balance of ${balance} raw units is less than one unit` });

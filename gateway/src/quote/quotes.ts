@@ -2,12 +2,11 @@ import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/endpoint.ts';
-import { quoteObject } from './answer.ts';
+import { quoteOfOrder } from './answer.ts';
 import { isAsQuoted } from './drift.ts';
 import type { Markets, PolledMarket } from './markets.ts';
 import { readOrder, type QuoteOrder } from './order.ts';
@@ -113,22 +112,15 @@ function isSameQuote(one: QuotedOrder | QuoteRefusal, other: QuotedOrder | Quote
 }
 
 function quoteAnswer(order: QuoteOrder, read: PolledMarket, quoted: QuotedOrder, nowMs: number): Answer {
-  const { venue, pool, quoteDecimals, market, trade, quote } = quoted;
-  const { slippageBps, side, mint } = order;
+  const { venue, pool, quote } = quoted;
+  const { side, mint } = order;
   const json: QuoteAnswer = {
     side,
     mint,
     pool: venue.name,
     poolAddress: pool.address,
     quoteMint: pool.quoteMint,
-    quote: quoteObject({
-      quote,
-      bounds: slippageBounds(trade, quote, slippageBps),
-      mint,
-      quoteMint: pool.quoteMint,
-      baseDecimals: market.decimals,
-      quoteDecimals,
-    }),
+    quote: quoteOfOrder(order, quoted),
     completesCurve: pool.curve ? quote.completes : null,
     cut: quote.cut,
     slot: read.slot,

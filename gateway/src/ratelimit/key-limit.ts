@@ -1,5 +1,5 @@
 import type { Principal } from '../auth/principal.ts';
-import type { LimitDecision, RateLimiter } from './limiter.ts';
+import type { LimitDecision, Quota, RateLimiter } from './limiter.ts';
 import { RequestMinutes } from './request-minutes.ts';
 
 /** The limits of keys, and the requests that were counted against them. */
@@ -16,6 +16,11 @@ export class KeyLimits {
     const taken = this.#limiter.take(`key:${keyId}`, { perMinute: plan.requestsPerMinute, burst: plan.burst }, cost);
     if (cost === 0) return taken;
     return taken instanceof Promise ? taken.then((decision) => this.#noted(keyId, decision)) : this.#noted(keyId, taken);
+  }
+
+  /** Takes one request from a limit that is for our own page. */
+  takeForPage({ keyId }: Principal, quota: Quota): LimitDecision | Promise<LimitDecision> {
+    return this.#limiter.take(`page:${keyId}`, quota, 1);
   }
 
   #noted(keyId: string, decision: LimitDecision): LimitDecision {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { openKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
-import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { startGateway, type Gateway, type GatewayOptions } from '@sluice/gateway/gateway.ts';
 import { openTrading, type Trading } from '@sluice/gateway/orders/trading.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
@@ -115,14 +115,16 @@ export class TradingWorld {
   }
 
   /** A gateway with its own signing process, on this world's store. */
-  async gateway(options: { readonly config?: Partial<Config>; readonly transport?: 'uws' | 'node' } = {}): Promise<TradingGateway> {
+  async gateway(
+    options: Partial<Pick<GatewayOptions, 'transport' | 'page'>> & { readonly config?: Partial<Config> } = {},
+  ): Promise<TradingGateway> {
     const { bus, config, operatorKey } = this.#parts;
     const gateway = await startGateway({
+      ...options,
       config: { ...config, ...options.config },
       bus,
       log,
       signal: new AbortController().signal,
-      ...(options.transport === undefined ? {} : { transport: options.transport }),
     });
     this.#closers.push(() => gateway.close());
     return new TradingGateway(gateway, operatorKey);

@@ -260,12 +260,14 @@ class Sluice:
                 # A refusal of a later attempt does not show what became of a lost one.
                 is_unknown = is_unknown or fault.code in ("NETWORK", "TIMEOUT", "MALFORMED")
                 error = fault if key is None else _with_key(fault, key, is_unknown)
-                if error.retryable and error.code != "RATE_LIMIT":
+                has_moved = error.code == "SLIPPAGE_EXCEEDED"
+                if error.retryable and not has_moved and error.code != "RATE_LIMIT":
                     self._turn += 1
                 retry_after_ms = error.details.get("retryAfterMs")
                 retry_after_s = retry_after_ms / 1_000 if isinstance(retry_after_ms, (int, float)) else 0.0
                 in_progress = error.code == "IDEMPOTENCY_IN_PROGRESS" and time.monotonic() - started_s < IN_PROGRESS_S
-                may_repeat = error.retryable and (in_progress or attempt < self._retries)
+                # A repeated order would be quoted again, and trade at a price that the caller has not seen.
+                may_repeat = error.retryable and not has_moved and (in_progress or attempt < self._retries)
                 if not may_repeat or retry_after_s > MAX_RETRY_AFTER_S:
                     raise error from fault.__cause__
                 last = error

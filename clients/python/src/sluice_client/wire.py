@@ -1305,9 +1305,9 @@ class BuyBody(TypedDict):
     pool: NotRequired[RequestedVenue]
     """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused."""
     maxIn: NotRequired[str]
-    """Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
     minOut: NotRequired[str]
-    """The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    """The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
     dryRun: NotRequired[bool]
     """Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order."""
     skipSimulation: NotRequired[bool]
@@ -1328,9 +1328,9 @@ class SellBody(TypedDict):
     pool: NotRequired[RequestedVenue]
     """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused."""
     maxIn: NotRequired[str]
-    """Maximum amount to pay. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
     minOut: NotRequired[str]
-    """The least to receive. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    """The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
     dryRun: NotRequired[bool]
     """Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order."""
     skipSimulation: NotRequired[bool]

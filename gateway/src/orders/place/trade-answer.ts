@@ -1,6 +1,6 @@
 import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
-import { quoteObject } from '../../quote/answer.ts';
+import { quoteOfOrder } from '../../quote/answer.ts';
 import { orderObject } from '../ledger/order-object.ts';
 import type { OrderTerms, StoredOrder } from '../../order-model/order.ts';
 import type { PreparedTrade } from '../prepare/prepare.ts';
@@ -18,10 +18,8 @@ export interface TradeOutcome {
 }
 
 /** The quote of the prepared trade, with the bounds in its message. */
-export function tradedQuote({ order: { mint } }: TradeRequest, { quoted, bounds, tipLamports }: PreparedTrade): QuoteObject {
-  const { quote, market, pool, quoteDecimals } = quoted;
-  const { decimals: baseDecimals } = market;
-  return quoteObject({ quote, bounds, mint, quoteMint: pool.quoteMint, baseDecimals, quoteDecimals, tipLamports });
+export function tradedQuote({ order }: TradeRequest, { quoted, bounds, tipLamports }: PreparedTrade): QuoteObject {
+  return quoteOfOrder(order, quoted, { bounds, tipLamports });
 }
 
 export function termsOf(

@@ -1,6 +1,8 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import { quoteOfOrder } from '../../quote/answer.ts';
 import { wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
 import type { LaneTip } from './surround.ts';
@@ -32,10 +34,16 @@ export interface PreparedTrade {
   readonly lamportsNeeded: bigint;
   /** Context for the report of a failure. */
   readonly terms: FailureTerms;
-  /** What the trade would give, or cost, on the state of this slot or a later one; null if that state does not arrive soon. */
-  readonly actualFrom: (slot: number) => Promise<bigint | null>;
+  /** The quote of the same trade on the state of this slot or a later one; null if that state does not arrive soon. */
+  readonly quoteFrom: (slot: number) => Promise<LaterQuote | null>;
   readonly quoteMs: number;
   readonly buildMs: number;
+}
+
+export interface LaterQuote {
+  /** What the trade would give, or cost if the amount to receive is exact. */
+  readonly actual: bigint;
+  readonly quote: QuoteObject;
 }
 
 export interface PrepareParts extends PriceParts {
@@ -123,7 +131,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
     },
     lamportsNeeded,
     terms: termsOf(quoted, { inputs, bounds, lamportsToHave: lamportsNeeded + ownRent, publicKey }),
-    actualFrom: (slot) => actualFrom(slot, quoted, request, state),
+    quoteFrom: (slot) => quoteFrom(slot, quoted, request, state),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
   };
@@ -154,17 +162,22 @@ function termsOf(quoted: QuotedOrder, { inputs, bounds, lamportsToHave, publicKe
   };
 }
 
-async function actualFrom(
+async function quoteFrom(
   slot: number,
-  { pool: { address }, trade }: QuotedOrder,
-  { order: { mint } }: TradeRequest,
+  quoted: QuotedOrder,
+  { order }: TradeRequest,
   state: PrepareParts['state'],
-): Promise<bigint | null> {
-  const read = await awaitMarket(state, mint, (market) => market.slot >= slot);
+): Promise<LaterQuote | null> {
+  const { trade } = quoted;
+  const read = await awaitMarket(state, order.mint, (market) => market.slot >= slot);
   if (read?.result.kind !== 'market') return null;
-  const outcome = read.result.market.pools.find((one) => one.pool.address === address)?.pool.quote(trade);
-  if (outcome?.ok !== true) return null;
-  return trade.exact === 'quoteIn' ? outcome.quote.baseAmount : outcome.quote.traderQuote;
+  const { market } = read.result;
+  const later = market.pools.find(({ pool }) => pool.address === quoted.pool.address);
+  const outcome = later?.pool.quote(trade);
+  if (later === undefined || outcome?.ok !== true) return null;
+  const { quote } = outcome;
+  const actual = trade.exact === 'quoteIn' ? quote.baseAmount : quote.traderQuote;
+  return { actual, quote: quoteOfOrder(order, { ...later, market, trade, quote }) };
 }
 
 function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string, { tokenAccounts }: WalletRead, need: bigint) {

@@ -2,6 +2,7 @@ import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import type { TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
+import { quoteOfOrder } from '../../quote/answer.ts';
 import { rawAmount } from '../../quote/amounts.ts';
 import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { TokenMarket } from '../../pools/quoted-market.ts';
@@ -128,14 +129,16 @@ function quotedRefusal(kind: 'no_mint' | 'malformed'): QuoteRefusal {
 }
 
 /** The tighter of the bounds by slippage and the bounds in the request. */
-function boundsOf(request: TradeRequest, { trade, quote }: QuotedOrder): { minOut: bigint; maxIn: bigint } | QuoteRefusal {
+function boundsOf(request: TradeRequest, quoted: QuotedOrder): { minOut: bigint; maxIn: bigint } | QuoteRefusal {
+  const { trade, quote } = quoted;
   const { minOut, maxIn } = slippageBounds(trade, quote, request.order.slippageBps);
   // For an exact amount to get, `maxIn` bounds the cost.
   const given = trade.exact === 'baseOut' ? quote.traderQuote : trade.amount;
   if (request.maxIn !== null && request.maxIn < given) return wrongFields({ maxIn: 'is less than the amount to give' });
   const out = trade.exact === 'baseIn' ? quote.traderQuote : quote.baseAmount;
   if (request.minOut !== null && request.minOut > out) {
-    return { error: 'SLIPPAGE_EXCEEDED', details: { quoted: String(out), actual: String(out), bound: String(request.minOut) } };
+    const details = { quoted: String(out), actual: String(out), bound: String(request.minOut) };
+    return { error: 'SLIPPAGE_EXCEEDED', details: { ...details, quote: quoteOfOrder(request.order, quoted) } };
   }
   const most = trade.exact === 'baseOut' && request.maxIn !== null && request.maxIn < maxIn ? request.maxIn : maxIn;
   return { minOut: request.minOut !== null && request.minOut > minOut ? request.minOut : minOut, maxIn: most };

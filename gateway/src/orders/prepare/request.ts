@@ -64,7 +64,13 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
   if (!read.ok) return { error: read.error };
   const { dryRun = false, skipSimulation = false } = body;
   const priorityFeeLamports = fee?.ok === true ? fee.raw : null;
-  return { order: read.order, publicKey, priorityFeeLamports, maxIn, minOut, dryRun, skipSimulation };
+  return { order: boundedPart(read.order, maxIn), publicKey, priorityFeeLamports, maxIn, minOut, dryRun, skipSimulation };
+}
+
+/** The balance may grow after the client saw a quote: then a part of it still sells no more than the client's bound. */
+function boundedPart(order: QuoteOrder, maxIn: bigint | null): QuoteOrder {
+  const { amount } = order;
+  return amount.kind === 'part' && maxIn !== null ? { ...order, amount: { ...amount, most: maxIn } } : order;
 }
 
 /** The highest price in micro-lamports for each unit whose total over `units` does not exceed this fee. */

@@ -52,7 +52,7 @@ export async function simulateTrade(
       const refusal = {
         error: code,
         message,
-        details: fault === 'slippage' ? await withActualAmount(details, outcome.slot, prepared) : details,
+        details: fault === 'slippage' ? await withNewQuote(details, outcome.slot, prepared) : details,
       };
       if (stateFaults.has(fault)) return { kind: 'again', why: 'moved', refusal, slot: outcome.slot ?? slot };
       const isSure = outcome.isConfirmed || soleSources === 0;
@@ -73,15 +73,15 @@ function deviating({ expected }: PreparedTrade, { baseAmount, traderQuote }: Tra
   return { error: 'UPSTREAM_UNAVAILABLE', message };
 }
 
-/** Programs seldom report what the trade would have given, so it is computed from the state on which the simulation failed. */
-async function withActualAmount(
+/** Adds the quote on the state on which the simulation failed. Programs seldom report what the trade would have given, so it follows from this quote too. */
+async function withNewQuote(
   details: TradeFailure['details'],
   slot: number | null,
-  { slot: quotedSlot, actualFrom }: PreparedTrade,
+  { slot: quotedSlot, quoteFrom }: PreparedTrade,
 ): Promise<TradeFailure['details']> {
-  if (details['actual'] !== null) return details;
-  const actual = await actualFrom(slot ?? quotedSlot + 1);
-  return { ...details, actual: actual === null ? null : String(actual) };
+  const later = await quoteFrom(slot ?? quotedSlot + 1);
+  if (later === null) return details;
+  return { ...details, actual: details['actual'] ?? String(later.actual), quote: later.quote };
 }
 
 /** Checks the balances in the known state. This is all that can be checked without a simulation. */

@@ -1,7 +1,7 @@
 import { coins, price } from './price.ts';
 import { shortAddress } from './text.ts';
 
-const wrappedSol = 'So11111111111111111111111111111111111111112';
+export const wrappedSol = 'So11111111111111111111111111111111111111112';
 const symbols: ReadonlyMap<string, string> = new Map([
   [wrappedSol, 'SOL'],
   ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', 'USDC'],

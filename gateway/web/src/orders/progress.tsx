@@ -47,8 +47,18 @@ function useOrder(id: string | null): { readonly order: OrderObject | null; read
 }
 
 /** The steps of a placed order, up to its final state. */
-export function OrderProgress({ answer, symbol }: { readonly answer: TradeAnswer; readonly symbol: string }) {
+export function OrderProgress(props: {
+  readonly answer: TradeAnswer;
+  readonly symbol: string;
+  /** The transaction is in a block of this slot; called again when that is final. */
+  readonly onLanded: (slot: number) => void;
+}) {
+  const { answer, symbol, onLanded } = props;
   const { order, fault } = useOrder(answer.orderId);
+  const slot = order?.fill?.slot ?? null;
+  useEffect(() => {
+    if (slot !== null) onLanded(slot);
+  }, [slot, order?.status === 'finalized']);
   const isSimulated = useStore(simulated) === true;
   const status = order?.status ?? answer.status;
   const reached = steps.indexOf(status as (typeof steps)[number]);

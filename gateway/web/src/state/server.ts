@@ -127,6 +127,9 @@ async function ticket(): Promise<string> {
 /** The client with which the page uses the public interface. */
 export const sluice = new Sluice({ url: location.origin, fetch: asSession, ticket });
 
+/** For quotes: the next one is requested soon anyway, so none is worth a second attempt or a long wait. */
+export const quoting = new Sluice({ url: location.origin, fetch: asSession, retries: 0, timeoutMs: 4_000 });
+
 /** What went wrong, for people. */
 export function faultText(error: unknown): string {
   // What `fetch` rejects with. Browsers word it differently.

@@ -15,7 +15,7 @@ import { tokenExplorers } from '../format/explorers.ts';
 import { Holders } from './holders.tsx';
 import { Pools } from './pools.tsx';
 import { Tape } from '../parts/tape.tsx';
-import { Ticket } from './order-ticket.tsx';
+import { Ticket } from '../ticket/order-ticket.tsx';
 
 const refreshMs = 5_000;
 const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, string>> = {

@@ -39,6 +39,8 @@ export interface EndpointSpec {
   readonly access: Access;
   /** It needs no key while PUMPPORTAL_KEYLESS is on. Only for what spends nothing and shows nobody's data. */
   readonly keyless?: true;
+  /** Requests of the dashboard's page do not count against the limit of its key, but against this one, for each key. */
+  readonly pageQuota?: { readonly perMinute: number; readonly burst: number };
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;

@@ -124,6 +124,8 @@ export const quoteEndpoint = defineEndpoint({
   path: '/quote',
   withApiPrefix: true,
   access: 'read',
+  // A ticket quotes both sides once a second, and at most twice.
+  pageQuota: { perMinute: 300, burst: 60 },
   tag: 'trading',
   summary: 'What a buy or sell would give now, without building a transaction.',
   description:

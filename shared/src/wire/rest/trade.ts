@@ -69,8 +69,8 @@ const common = {
         'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused.',
     }),
   ),
-  maxIn: Bound('Maximum amount to pay.'),
-  minOut: Bound('The least to receive.'),
+  maxIn: Bound('Maximum amount to pay. A sale of a part of the balance sells no more than this.'),
+  minOut: Bound('The least to receive. Give the `minOut` of the quote that you have shown or decided on.'),
   dryRun: Type.Optional(
     Type.Boolean({
       default: false,

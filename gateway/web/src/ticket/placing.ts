@@ -4,9 +4,12 @@ import { faultText, sluice, spendsRealCoins } from '../state/server.ts';
 import type { Side } from './amounts.ts';
 import { orderFault } from './order-fault.ts';
 import type { OrderWish } from './confirm-order.tsx';
+import type { QuoteObject } from './screen-quotes.ts';
 
 /** Clicks within this time after an order do nothing: the second click of a double click must not buy again. */
 const settleMs = 1_000;
+/** After a refusal for a moved price, the second click of a double click must not take a quote that nobody has read. */
+const readMs = 700;
 /** Codes of errors after which the server may have the order. */
 const undecided: ReadonlySet<string> = new Set(['NETWORK', 'TIMEOUT', 'MALFORMED', 'INTERNAL', 'IDEMPOTENCY_IN_PROGRESS']);
 
@@ -14,6 +17,11 @@ const undecided: ReadonlySet<string> = new Set(['NETWORK', 'TIMEOUT', 'MALFORMED
 interface Attempt {
   readonly wish: OrderWish;
   readonly idempotencyKey: string;
+}
+
+export interface MovedOrder {
+  readonly wish: OrderWish;
+  readonly quote: QuoteObject | null;
 }
 
 export interface Placing {
@@ -25,6 +33,8 @@ export interface Placing {
   readonly isLocked: boolean;
   readonly answer: TradeAnswer | null;
   readonly fault: string | null;
+  /** The order that was refused because the market has left its quote, with the new quote if the server knew it. */
+  readonly moved: MovedOrder | null;
   /** No answer says whether the server has the order. */
   readonly isUnknown: boolean;
   readonly refuse: (fault: string) => void;
@@ -45,6 +55,7 @@ export function usePlacing(): Placing {
   const [isDry, setDry] = useState(false);
   const [answer, setAnswer] = useState<TradeAnswer | null>(null);
   const [fault, setFault] = useState<string | null>(null);
+  const [moved, setMoved] = useState<MovedOrder | null>(null);
   const [unknown, setUnknown] = useState<Attempt | null>(null);
 
   const unlock = (): void => {
@@ -61,6 +72,7 @@ export function usePlacing(): Placing {
     setDry(body.dryRun === true);
     setFault(null);
     setAnswer(null);
+    setMoved(null);
     try {
       const { idempotencyKey } = attempt;
       setAnswer(
@@ -74,7 +86,9 @@ export function usePlacing(): Placing {
       setUnknown(isUndecided ? attempt : null);
       setFault(orderFault(error));
       setBusy(null);
-      unlock();
+      if (!(error instanceof SluiceError) || error.code !== 'SLIPPAGE_EXCEEDED') return unlock();
+      setMoved({ wish: attempt.wish, quote: (error.details['quote'] as QuoteObject | undefined) ?? null });
+      setTimeout(unlock, readMs);
       return;
     }
     setBusy(null);
@@ -89,6 +103,7 @@ export function usePlacing(): Placing {
     setSettling(true);
     // Until the answer arrives, the refusal of the last order would look like the answer.
     setFault(null);
+    setMoved(null);
     try {
       const isReal = await spendsRealCoins();
       unlock();
@@ -105,6 +120,7 @@ export function usePlacing(): Placing {
     isLocked: isSettling || unknown !== null,
     answer,
     fault,
+    moved,
     isUnknown: unknown !== null && busy === null,
     refuse: setFault,
     place,

@@ -4,6 +4,9 @@ import { sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { Dialog, Fact } from '../parts/parts.tsx';
 import type { Side } from './amounts.ts';
+import type { SideQuote } from './live-quotes.ts';
+import { outText, QuoteAge } from './quotes.tsx';
+import type { ShownQuote } from './screen-quotes.ts';
 
 /** An order that the visitor asked for. */
 export interface OrderWish {
@@ -12,12 +15,17 @@ export interface OrderWish {
   readonly amount: number | string;
   readonly symbol: string;
   readonly quoteMint: string | null;
+  /** The quote that was on the screen; null for a simulation without one. */
+  readonly shown: ShownQuote | null;
   readonly body: {
     readonly publicKey: string;
     readonly mint: string;
     readonly slippage: number;
     readonly priorityFee?: number;
     readonly dryRun?: boolean;
+    /** The bounds of the quote. */
+    readonly minOut?: string;
+    readonly maxIn?: string;
   };
 }
 
@@ -25,8 +33,15 @@ export interface OrderWish {
 const readyAfterMs = 700;
 
 /** The second confirmation of an order that spends real coins. The dialog opens with the focus on Cancel, so that a repeated click or key does nothing. */
-export function ConfirmOrder(props: { readonly wish: OrderWish; readonly onClose: () => void; readonly onConfirm: () => void }) {
+export function ConfirmOrder(props: {
+  readonly wish: OrderWish;
+  /** As the market moves. The order obeys what is shown at the confirmation. */
+  readonly quote: SideQuote;
+  readonly onClose: () => void;
+  readonly onConfirm: () => void;
+}) {
   const { side, amount, symbol, quoteMint, body } = props.wish;
+  const { shown, fault } = props.quote;
   const [isReady, setReady] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setReady(true), readyAfterMs);
@@ -44,6 +59,17 @@ export function ConfirmOrder(props: { readonly wish: OrderWish; readonly onClose
         <Fact name="Wallet" title={body.publicKey}>
           {shortAddress(body.publicKey)}
         </Fact>
+        {shown === null ? (
+          <Fact name="Quote">{fault ?? 'Waiting for a quote …'}</Fact>
+        ) : (
+          <>
+            <Fact name="Receive about">{outText(side, shown.quote.outUiAmount, shown.quoteMint, symbol)}</Fact>
+            <Fact name="At least">{outText(side, shown.quote.minOutUiAmount, shown.quoteMint, symbol)}</Fact>
+            <Fact name="Quote">
+              <QuoteAge shown={shown} />
+            </Fact>
+          </>
+        )}
         <Fact name="Slippage at most">{`${body.slippage} %`}</Fact>
         <Fact name="Priority fee">{body.priorityFee === undefined ? 'automatic' : sol(body.priorityFee)}</Fact>
       </dl>
@@ -51,7 +77,7 @@ export function ConfirmOrder(props: { readonly wish: OrderWish; readonly onClose
         <button type="submit" autoFocus>
           Cancel
         </button>
-        <button type="submit" class={side} disabled={!isReady} onClick={props.onConfirm}>
+        <button type="submit" class={side} disabled={!isReady || shown === null} onClick={props.onConfirm}>
           {verb} for real
         </button>
       </form>
