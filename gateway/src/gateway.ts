@@ -137,7 +137,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stopFollowingKeys = followKeyChanges(keys.authenticator, hub);
   const reading = openReading({ ...options, market, directory }, hub);
   const addressOf = addressReader(config);
-  const trading = openTrading({ ...options, directory, store, seal, events, hub, simulated: () => reading.health.simulated === true });
+  const trading = openTrading({ ...options, ...reading, directory, store, seal, events, hub });
   const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.usages, gateways: () => fleet.size() };
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
@@ -237,6 +237,10 @@ interface Reading {
   readonly endpoints: readonly BoundEndpoint[];
   readonly health: MarketHealth;
   readonly counters: ReadCounters;
+  /** Whether the chain is simulated; false while that is unknown. */
+  readonly simulated: () => boolean;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: () => number | null;
   close(): void;
 }
 
@@ -257,9 +261,12 @@ function openReading(
   const holderRpcs = chainRpc(config.rpc?.httpUrls ?? null).each;
   const reads = createReads({ hub, health, reader, rpc, holderRpcs, market, pools, metadata: book, log, signal: ended.signal });
   const markets = createMarkets(pools);
+  const solUsd = (): number | null => health.solUsd(Date.now())?.price ?? null;
   return {
-    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues })],
+    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd })],
     health,
+    simulated: () => health.simulated === true,
+    solUsd,
     counters: { tokens: reads.book, accounts: reader.counters, markets: markets.counters, rpc: () => rpc.health() },
     close: () => {
       ended.abort();

@@ -4,6 +4,7 @@ import type { VenueName } from './venues/names.ts';
 /** A coin that prices are quoted in. Its decimals never change, and its mint belongs to SPL Token. */
 export interface QuoteCoin {
   readonly mint: string;
+  readonly symbol: string;
   readonly decimals: number;
   /** The value of one coin: 1 SOL, or 1 USD. */
   readonly unit: 'sol' | 'usd';
@@ -11,8 +12,8 @@ export interface QuoteCoin {
 
 /** All quote coins that have a value in SOL and USD, by mint. If the order matters (equally good pools), the first one wins. */
 export const quoteCoins: ReadonlyMap<string, QuoteCoin> = new Map([
-  [wrappedSolMint, { mint: wrappedSolMint, decimals: solDecimals, unit: 'sol' }],
-  [usdcMint, { mint: usdcMint, decimals: usdcDecimals, unit: 'usd' }],
+  [wrappedSolMint, { mint: wrappedSolMint, symbol: 'SOL', decimals: solDecimals, unit: 'sol' }],
+  [usdcMint, { mint: usdcMint, symbol: 'USDC', decimals: usdcDecimals, unit: 'usd' }],
 ]);
 
 /** A pool of SOL and a quote coin that is worth 1 USD, whose account states its price. */

@@ -409,6 +409,22 @@ describe('orders that fail or expire', () => {
   });
 });
 
+it('a buy for USDC may spend what 0.001 to 100 SOL are worth', { timeout: timeoutMs }, async () => {
+  const publicKey = await world.wallet({ usdc: true });
+  const { mint } = launchCoin(world.chain, { quoteMint: usdcMint });
+  // Until the gateway knows the price of SOL, 101 USDC are too much.
+  await until('the price of SOL', async () => (await gateway.ask('/quote', { side: 'buy', mint, amount: 101 })).status === 200);
+  for (const path of ['/trade/buy', '/transaction/buy'])
+    expect((await gateway.ask(path, { publicKey, mint, amount: 101, dryRun: true })).status).toBe(200);
+  for (const amount of [0.000001, 1e9]) {
+    const { status, body } = await gateway.ask('/trade/buy', { publicKey, mint, amount, dryRun: true });
+    expect(status).toBe(400);
+    expect(body['error']).toMatchObject({
+      details: { fields: { amount: expect.stringMatching(/^must be worth 0\.001 to 100 SOL, .* USDC$/) } },
+    });
+  }
+});
+
 describe('self-custody', () => {
   const web3Wallet = Keypair.fromSeed(outsider.seed);
   const publicKey = outsider.publicKey;

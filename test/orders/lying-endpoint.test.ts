@@ -54,7 +54,7 @@ async function start(endpoints: number): Promise<void> {
     log,
     signal: ending.signal,
   });
-  parts = { endpoints: httpUrls.length, state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders() };
+  parts = { endpoints: httpUrls.length, state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders(), solUsd: () => null };
   await until('it trades', async () => state.rent(0) !== null && (await passes()));
   const warmMs = performance.now() + 500;
   await until('it is followed', async () => (await passes()) && performance.now() > warmMs);

@@ -59,6 +59,17 @@ describe('orders of PumpPortal clients', () => {
     );
   });
 
+  it.each([
+    ['slippage', '100.001', 'must be a number from 0 to 100 percent'],
+    ['slippage', 100.001, 'must be a number from 0 to 100 percent'],
+    ['slippage', '100.0000000000000000001', 'must be a number from 0 to 100 percent'],
+    ['priorityFee', '0.1000000001', 'must be a number from 0 to 0.1 SOL'],
+    ['amount', '100.0000000001', 'must be at most 100 SOL'],
+  ])('are refused if %s is above its limit, however little: %s', (field, value, why) => {
+    const body = { publicKey, mint, action: 'buy', amount: '1', denominatedInSol: 'true', [field]: value };
+    expect(readPumpPortalOrder(body, venues)).toMatchObject({ error: 'INVALID_REQUEST', details: { fields: { [field]: why } } });
+  });
+
   it('of any form of the schema are read or refused, and never throw', () => {
     const text = fc.oneof(fc.string(), fc.constantFrom('100%', '0%', '1e99', '1e-99', '0', '-0', '9'.repeat(40), 'true', publicKey, mint));
     const value = fc.oneof(text, fc.double(), fc.boolean());

@@ -37,8 +37,8 @@ describe('the body of a buy', () => {
   });
 
   it.each<[Record<string, unknown>, string]>([
-    [{ amount: 0.0009 }, 'amount'],
-    [{ amount: 100.1 }, 'amount'],
+    [{ amount: 0 }, 'amount'],
+    [{ amount: -1 }, 'amount'],
     [{ amount: '1' }, 'amount'],
     [{ amount: null }, 'amount'],
     [{ amount: undefined }, 'amount'],
@@ -60,6 +60,13 @@ describe('the body of a buy', () => {
   ])('refuses %j, and says which field', (more, field) => {
     const body = JSON.parse(JSON.stringify({ ...base, amount: 1, ...more })) as unknown;
     expect(faults(buy, body)).toEqual([field]);
+  });
+});
+
+it('an error names the unit of a number', () => {
+  expect(buy({ ...base, amount: 0, slippage: 50.1, priorityFee: 0.000001 })).toEqual({
+    ok: false,
+    fields: { amount: 'must be above 0', slippage: 'must be at most 50 percent', priorityFee: 'must be at least 0.00001 SOL' },
   });
 });
 

@@ -5,11 +5,13 @@ import { token2022Program, usdcMint, wrappedSolMint, zeroAddress } from '@sluice
 import * as pump from '@sluice/shared/venues/pump/program.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import { expect, test } from 'vitest';
+import { otherQuoteCoin } from '../simnet/programs/quote-coins.ts';
 import { curveData } from '../simnet/programs/pump/state.ts';
 import { mintData } from '../simnet/layout/token-state.ts';
 import { address, quietChain } from '../simnet/support/test-chain.ts';
 
 const chain = quietChain();
+const otherCoin = otherQuoteCoin.mint;
 const mint = address('coin');
 
 /** An open pool, whose price rises with its quote reserve. Its address depends on `name`. */
@@ -48,7 +50,7 @@ const marketOf = (...pools: readonly TradedPool[]): TokenMarket => ({
 const order: QuoteOrder = { side: 'buy', mint, amount: { kind: 'ui', value: 1 }, slippageBps: 100n, pool: 'auto' };
 
 function chosen(market: TokenMarket, changes: Partial<QuoteOrder>): string {
-  const outcome = quoteOn({ ...order, ...changes }, { result: { kind: 'market', market } }, 5_000_000n);
+  const outcome = quoteOn({ ...order, ...changes }, { result: { kind: 'market', market } }, { balance: 5_000_000n, solUsd: null });
   return 'error' in outcome ? outcome.error : outcome.pool.address;
 }
 
@@ -96,4 +98,39 @@ test('pools in different quote coins are not compared: SOL comes first', () => {
   const usdc = poolOf('usdc', 1_000_000n, usdcMint);
   expect(chosen(marketOf(usdc, dear), {})).toBe(dear.pool.address);
   expect(chosen(marketOf(usdc), {})).toBe(usdc.pool.address);
+});
+
+/** Why a buy of this many whole quote coins is refused; null if it is not. */
+function buyFault(pool: TradedPool, value: number, solUsd: number | null): string | null {
+  const buy: QuoteOrder = { ...order, amount: { kind: 'ui', value } };
+  const outcome = quoteOn(buy, { result: { kind: 'market', market: marketOf(pool) } }, { balance: 0n, solUsd });
+  return 'error' in outcome ? (outcome.details!['fields'] as { amount: string }).amount : null;
+}
+
+test.each<[pool: TradedPool, solUsd: number | null, spends: readonly number[], not: readonly number[], why: string]>([
+  [cheap, null, [0.001, 100], [0.0009, 100.000000001, 1e30], 'must be 0.001 to 100 SOL'],
+  [
+    poolOf('usdc', 1_000_000n, usdcMint),
+    150,
+    [0.15, 101, 15_000],
+    [0.149, 15_001, 1e30],
+    'must be worth 0.001 to 100 SOL, at present about 0.15 to 15000 USDC',
+  ],
+  [
+    poolOf('usdc', 1_000_000n, usdcMint),
+    null,
+    [0.001, 100],
+    [0.0009, 100.000001],
+    'must be 0.001 to 100 USDC, because the price of SOL is unknown at present',
+  ],
+  [
+    poolOf('other', 1_000_000n, otherCoin),
+    150,
+    [0.001, 100],
+    [0.0009, 101],
+    `must be 0.001 to 100 coins of ${otherCoin}, because their value in SOL is unknown`,
+  ],
+])('a buy spends 0.001 to 100 SOL, or coins of that value', (pool, solUsd, spends, not, why) => {
+  for (const value of spends) expect(buyFault(pool, value, solUsd), String(value)).toBeNull();
+  for (const value of not) expect(buyFault(pool, value, solUsd), String(value)).toBe(why);
 });

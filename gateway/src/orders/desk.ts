@@ -50,6 +50,8 @@ export interface DeskParts {
   readonly sendFirst: SendFirst;
   readonly publisher: Pick<OrderPublisher, 'publish'>;
   readonly stats: OrderStats;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: () => number | null;
   /** The desk claims the orders of other gateways at once, because no other gateway holds the trading role any more. */
   readonly takesOverAtOnce: boolean;
   readonly log: Logger;
@@ -88,6 +90,7 @@ export function openDesk(of: DeskParts): TradingDesk {
     sendFirst,
     publisher,
     stats,
+    solUsd,
     takesOverAtOnce,
     log,
   } = of;
@@ -117,7 +120,7 @@ export function openDesk(of: DeskParts): TradingDesk {
     blockHeight: () => state.blockHeight()?.height ?? null,
     log,
   });
-  const quoting = { venues, chain, state, ownOrders, builder, simulator, endpoints: nodes.length };
+  const quoting = { venues, chain, state, ownOrders, solUsd, builder, simulator, endpoints: nodes.length };
   const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   // Paper orders are not sent, so they pay no tips.
   const tips = mode === 'live' ? laneTips(broadcast) : [];

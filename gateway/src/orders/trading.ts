@@ -62,6 +62,8 @@ export interface TradingOptions {
   readonly directory: PoolLookup;
   /** Whether the chain is simulated; false while that is unknown. */
   readonly simulated: () => boolean;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: () => number | null;
   readonly log: Logger;
 }
 
@@ -163,7 +165,7 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
 }
 
 function createTrading(options: TradingParts): Trading {
-  const { config, rpc, custody, store, bus, seal, hub, directory, log } = options;
+  const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, log } = options;
   const life = new AbortController();
   const { trading: mode } = config;
   const { gatewayId, ...parts } = openParts(options, life.signal);
@@ -205,7 +207,7 @@ function createTrading(options: TradingParts): Trading {
     if (isEnding || role.report.holder === 'other') closeDesk();
     else if (role.held && desk === null) {
       const takesOverAtOnce = role.isShared && mode === 'live';
-      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, takesOverAtOnce, log });
+      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, solUsd, takesOverAtOnce, log });
     }
     return desk;
   }

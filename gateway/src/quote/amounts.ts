@@ -10,7 +10,7 @@ const exactBits = 50n;
  * Converts whole coins to raw units, from the shortest decimal text of the number. Rounding errors of floating-point arithmetic, as in
  * 0.1 + 0.2 = 0.30000000000000004, are removed. Any other decimals beyond those of the coin are a fault.
  */
-export function rawAmount(value: number, decimals: number): RawAmount {
+export function rawAmount(value: number, decimals: number, coin = 'the coin'): RawAmount {
   const match = decimalText.exec(String(value));
   if (match === null) return { ok: false, fault: 'must be a positive number' };
   const [, whole = '', fraction = '', exponent = '0'] = match;
@@ -21,18 +21,22 @@ export function rawAmount(value: number, decimals: number): RawAmount {
   const raw = (2n * digits + divisor) / (2n * divisor);
   const excess = digits - raw * divisor;
   if ((excess < 0n ? -excess : excess) << exactBits > digits)
-    return { ok: false, fault: `has more than the ${decimals} decimals of the coin` };
+    return { ok: false, fault: `has more than the ${decimals} decimals of ${coin}` };
   return { ok: true, raw };
 }
 
-/** Converts a decimal text to raw units. Decimals beyond those of the coin are cut off. Null if the text is not a decimal number. */
-export function rawOfText(text: string, decimals: number): bigint | null {
+/**
+ * Converts a decimal text to raw units. Decimals beyond those of the coin are cut off. Null if the text is not a decimal number, or if the
+ * number as it is written is above `max`.
+ */
+export function rawOfText(text: string, decimals: number, max: bigint | null = null): bigint | null {
   const match = writtenText.exec(text);
   if (match === null) return null;
   const [, whole = '', fraction = '', exponent = '0'] = match;
   const shift = decimals - fraction.length + Number(exponent);
   const digits = BigInt(whole + fraction);
-  return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
+  const [multiplier, divisor] = shift >= 0 ? [10n ** BigInt(shift), 1n] : [1n, 10n ** BigInt(-shift)];
+  return max !== null && digits * multiplier > max * divisor ? null : (digits * multiplier) / divisor;
 }
 
 /** The exponent is bounded, because 10 to its power is computed. The schemas bound the length. */

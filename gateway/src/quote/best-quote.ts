@@ -3,6 +3,7 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Quote, QuotedTrade, QuoteFault } from '@sluice/shared/venues/quoting.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { partOf, rawAmount, rawOfText } from './amounts.ts';
+import { spendFault } from './buy-limits.ts';
 import { sellFor } from './inverse.ts';
 import type { MarketRead } from './markets.ts';
 import type { QuoteOrder } from './order.ts';
@@ -31,8 +32,16 @@ const unquotableTexts: Readonly<Record<Unquotable, string>> = {
   not_transferable: 'the coin or its quote coin cannot be transferred',
 };
 
-/** Quotes an order on a market. `balance` is only used for orders over a part of the wallet's balance. */
-export function quoteOn(order: QuoteOrder, { result }: Pick<MarketRead, 'result'>, balance: Balance): QuotedOrder | QuoteRefusal {
+/** What a quote depends on besides the market. */
+export interface QuoteFacts {
+  /** Only used for orders over a part of the wallet's balance. */
+  readonly balance: Balance;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: number | null;
+}
+
+/** Quotes an order on a market. */
+export function quoteOn(order: QuoteOrder, { result }: Pick<MarketRead, 'result'>, facts: QuoteFacts): QuotedOrder | QuoteRefusal {
   if (result.kind === 'no_mint') return { error: 'INVALID_MINT' };
   if (result.kind === 'malformed') {
     const { venue, reason } = result;
@@ -41,11 +50,11 @@ export function quoteOn(order: QuoteOrder, { result }: Pick<MarketRead, 'result'
   const { market } = result;
   if (market.unquotable !== null) return wrongFields({ mint: unquotableTexts[market.unquotable] });
   const open = openPools(order, market);
-  return 'error' in open ? open : bestQuote(open.map((pool) => quoteIn(order, market, pool, balance)));
+  return 'error' in open ? open : bestQuote(open.map((pool) => quoteIn(order, market, pool, facts)));
 }
 
-function quoteIn(order: QuoteOrder, market: TokenMarket, chosen: TradedPool, balance: Balance): QuotedOrder | QuoteRefusal {
-  const trade = tradeOf(order, market, chosen, balance);
+function quoteIn(order: QuoteOrder, market: TokenMarket, chosen: TradedPool, facts: QuoteFacts): QuotedOrder | QuoteRefusal {
+  const trade = tradeOf(order, market, chosen, facts);
   if ('error' in trade) return trade;
   const outcome = chosen.pool.quote(trade);
   return outcome.ok ? { market, trade, quote: outcome.quote, ...chosen } : refusal(outcome.fault);
@@ -117,7 +126,7 @@ function tradeOf(
   { side, amount }: QuoteOrder,
   { decimals }: TokenMarket,
   chosen: TradedPool,
-  balance: Balance,
+  { balance, solUsd }: QuoteFacts,
 ): QuotedTrade | QuoteRefusal {
   const exact = side === 'buy' ? 'quoteIn' : 'baseIn';
   if (amount.kind === 'part') {
@@ -129,6 +138,8 @@ function tradeOf(
     return wrongFields({ amount: `is too small: this part of the balance of ${balance} raw units is less than one unit` });
   }
   if (amount.kind === 'coins') return tradeOfCoins(side, amount, decimals, chosen);
+  const fault = side === 'buy' ? spendFault(amount.value, chosen.pool.quoteMint, solUsd) : null;
+  if (fault !== null) return wrongFields({ amount: fault });
   const raw = rawAmount(amount.value, side === 'buy' ? chosen.quoteDecimals : decimals);
   return raw.ok ? { exact, amount: raw.raw } : wrongFields({ amount: raw.fault });
 }

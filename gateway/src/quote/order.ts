@@ -1,6 +1,6 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
-import { buyLimits, slippageLimits, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
+import { slippageLimits, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { VenueName } from '@sluice/shared/wire/events.ts';
 import { partsPerMillion, rawAmount } from './amounts.ts';
 
@@ -60,16 +60,9 @@ function readAmount({ side, amount, sellAll, publicKey }: QuoteBody, fields: Rec
     return publicKey === undefined ? fault('publicKey', 'is needed for `sellAll`') : { kind: 'part', ppm: allPpm, publicKey };
   }
   if (amount === undefined) return fault('amount', 'is required');
-  if (typeof amount === 'number') return readNumber(side, amount, fault);
+  if (typeof amount === 'number') return amount > 0 ? { kind: 'ui', value: amount } : fault('amount', 'must be above 0');
   if (side === 'buy') return fault('amount', 'must be a number');
   const ppm = partsPerMillion(amount);
   if (ppm === null) return fault('amount', 'must be a number, or a percentage above 0% and up to 100%, as "50%"');
   return publicKey === undefined ? fault('publicKey', 'is needed for a percentage') : { kind: 'part', ppm, publicKey };
-}
-
-function readNumber(side: 'buy' | 'sell', value: number, fault: (field: string, what: string) => null): OrderAmount | null {
-  const { min, max } = buyLimits;
-  if (side === 'buy' && !(value >= min && value <= max)) return fault('amount', `must be ${min} to ${max}`);
-  if (!(value > 0)) return fault('amount', 'must be above 0');
-  return { kind: 'ui', value };
 }

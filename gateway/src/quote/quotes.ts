@@ -10,7 +10,7 @@ import { quoteOfOrder } from './answer.ts';
 import { isAsQuoted } from './drift.ts';
 import type { Markets, PolledMarket } from './markets.ts';
 import { readOrder, type QuoteOrder } from './order.ts';
-import { quoteOn, wrongFields, type Balance, type QuotedOrder, type QuoteRefusal } from './best-quote.ts';
+import { quoteOn, wrongFields, type Balance, type QuoteFacts, type QuotedOrder, type QuoteRefusal } from './best-quote.ts';
 
 type Answer = EndpointAnswer<typeof quoteEndpoint>;
 
@@ -28,6 +28,8 @@ export interface QuoteOptions {
   readonly markets: Markets;
   readonly reader: AccountReader;
   readonly venues: readonly Venue[];
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: () => number | null;
   readonly nowMs?: () => number;
 }
 
@@ -36,7 +38,7 @@ export function quoteEndpoints(options: QuoteOptions): readonly BoundEndpoint[] 
   return [bindEndpoint(quoteEndpoint, ({ body }) => quoteOrder(body, options))];
 }
 
-function quoteOrder(body: QuoteBody, { markets, reader, venues, nowMs = Date.now }: QuoteOptions): Answer | Promise<Answer> {
+function quoteOrder(body: QuoteBody, { markets, reader, venues, solUsd, nowMs = Date.now }: QuoteOptions): Answer | Promise<Answer> {
   const read = readOrder(body, venues);
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrongFields(read.fields);
   const { order } = read;
@@ -44,18 +46,22 @@ function quoteOrder(body: QuoteBody, { markets, reader, venues, nowMs = Date.now
   const askedAtMs = nowMs();
   const again = (reads: number): Promise<Answer> => {
     if (nowMs() - askedAtMs > againWithinMs) return Promise.resolve(notAgreed);
-    return readNow(order, { markets, reader, nowMs }, reads, askedAtMs + againWithinMs).catch(unavailable);
+    return readNow(order, { markets, reader, solUsd, nowMs }, reads, askedAtMs + againWithinMs).catch(unavailable);
   };
   // The wallet may have bought from the pool a moment ago, so balance and pool are read in one call.
   if (amount.kind === 'part') return again(maxReads);
   const market = markets.read(mint);
-  if (!(market instanceof Promise)) return answerTo(order, market, noBalance, nowMs()) ?? again(maxReads - 1);
-  return market.then((known) => answerTo(order, known, noBalance, nowMs()) ?? again(maxReads - 1), unavailable);
+  if (!(market instanceof Promise))
+    return answerTo(order, market, { balance: noBalance, solUsd: solUsd() }, nowMs()) ?? again(maxReads - 1);
+  return market.then(
+    (known) => answerTo(order, known, { balance: noBalance, solUsd: solUsd() }, nowMs()) ?? again(maxReads - 1),
+    unavailable,
+  );
 }
 
 /** Reads until two endpoints agree, if there are several. Rejects with an `RpcError`. */
 async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, 'venues'>>, left: number, untilMs: number): Promise<Answer> {
-  const { markets, reader, nowMs } = options;
+  const { markets, reader, solUsd, nowMs } = options;
   const { amount, mint } = order;
   const lookingUp = markets.lookUp(mint);
   if (lookingUp !== null) await lookingUp;
@@ -63,7 +69,7 @@ async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, '
     markets.readNow(mint),
     amount.kind === 'part' ? balanceOf(reader, amount.publicKey, mint) : noBalance,
   ]);
-  const answer = balance === null ? null : answerTo(order, market, balance, nowMs());
+  const answer = balance === null ? null : answerTo(order, market, { balance, solUsd: solUsd() }, nowMs());
   if (answer !== null) return answer;
   return left > 1 && nowMs() <= untilMs ? readNow(order, options, left - 1, untilMs) : notAgreed;
 }
@@ -94,9 +100,9 @@ async function balanceOf(reader: AccountReader, publicKey: string, mint: string)
 }
 
 /** Null if no two of several endpoints give the same quote, or if only one has answered yet. */
-function answerTo(order: QuoteOrder, read: PolledMarket, balance: Balance, nowMs: number): Answer | null {
+function answerTo(order: QuoteOrder, read: PolledMarket, facts: QuoteFacts, nowMs: number): Answer | null {
   if (read.othersAreLate && read.disputed.length === 0) return null;
-  const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result }, balance) }));
+  const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result }, facts) }));
   const counts =
     quoted.length === 1
       ? quoted[0]

@@ -13,6 +13,9 @@ export interface FaultSchema {
   readonly additionalProperties?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  /** Unit of the number, for messages. */
+  readonly 'x-unit'?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minItems?: number;
@@ -89,8 +92,11 @@ function text(schema: FaultSchema, value: string, here: string, note: Note): voi
 }
 
 function number(schema: FaultSchema, value: number, here: string, note: Note): void {
-  if (value < (schema.minimum ?? -Infinity)) note(here, `must be at least ${schema.minimum}`);
-  else if (value > (schema.maximum ?? Infinity)) note(here, `must be at most ${schema.maximum}`);
+  const { minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Infinity, 'x-unit': unit } = schema;
+  const bound = (limit: number): string => (unit === undefined ? String(limit) : `${limit} ${unit}`);
+  if (value < minimum) note(here, `must be at least ${bound(minimum)}`);
+  else if (value <= exclusiveMinimum) note(here, `must be above ${bound(exclusiveMinimum)}`);
+  else if (value > maximum) note(here, `must be at most ${bound(maximum)}`);
 }
 
 function list(schema: FaultSchema, values: readonly unknown[], path: string, found: Map<string, string>, note: Note): void {

@@ -55,10 +55,10 @@ export const RequestedRaw = (description: string) =>
   });
 /** A number in a request that may be a text, as in forms: above 0. */
 export const decimalPattern = `^([0-9]*[1-9][0-9]*(\\.[0-9]+)?|[0-9]+\\.[0-9]*[1-9][0-9]*)([eE][+-]?[0-9]{1,3})?$`;
-/** From 0 to 100; the decimals after the first `places` do not count. */
-export const upToHundredPattern = (places: number): string => `^0*([0-9]{1,2}(\\.[0-9]+)?|100(\\.0{1,${places}}|\\.0{${places}}[0-9]+)?)$`;
-/** From 0 to 0.1; the decimals after the ninth do not count. */
-export const upToTenthPattern = '^0+(\\.(0[0-9]*|10{0,8}|10{8}[0-9]+))?$';
+/** From 0 to 100. */
+export const upToHundredPattern = '^0*([0-9]{1,2}(\\.[0-9]+)?|100(\\.0+)?)$';
+/** From 0 to 0.1. */
+export const upToTenthPattern = '^0+(\\.(0[0-9]*|10*))?$';
 
 /** A part of a balance in a request: above 0% and up to 100%, with at most four decimals. */
 export const percentPattern = [

@@ -143,6 +143,7 @@ export class TradingWorld {
       events: unsealedEvents,
       hub,
       simulated: () => true,
+      solUsd: () => null,
       log,
     });
     this.#closers.push(() => trading.close());

@@ -1282,7 +1282,7 @@ class QuoteBody(TypedDict):
     mint: str
     """Mint of the token, base58."""
     amount: NotRequired[float | str]
-    """For a buy: quote coins to spend, with all fees, 0.001–100. This is SOL, or another coin (for example USDC) if the token trades against that. For a sell: tokens, or a part of the balance of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four."""
+    """For a buy: Quote coins to spend, with all fees of the venue: 0.001 to 100 SOL, or coins of that value if the token trades against another coin, for example USDC. While the value of that coin in SOL is unknown, 0.001 to 100 whole coins. For a sell: tokens, or a part of the balance of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four."""
     sellAll: NotRequired[bool]
     """Sells the whole balance in the associated token account of `publicKey`. Omit `amount` then."""
     slippage: NotRequired[float]
@@ -1313,7 +1313,7 @@ class BuyBody(TypedDict):
     skipSimulation: NotRequired[bool]
     """If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has."""
     amount: float
-    """Quote coins to spend, with all fees of the venue, 0.001–100. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded."""
+    """Quote coins to spend, with all fees of the venue: 0.001 to 100 SOL, or coins of that value if the token trades against another coin, for example USDC. While the value of that coin in SOL is unknown, 0.001 to 100 whole coins. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded."""
 
 
 class SellBody(TypedDict):

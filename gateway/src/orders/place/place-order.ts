@@ -35,6 +35,7 @@ export interface PlaceParts {
   readonly chain: Pick<ChainIdentity, 'status'>;
   readonly state: HotState;
   readonly ownOrders: OwnOrders;
+  readonly solUsd: () => number | null;
   readonly builder: MessageBuilder;
   /** Tips that custodial orders pay to the lanes that require one. */
   readonly laneTips: readonly LaneTip[];

@@ -16,6 +16,8 @@ export interface PriceParts {
   readonly state: Pick<HotState, 'market' | 'agreedMarket' | 'wallet' | 'agreedWallet'>;
   /** Slots in which the orders of wallets landed. */
   readonly ownOrders: Pick<OwnOrders, 'landedIn' | 'mayHaveLanded'>;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: () => number | null;
 }
 
 /** The state that a quote depends on: a market and a wallet, read at about the same time. */
@@ -56,7 +58,7 @@ export function unavailable(message: string): QuoteRefusal {
   return { error: 'UPSTREAM_UNAVAILABLE', message };
 }
 
-async function priceOn(request: TradeRequest, { state, ownOrders }: PriceParts, agreed: boolean): Promise<PricedOrder | Refused> {
+async function priceOn(request: TradeRequest, { state, ownOrders, solUsd }: PriceParts, agreed: boolean): Promise<PricedOrder | Refused> {
   const { order, publicKey } = request;
   const isSell = order.side === 'sell';
   const own: OwnSlot = { slot: isSell ? ownOrders.landedIn(publicKey) : 0, deadlineMs: ownOrdersDeadlineMs() };
@@ -70,7 +72,7 @@ async function priceOn(request: TradeRequest, { state, ownOrders }: PriceParts, 
   const mayBeOld = (): boolean => market.slot < wallet.slot || (!agreed && ownOrders.mayHaveLanded(publicKey));
   // Only sales depend on the wallet's tokens; the pool must be at least as new as the wallet.
   const isDoubtful = isUnsure(market) || (isSell && (isUnsure(wallet) || mayBeOld()));
-  const priced = partFault(request, wallet, own.slot) ?? priceAt(request, inputs);
+  const priced = partFault(request, wallet, own.slot) ?? priceAt(request, inputs, solUsd());
   return 'error' in priced ? { refusal: priced, isDoubtful } : priced;
 }
 
@@ -81,9 +83,9 @@ function partFault({ order: { amount } }: TradeRequest, wallet: WalletRead, ownS
   return wallet.slot < ownSlot ? unavailable('No node reports the balance of the wallet after its last order yet.') : null;
 }
 
-function priceAt(request: TradeRequest, inputs: TradeInputs): PricedOrder | QuoteRefusal {
+function priceAt(request: TradeRequest, inputs: TradeInputs, solUsd: number | null): PricedOrder | QuoteRefusal {
   const { market, baseAccount } = inputs;
-  const quoted = quoteOn(request.order, market, baseAccount?.amount ?? 0n);
+  const quoted = quoteOn(request.order, market, { balance: baseAccount?.amount ?? 0n, solUsd });
   if ('error' in quoted) return balanceRefusal(request, inputs, quoted) ?? quoted;
   const bounds = boundsOf(request, quoted);
   return 'error' in bounds ? bounds : { inputs, quoted, bounds };

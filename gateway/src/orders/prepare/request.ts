@@ -50,7 +50,7 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
     fields['pool'] = `\`${pool}\` is quoted, but no orders are sent to it`;
   }
   if (!isAddress(publicKey)) fields['publicKey'] = 'is not an address';
-  const fee = priorityFee === undefined ? null : rawAmount(priorityFee, solDecimals);
+  const fee = priorityFee === undefined ? null : rawAmount(priorityFee, solDecimals, 'SOL');
   if (fee?.ok === false) fields['priorityFee'] = fee.fault;
   const bound = (name: 'maxIn' | 'minOut'): bigint | null => {
     const text = body[name];

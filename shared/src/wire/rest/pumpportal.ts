@@ -63,7 +63,7 @@ const order = {
   }),
   mint: Text(128, 'Mint of the token, base58. Required.', { pattern: addressPattern, maxLength: 44 }),
   amount: Decimal(
-    `The amount, in the unit given by \`denominatedInSol\`. For a sell, also a part of the wallet's balance, for example "100%". Required. A buy spends at most ${pumpPortalLimits.maxSol} SOL. Decimals beyond those of the coin are ignored.`,
+    `The amount, in the unit given by \`denominatedInSol\`. For a sell, also a part of the wallet's balance, for example "100%". Required. A buy in SOL spends at most ${pumpPortalLimits.maxSol} SOL. Decimals beyond those of the coin are ignored.`,
     { exclusiveMinimum: 0 },
     { anyOf: [{ pattern: decimalPattern }, { pattern: percentPattern }] },
   ),
@@ -73,7 +73,7 @@ const order = {
   slippage: Decimal(
     `Percent that the price may move against the trader, 0 to ${pumpPortalLimits.maxSlippage}; default ${slippageLimits.default}.`,
     { minimum: 0, maximum: pumpPortalLimits.maxSlippage },
-    { pattern: upToHundredPattern(2) },
+    { pattern: upToHundredPattern },
   ),
   priorityFee: Decimal(
     `Priority fee of the whole transaction in SOL, 0 to ${pumpPortalLimits.maxPriorityFee}. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap.`,
@@ -107,7 +107,7 @@ const example = {
 
 const jitoOnlyMeaning =
   '`true` at `/api/trade`: the order is sent to the block engine (`JITO_URL`) alone. Without one it is sent as usual, and `warnings` says so. It has no effect at `/api/trade-local`.';
-const solText = { type: 'string', pattern: upToHundredPattern(9) };
+const solText = { type: 'string', pattern: upToHundredPattern };
 /** Which fields go together. */
 const forms = [
   {

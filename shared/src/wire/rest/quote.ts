@@ -7,10 +7,23 @@ import { exampleMint } from './trade-examples.ts';
 import { closed, Venue } from './fields.ts';
 import { Address, Decimals, Ms, Nullable, percentPattern, Raw, RequestedMint, RequestedSale, Slot, Ui } from '../values.ts';
 
-/** Whole quote coins that a buy may spend. */
+/** What a buy may spend: SOL, or coins that are worth as much. */
 export const buyLimits = { min: 0.001, max: 100 } as const;
 /** Slippage in percent. */
 export const slippageLimits = { min: 0.1, max: 50, default: 10 } as const;
+export const Slippage = () =>
+  Type.Optional(
+    Type.Number({
+      minimum: slippageLimits.min,
+      maximum: slippageLimits.max,
+      default: slippageLimits.default,
+      'x-unit': 'percent',
+      description: 'Percent that the price may move against the trader; at most two decimals.',
+    }),
+  );
+
+const { min, max } = buyLimits;
+export const buyAmountMeaning = `Quote coins to spend, with all fees of the venue: ${min} to ${max} SOL, or coins of that value if the token trades against another coin, for example USDC. While the value of that coin in SOL is unknown, ${min} to ${max} whole coins.`;
 
 /** What a trade gives and costs; the same object in quotes and in the answers of trades. */
 export const QuoteObject = Type.Object(
@@ -51,7 +64,7 @@ const notAll = { sellAll: { const: false } };
 /** Which fields go together. */
 const quoteForms = [
   {
-    properties: { side: { const: 'buy' }, amount: { type: 'number', minimum: buyLimits.min, maximum: buyLimits.max }, ...notAll },
+    properties: { side: { const: 'buy' }, amount: { type: 'number', exclusiveMinimum: 0 }, ...notAll },
     required: ['amount'],
   },
   { properties: { side: { const: 'sell' }, amount: { type: 'number', exclusiveMinimum: 0 }, ...notAll }, required: ['amount'] },
@@ -68,20 +81,13 @@ export const QuoteBody = Type.Object(
     mint: RequestedMint(),
     amount: Type.Optional(
       RequestedSale(
-        `For a buy: quote coins to spend, with all fees, ${buyLimits.min}–${buyLimits.max}. This is SOL, or another coin (for example USDC) if the token trades against that. For a sell: tokens, or a part of the balance of \`publicKey\`, for example "50%". A number can have as many decimals as the coin, a percentage four.`,
+        `For a buy: ${buyAmountMeaning} For a sell: tokens, or a part of the balance of \`publicKey\`, for example "50%". A number can have as many decimals as the coin, a percentage four.`,
       ),
     ),
     sellAll: Type.Optional(
       Type.Boolean({ description: 'Sells the whole balance in the associated token account of `publicKey`. Omit `amount` then.' }),
     ),
-    slippage: Type.Optional(
-      Type.Number({
-        minimum: slippageLimits.min,
-        maximum: slippageLimits.max,
-        default: slippageLimits.default,
-        description: 'Percent that the price may move against the trader; at most two decimals.',
-      }),
-    ),
+    slippage: Slippage(),
     pool: Type.Optional(
       Type.Enum(['auto', ...venueNames], {
         default: 'auto',

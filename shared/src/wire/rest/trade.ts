@@ -3,7 +3,7 @@ import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders.ts'
 import { venueNames } from '../../venues/names.ts';
 import { tradedVenueNames } from '../../venues/registry.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { buyLimits, QuoteObject, slippageLimits } from './quote.ts';
+import { buyAmountMeaning, QuoteObject, Slippage } from './quote.ts';
 import {
   exampleMint,
   exampleOrderId,
@@ -45,18 +45,12 @@ const Bound = (description: string) =>
 const common = {
   publicKey: Address('Wallet that signs and pays.'),
   mint: RequestedMint(),
-  slippage: Type.Optional(
-    Type.Number({
-      minimum: slippageLimits.min,
-      maximum: slippageLimits.max,
-      default: slippageLimits.default,
-      description: 'Percent that the price may move against the trader; at most two decimals.',
-    }),
-  ),
+  slippage: Slippage(),
   priorityFee: Type.Optional(
     Type.Number({
       minimum: priorityFeeLimits.min,
       maximum: priorityFeeLimits.max,
+      'x-unit': 'SOL',
       description:
         'Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap.',
     }),
@@ -91,9 +85,8 @@ export const BuyBody = Type.Object(
   {
     ...common,
     amount: Type.Number({
-      description: `Quote coins to spend, with all fees of the venue, ${buyLimits.min}–${buyLimits.max}. This is SOL, or another coin (for example USDC) if the token trades against that. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded.`,
-      minimum: buyLimits.min,
-      maximum: buyLimits.max,
+      description: `${buyAmountMeaning} It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded.`,
+      exclusiveMinimum: 0,
     }),
   },
   { ...closed, examples: [{ publicKey: exampleWallet, mint: exampleMint, amount: 0.1, slippage: 5 }] },

@@ -39,12 +39,12 @@ export function readPumpPortalOrder(body: PumpPortalBody, venues: readonly Venue
     'slippage',
     body.slippage ?? slippageLimits.default,
     slippageDecimals,
-    pumpPortalLimits.maxSlippage,
+    { max: pumpPortalLimits.maxSlippage, unit: 'percent' },
     fields,
   );
   const fee = body.priorityFee;
   const priorityFeeLamports =
-    fee === undefined ? null : readDecimal('priorityFee', fee, solDecimals, pumpPortalLimits.maxPriorityFee, fields);
+    fee === undefined ? null : readDecimal('priorityFee', fee, solDecimals, { max: pumpPortalLimits.maxPriorityFee, unit: 'SOL' }, fields);
   const pool = readPool(body.pool, venues, fields);
   if (mint === undefined || amount === null || slippageBps === null || pool === null || Object.keys(fields).length > 0) {
     return wrongFields(fields);
@@ -89,7 +89,7 @@ function readAmount(side: 'buy' | 'sell', { amount, denominatedInSol }: PumpPort
   if (lamports === null) return fault('amount', side === 'buy' ? 'must be a number above 0' : 'must be a number above 0, or a percentage');
   if (denominatedInSol === undefined) return fault('denominatedInSol', 'is required: `true` if `amount` is SOL, `false` if it is tokens');
   const isSol = readFlag(denominatedInSol) === true;
-  if (isSol && side === 'buy' && lamports > BigInt(pumpPortalLimits.maxSol) * lamportsOfSol) {
+  if (isSol && side === 'buy' && rawOfText(text, solDecimals, BigInt(pumpPortalLimits.maxSol) * lamportsOfSol) === null) {
     return fault('amount', `must be at most ${pumpPortalLimits.maxSol} SOL`);
   }
   // An amount below the smallest unit of the coin is refused later, when its decimals are known.
@@ -98,11 +98,16 @@ function readAmount(side: 'buy' | 'sell', { amount, denominatedInSol }: PumpPort
 }
 
 /** A number from 0 to `max`, as an integer with this many decimals. If it is not such a number, returns null and adds a fault. */
-function readDecimal(name: string, value: number | string, decimals: number, max: number, fields: Fields): bigint | null {
-  const raw = rawOfText(String(value), decimals);
-  if (raw !== null && raw <= rawOfText(String(max), decimals)!) return raw;
-  fields[name] = `must be a number from 0 to ${max}`;
-  return null;
+function readDecimal(
+  name: string,
+  value: number | string,
+  decimals: number,
+  { max, unit }: { readonly max: number; readonly unit: string },
+  fields: Fields,
+): bigint | null {
+  const raw = rawOfText(String(value), decimals, rawOfText(String(max), decimals));
+  if (raw === null) fields[name] = `must be a number from 0 to ${max} ${unit}`;
+  return raw;
 }
 
 /** Our names of venues equal PumpPortal's. */
