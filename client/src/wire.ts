@@ -200,7 +200,7 @@ export interface Price {
   readonly simulated?: true;
   /** What changed the price. */
   readonly source: 'trade' | 'account';
-  /** Quote coins for one token. UI number (float64). */
+  /** Quote coins for one token in this pool, after the event. UI number (float64). */
   readonly priceQuote: number;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;

@@ -57,14 +57,19 @@ export function isReversedPair(baseMint: string, quoteMint: string): boolean {
 }
 
 /**
- * Value in SOL of raw quote coins, from the prices of an event of a pool: in quote coins and in SOL for one token. 0 if the value is unknown.
+ * Value in SOL of an amount of whole quote coins, from the prices of an event of a pool: in quote coins and in SOL for one token. Null if it is
+ * unknown.
  */
-export function rawInSol(rawQuote: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number {
+export function quoteInSol(amount: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number | null {
+  const unit = quoteCoins.get(quoteMint)?.unit;
+  if (unit === 'sol') return amount;
+  return unit === undefined || priceQuote === null || priceSol === null || priceQuote === 0 ? null : amount * (priceSol / priceQuote);
+}
+
+/** The same for raw quote coins; null also if the amount is. */
+export function rawInSol(rawQuote: number | null, quoteMint: string, priceQuote: number | null, priceSol: number | null): number | null {
   const coin = quoteCoins.get(quoteMint);
-  if (coin === undefined) return 0;
-  const amount = rawQuote / 10 ** coin.decimals;
-  if (coin.unit === 'sol') return amount;
-  return priceQuote === null || priceSol === null || priceQuote === 0 ? 0 : amount * (priceSol / priceQuote);
+  return coin === undefined || rawQuote === null ? null : quoteInSol(rawQuote / 10 ** coin.decimals, quoteMint, priceQuote, priceSol);
 }
 
 function finite(value: number): number | null {

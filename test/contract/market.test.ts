@@ -7,6 +7,9 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { baseOf, composeBuckets } from '@sluice/shared/market/compose-candles.ts';
 import { candleIntervals, marketLimits, type CandleInterval, type Market } from '@sluice/shared/market/market.ts';
+import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
+import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import { accountTradesTopic, allTradesTopic, candlesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { candlesOf } from '../market/brute-force.ts';
@@ -67,6 +70,7 @@ async function publishEntries({ bus, market }: Process, entries: readonly BusEnt
 }
 
 const retraction = (id: string, topics: string[]): BusEntry => entryOf({ type: 'retract', id }, topics);
+const isRetractionOf = (json: Uint8Array, id: string): boolean => Buffer.from(json).includes(`"type":"retract","id":"${id}`);
 const idOf = (json: Uint8Array): string => (JSON.parse(Buffer.from(json).toString()) as { readonly id: string }).id;
 
 async function candles(market: Market, mint: string, interval: CandleInterval) {
@@ -279,6 +283,53 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     const [before, after] = await first.market.buckets(mint, '1s', ...allTime);
     expect(before).toMatchObject({ open: 0.5, high: 0.5, low: 0.25, close: 0.25, buys: 3, volumeBase: 12 });
     expect(after).toMatchObject({ open: 0.75, high: 0.75, low: 0.75, close: 0.75, buys: 2, volumeBase: 8 });
+  });
+
+  it('removes the prices of a pool of a few coins that came first, and publishes its candles again', async () => {
+    keep(first);
+    const mint = freshMint();
+    const recorder = await record(await first.bus.subscriber());
+    cleanups.push(() => recorder.subscriber.close());
+    const [seconds, minutes] = [candlesTopic(mint, '1s'), candlesTopic(mint, '1m')];
+    const last = (topic: string): Record<string, unknown> | undefined =>
+      recorder.entries
+        .filter(({ topics }) => topics[0]?.topic === topic)
+        .map(({ json }) => JSON.parse(Buffer.from(json).toString()) as Record<string, unknown>)
+        .at(-1);
+    await first.market.reportDemand([seconds, minutes]);
+    const minuteS = someS - (someS % 60);
+    const fake = { mint, pool: 'pump-amm', poolAddress: addressOf(920_009), price: 166_666, tokens: 0.000_005, depthSol: 0.01 } as const;
+    const real = { mint, pool: 'pump-amm', price: 0.5, depthSol: 85 } as const;
+    const settled = (slot: number): BusEntry => verdictEntry({ alive: [slot], dead: [] });
+    await publishEntries(first, [entryOf({ ...tradeOf({ ...fake, atS: minuteS + 1 }), slot: 10 }), settled(10)]);
+    await until('the candle of the first pool', () => last(minutes)?.['close'] === 166_666);
+    await until('its second', () => last(seconds)?.['close'] === 166_666);
+    const prices = { open: 0.5, high: 0.5, low: 0.5, close: 0.5 };
+    // Once before the slot of the second pool is decided, and once after that.
+    await publish(first, [{ ...tradeOf({ ...real, atS: minuteS + 3 }), slot: 11 }]);
+    expect(await candles(first.market, mint, '1s')).toMatchObject([{ startS: minuteS + 3, ...prices }]);
+    expect(await candles(first.market, mint, '1m')).toMatchObject([{ startS: minuteS, ...prices, buys: 2 }]);
+    await publishEntries(first, [settled(11)]);
+    await until('the second of the first pool to be retracted', () =>
+      recorder.entries.some(({ json }) => isRetractionOf(json, `${mint}:1s:`)),
+    );
+    await until('the corrected minute', () => last(minutes)?.['high'] === 0.5);
+    expect(last(minutes)).toMatchObject({ ...prices, trades: 2, poolAddress: addressOf(920_000) });
+    expect(await candles(first.market, mint, '1s')).toMatchObject([{ startS: minuteS + 3, ...prices }]);
+    expect(await candles(first.market, mint, '1h')).toMatchObject([{ ...prices, buys: 2 }]);
+    // The first pool trades on, and decides nothing.
+    await publish(first, [{ ...tradeOf({ ...fake, atS: minuteS + 4 }), slot: 12 }]);
+    expect(await candles(first.market, mint, '1m')).toMatchObject([{ ...prices, buys: 3 }]);
+  });
+
+  it('begins with the main pool that was read from the chain, whichever pool trades first', async () => {
+    keep(first);
+    const mint = freshMint();
+    const read = { mint, venue: 'pump-amm', address: addressOf(920_000), quoteMint: wrappedSolMint, depthSol: 0.4, slot: 10 } as const;
+    const main = { atS: someS, priceQuote: 0.5, priceUsd: 64, curveOver: true, simulated: false };
+    const fake = { mint, pool: 'pump-amm', poolAddress: addressOf(920_009), price: 166_666, tokens: 0.000_005, depthSol: 0.3 } as const;
+    await publishEntries(first, [poolNewsEntry({ ...read, main }), entryOf({ ...tradeOf({ ...fake, atS: someS }), slot: 10 })]);
+    expect(await candles(first.market, mint, '1s')).toMatchObject([{ open: 0.5, high: 0.5, low: 0.5, close: 0.5, closeUsd: 64, buys: 1 }]);
   });
 
   it('refuses a batch that does not follow the previous one, or comes from an earlier term', async () => {

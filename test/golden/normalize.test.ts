@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts';
+import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { until } from '../support/until.ts';
 import { mintAccountBytes } from '../ingest/pump-frames.ts';
@@ -410,6 +412,8 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
     expect(calls.map(({ method, params }) => [method, params[0]])).toEqual([
       ['getMultipleAccounts', [poolAddress]],
       ['getMultipleAccounts', [mint]],
+      // The curve of the mint, and the pools to which it may have migrated, with their vaults.
+      ['getMultipleAccounts', expect.arrayContaining([bondingCurveAddress(mint), canonicalPoolAddress(mint, sol)])],
     ]);
     const common = {
       mint,

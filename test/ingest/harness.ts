@@ -7,7 +7,7 @@ import { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { AccountFetcher } from '@sluice/ingest/sources/rpc/account-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
-import type { PoolNews, PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
+import type { OutgoingPool, PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
 import type { Loss } from '@sluice/ingest/report.ts';
 import { accountAnswers } from './scripted-node.ts';
@@ -24,7 +24,7 @@ export interface Harness {
   /** Published events in order. */
   readonly events: StreamEvent[];
   /** Opened pools in order. */
-  readonly opened: PoolNews[];
+  readonly opened: OutgoingPool[];
   readonly faults: DecodeFault[];
   readonly losses: Loss[];
   readonly lines: LogLine[];
@@ -60,7 +60,7 @@ export function createHarness(
   const events: StreamEvent[] = [];
   const faults: DecodeFault[] = [];
   const losses: Loss[] = [];
-  const opened: PoolNews[] = [];
+  const opened: OutgoingPool[] = [];
   const lines: LogLine[] = [];
   const calls: { method: string; params: readonly unknown[] }[] = [];
   const fromAccounts = accountAnswers(options.accounts ?? new Map());

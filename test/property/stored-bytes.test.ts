@@ -124,7 +124,8 @@ describe('separate bytes', () => {
     const market = new InProcessMarket();
     const trade = Buffer.from(JSON.stringify({ id: 'a:0' }));
     const undecided = { trades: [], prices: [], gone: [] };
-    const change = { mint, head: null, buckets: [], price: null, trades: [trade], retracted: [], undecided, touched: [], tradedS: 0 };
+    const nothing = { head: null, buckets: [], voided: null, price: null, retracted: [], touched: [], tradedS: 0 };
+    const change = { mint, ...nothing, trades: [trade], undecided };
     const batch = { from: null, to: { epoch: 'e', offset: 1 }, changes: [change] };
     expect(await market.apply(batch, { lease: { name: 'market', held: true, fence: 1 }, fence: 1 })).toBe('applied');
     const [stored] = await market.trades(mint, null, 1);

@@ -34,7 +34,6 @@ export const fieldReaders = [
       'simulated',
       'side',
       'tokenAmount',
-      'solAmount',
       'quoteUiAmount',
       'priceQuote',
       'priceSol',

@@ -5,7 +5,7 @@ import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader, AccountsRead } from '../chain/account-reader.ts';
-import { poolsAt, type PoolPlace } from './pool-accounts.ts';
+import { poolsAt, type PoolPlace } from '@sluice/shared/pools/pool-accounts.ts';
 import {
   assembleMarket,
   narrowPlan,
@@ -145,7 +145,7 @@ export class PoolReader {
 
   /** The pools of a mint whose addresses follow from it; none if it is no address. */
   derivedPlaces(mint: string): readonly PoolPlace[] {
-    return this.#options.venues.flatMap((venue) => venue.derivedPools(mint).map((pool) => ({ ...pool, venue })));
+    return this.#options.venues.flatMap((venue) => venue.derivedPools(mint).map((pool) => ({ ...pool, venue, isDerived: true })));
   }
 
   /**
@@ -162,7 +162,12 @@ export class PoolReader {
       const addresses = some.map(({ address }) => address);
       const { accounts } = await reader.read(addresses);
       const { pools } = poolsAt(mint, some, new Map(addresses.map((address, at) => [address, accounts[at] ?? null])));
-      return pools.map(({ venue, address, account: { baseVault, quoteVault } }) => ({ venue, address, vaults: [baseVault, quoteVault] }));
+      return pools.map(({ venue, address, account: { baseVault, quoteVault } }) => ({
+        venue,
+        address,
+        vaults: [baseVault, quoteVault],
+        isDerived: false,
+      }));
     } catch (error) {
       // The derived pools are known without it.
       log.debug({ err: error, mint }, 'pools_not_looked_up');
@@ -192,7 +197,7 @@ export class PoolReader {
 function placeIn(venues: readonly Venue[]): (known: KnownPool) => readonly PoolPlace[] {
   return ({ venue: name, address }) => {
     const venue = venues.find((one) => one.name === name);
-    return venue === undefined || !isAddress(address) ? [] : [{ venue, address, vaults: [] }];
+    return venue === undefined || !isAddress(address) ? [] : [{ venue, address, vaults: [], isDerived: false }];
   };
 }
 

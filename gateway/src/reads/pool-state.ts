@@ -3,7 +3,7 @@ import { inSol, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
 import type { PriceEvent, Reserves, VenueName } from '@sluice/shared/wire/events.ts';
-import type { PoolFacts } from '../pools/pool-accounts.ts';
+import type { PoolFacts } from '@sluice/shared/pools/pool-accounts.ts';
 import type { TokenFacts } from './token-facts.ts';
 
 /** The last known state of a pool of a token. */
@@ -93,11 +93,11 @@ export function heldUi({ quoteDecimals, reserves }: PoolState, quoteHeld: bigint
   return raw === null || quoteDecimals === null ? null : toUi(raw, quoteDecimals);
 }
 
-/** Depth of the pool in SOL; 0 if it is unknown. `solUsd` is the price of SOL, for quote coins that are worth 1 USD. */
-export function depthOf({ reserves, depth, quoteMint, quoteDecimals }: PoolState, solUsd: number | null): number {
-  if (quoteDecimals === null) return 0;
+/** Depth of the pool in SOL; null if it is unknown. `solUsd` is the price of SOL, for quote coins that are worth 1 USD. */
+export function depthOf({ reserves, depth, quoteMint, quoteDecimals }: PoolState, solUsd: number | null): number | null {
+  if (quoteDecimals === null) return null;
   const raw = rawDepth(reserves?.virtualQuote ?? null, reserves?.realQuote ?? null, depth);
-  return inSol(raw / 10 ** quoteDecimals, quoteMint, solUsd) ?? 0;
+  return raw === null ? null : inSol(raw / 10 ** quoteDecimals, quoteMint, solUsd);
 }
 
 function receivedAtMs({ ts }: Pick<PriceEvent, 'ts'>): number {

@@ -1,12 +1,14 @@
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import { minPriceDepthSol } from '@sluice/shared/market/main-pool.ts';
 import { inSolAndUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { MintExtensions } from '@sluice/shared/solana/tokens/token-extensions.ts';
+import { isCurveVenue } from '@sluice/shared/venues/registry.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';
 import { creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';
-import { heldUi, type PoolState } from './pool-state.ts';
+import { depthOf, heldUi, type PoolState } from './pool-state.ts';
 import type { TokenMarket } from './token-market.ts';
 import type { WarmToken } from './warm-token.ts';
 
@@ -41,9 +43,16 @@ export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolU
   if (main === null) return none('no_market');
   if (curve?.complete === true && curve.address === main.address) return none('no_liquidity');
   if (main.priceQuote === null) return none(main.reserves === null || main.quoteDecimals === null ? 'unknown' : 'no_liquidity');
+  if (isTooShallow(main, solUsd?.price ?? null)) return none('no_liquidity');
   const fault = health.fault(nowMs);
   if (fault !== null) return none(fault);
   return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd?.price ?? null), reason: null };
+}
+
+/** Whether the price of an ordinary pool does not count, because so little is in the pool that anybody can set any price. */
+function isTooShallow(main: PoolState, solUsd: number | null): boolean {
+  const depth = depthOf(main, solUsd);
+  return depth !== null && depth < minPriceDepthSol && !isCurveVenue(main.venue);
 }
 
 /** The answer of `/token/info`. A pure function: the time and all data are arguments. */

@@ -1,6 +1,14 @@
-import { depthInSol } from '@sluice/shared/market/depth.ts';
-import { isMainPool, type MainPoolFacts } from '@sluice/shared/market/main-pool.ts';
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { poolPriceOf, secondOf } from '@sluice/shared/market/depth.ts';
+import {
+  firstMain,
+  minPriceDepthSol,
+  placeOf,
+  pricesAgree,
+  takePlace,
+  type MainPool,
+  type Mutable,
+} from '@sluice/shared/market/main-pool.ts';
+import { inUsd, quoteCoins } from '@sluice/shared/money.ts';
 import type { MigrationEvent, PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { WindowSums } from './pages/minutes.ts';
 import { depthOf, isOutdated, stateAtRead, stateOfPool, stateOfPrice, type PoolState } from './pool-state.ts';
@@ -15,6 +23,11 @@ export class TokenMarket {
   /** Null: the token has no curve. */
   curve: { readonly address: string; realBase: bigint; complete: boolean } | null = null;
   readonly #decimals: number;
+  /** How sure the place of the main pool is, and which pool may replace it. */
+  // As in `MainPool`. A pool that was read from the chain is proven.
+  #provenFromS = 0;
+  #rival = '';
+  #rivalSinceS = 0;
   #tradedS = 0;
 
   constructor(facts: TokenFacts, stored: PriceEvent | null) {
@@ -46,11 +59,13 @@ export class TokenMarket {
       this.main = stateAtRead(facts, curve, reserves);
     }
     if (!this.#isCurveOver) return;
+    const derived = new Set(pools.flatMap(({ isDerived, address }) => (isDerived ? [address] : [])));
     for (const found of pools) {
       const pool = stateOfPool(facts, found);
-      // The deepest of several pools is the main one.
-      if (this.main === null || this.#isCurve(this.main) || depthOf(pool, null) > depthOf(this.main, null)) this.main = pool;
+      if (this.main === null || this.#isCurve(this.main) || isBetter(pool, this.main, derived)) this.main = pool;
     }
+    this.#provenFromS = 0;
+    this.#rival = '';
   }
 
   get #addressOfMain(): string | null {
@@ -110,15 +125,28 @@ export class TokenMarket {
   /** Uses the same rule as the stored state of the market. */
   #takesOver(event: PriceEvent): boolean {
     const { main } = this;
-    if (main === null) return true;
-    const head: MainPoolFacts = {
-      pool: main.venue,
-      poolAddress: main.address,
-      depthSol: depthOf(main, event.priceSol === null || event.priceUsd === null ? null : event.priceUsd / event.priceSol),
-      mainTradedS: this.#tradedS || Math.floor(main.atMs / 1000),
-      curveOver: this.#isCurveOver,
-    };
-    return isMainPool(head, { pool: event.pool, poolAddress: event.poolAddress, depthSol: depthInSol(event), atS: secondOf(event) });
+    const seen = poolPriceOf(event);
+    let facts: Mutable<MainPool>;
+    if (main === null) facts = firstMain(seen);
+    else {
+      const solUsd = event.priceSol === null || event.priceUsd === null ? null : event.priceUsd / event.priceSol;
+      facts = {
+        pool: main.venue,
+        poolAddress: main.address,
+        quoteMint: main.quoteMint,
+        depthSol: depthOf(main, solUsd) ?? 0,
+        priceQuote: main.priceQuote,
+        priceUsd: main.priceQuote === null ? null : inUsd(main.priceQuote, main.quoteMint, solUsd),
+        mainTradedS: this.#tradedS || Math.floor(main.atMs / 1000),
+        curveOver: this.#isCurveOver,
+        provenFromS: this.#provenFromS,
+        rival: this.#rival,
+        rivalSinceS: this.#rivalSinceS,
+      };
+      takePlace(facts, seen, placeOf(facts, seen));
+    }
+    ({ provenFromS: this.#provenFromS, rival: this.#rival, rivalSinceS: this.#rivalSinceS } = facts);
+    return facts.poolAddress === event.poolAddress;
   }
 
   get decimals(): number {
@@ -126,8 +154,15 @@ export class TokenMarket {
   }
 }
 
-function secondOf({ blockTime, ts }: Pick<TradeEvent, 'blockTime' | 'ts'>): number {
-  return blockTime ?? Math.floor(ts.received / 1_000_000);
+/**
+ * Whether a pool that was read is better than another: it is deeper. The pool whose address follows from the mint was opened by the program itself.
+ * So one that anybody can have opened is not better than that pool if its price differs, unless nothing is left in that pool.
+ */
+function isBetter(pool: PoolState, than: PoolState, derived: ReadonlySet<string>): boolean {
+  const depth = depthOf(than, null) ?? 0;
+  if ((depthOf(pool, null) ?? 0) <= depth) return false;
+  const isForeign = derived.has(than.address) && !derived.has(pool.address) && depth >= minPriceDepthSol;
+  return !isForeign || pricesAgree({ ...than, priceUsd: null }, { ...pool, priceUsd: null });
 }
 
 /** The time of a trade, and what it adds to its minute. */

@@ -18,7 +18,7 @@ export class TokenPools {
     const { poolAddress } = event;
     const known = pools.get(poolAddress);
     if (known !== undefined && isOutdated(event, known.state)) return;
-    pools.set(poolAddress, { state: stateOfPrice(event), depthSol: depthInSol(event) });
+    pools.set(poolAddress, { state: stateOfPrice(event), depthSol: depthInSol(event) ?? 0 });
     if (pools.size <= maxTokenPools) return;
     // Of equal ones the newest, so that a flood of new pools does not remove known ones.
     const [shallowest] = [...pools].reduce((least, one) => (one[1].depthSol <= least[1].depthSol ? one : least));
@@ -37,7 +37,10 @@ export class TokenPools {
     if (main !== null) states.set(main.address, main);
     return [...states.values()]
       .toSorted(
-        (a, b) => Number(b === main) - Number(a === main) || depthOf(b, solUsd) - depthOf(a, solUsd) || (a.address < b.address ? -1 : 1),
+        (a, b) =>
+          Number(b === main) - Number(a === main) ||
+          (depthOf(b, solUsd) ?? 0) - (depthOf(a, solUsd) ?? 0) ||
+          (a.address < b.address ? -1 : 1),
       )
       .slice(0, maxTokenPools);
   }

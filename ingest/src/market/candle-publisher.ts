@@ -6,7 +6,7 @@ import { candleIntervals, type Bucket, type LeaseTerm, type Market, type MintCha
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
-import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import { candlesTopic, readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { CandleDesk, type CandleDue } from './candle-desk.ts';
 import { PublishedCandles, type Publication } from './published-candles.ts';
@@ -65,7 +65,15 @@ export class CandlePublisher {
 
   /** Takes what was applied to the market. */
   note(changes: readonly MintChange[]): void {
-    this.#desk.note(changes, this.#clock.steadyMs());
+    const nowMs = this.#clock.steadyMs();
+    this.#desk.note(changes, nowMs);
+    // The trades that changed these candles are not in this section.
+    for (const { mint, voided } of changes) {
+      if (voided === null) continue;
+      for (const { interval, startS } of this.#published.within(mint, voided)) {
+        this.#desk.resume(candlesTopic(mint, interval), startS, true, nowMs);
+      }
+    }
   }
 
   /** Makes one round. False if the lease is lost. Rejects if the market or the bus does not answer. */

@@ -105,6 +105,7 @@ export class MarketLedger {
         const state = event.mint === null ? this.#holderOf(event.id) : this.#mints.get(event.mint);
         if (state === undefined) continue;
         if (event.kind === 'trade') this.#trade(state, draftOf(state), event);
+        else if (event.kind === 'pool') this.#pool(state, draftOf(state), event);
         else if (event.kind === 'price') this.#price(state, draftOf(state), event);
         else this.#retract(state, draftOf(state), event);
       }
@@ -133,6 +134,14 @@ export class MarketLedger {
     touchFrom(draft, trades, at);
     if (fate === 'wait') this.#waitFor(trade.slot, state);
     if (fate === 'pass' || trades.length > limits.tradesOfMint) this.#due.add(state);
+  }
+
+  /** A read of the chain is never retracted, so it is settled at once, before the trades that wait. */
+  #pool(state: MintState, draft: MintDraft, { trade }: Extract<MarketEvent, { kind: 'pool' }>): void {
+    const fold = foldOf(state, draft);
+    foldNext(fold, trade);
+    state.head = fold.head;
+    touchFrom(draft, state.trades, 0);
   }
 
   #price(state: MintState, draft: MintDraft, { id, slot, poolAddress, json }: Extract<MarketEvent, { kind: 'price' }>): void {

@@ -29,7 +29,7 @@ export class MintDraft {
   addTrade(one: UndecidedTrade, json: Uint8Array): void {
     const { kind, id, atS } = one.trade;
     this.#trades.push(one);
-    if (kind === 'migration') return;
+    if (kind !== 'trade') return;
     this.#recent.push({ id, json });
     if (atS > this.#tradedS) this.#tradedS = atS;
   }
@@ -84,6 +84,7 @@ export class MintDraft {
       mint,
       head: fold?.head ?? null,
       buckets,
+      voided: fold?.voided ?? null,
       price: this.#price,
       trades: this.#recent.slice(-marketLimits.tradesPerMint).map(({ json }) => json),
       retracted: this.#retracted,

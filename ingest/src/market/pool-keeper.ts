@@ -72,7 +72,8 @@ export class PoolKeeper {
   add(event: MarketEvent): void {
     if (event.kind !== 'trade') return;
     const { mint, trade } = event;
-    const { pool: venue, poolAddress: address, quoteMint, depthSol, slot } = trade;
+    const { pool: venue, poolAddress: address, quoteMint, slot } = trade;
+    const depthSol = trade.depthSol ?? 0;
     if (this.#isNews(address, depthSol)) this.#wait({ mint, venue, address, quoteMint, depthSol, slot });
   }
 
@@ -80,12 +81,15 @@ export class PoolKeeper {
   addEntry(entry: Pick<LogEntry, 'topics' | 'json'>): void {
     const { topics, json } = entry;
     const opened = readPoolNews(entry);
-    if (opened !== null && this.#isNews(opened.address, opened.depthSol)) this.#wait(opened);
+    if (opened !== null && this.#isNews(opened.address, opened.depthSol)) {
+      const { mint, venue, address, quoteMint, depthSol, slot } = opened;
+      this.#wait({ mint, venue, address, quoteMint, depthSol, slot });
+    }
     if (topics[0]?.topic !== newTokensTopic) return;
     const event = parseCreation(json);
     if (event === null) return;
     const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event;
-    const depthSol = depthInSol(event);
+    const depthSol = depthInSol(event) ?? 0;
     if (this.#isNews(address, depthSol)) this.#wait({ mint, venue, address, quoteMint, depthSol, slot });
   }
 

@@ -1,5 +1,6 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { Bucket, CandleInterval } from '@sluice/shared/market/market.ts';
+import type { VoidedPrices } from '@sluice/shared/market/fold-trades.ts';
+import { candleIntervals, type Bucket, type CandleInterval } from '@sluice/shared/market/market.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
 
 /** Candles whose last publication is remembered. Above this limit, the oldest is forgotten. */
@@ -65,6 +66,16 @@ export class PublishedCandles {
    */
   nextWithout(of: CandleKey): Publication | null {
     return this.#without(keyOf(of));
+  }
+
+  /** Published candles of a mint that contain one of these seconds. */
+  within(mint: string, { fromS, toS }: VoidedPrices): readonly CandleKey[] {
+    return [...this.#published.keys()].flatMap((key) => {
+      const [of, name, start] = key.split(':');
+      const interval = name as CandleInterval;
+      const startS = Number(start);
+      return of === mint && startS <= toS && startS + candleIntervals[interval] > fromS ? [{ mint, interval, startS }] : [];
+    });
   }
 
   /** Notes a publication. */

@@ -1,9 +1,10 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { readMarketPriceFields, readMarketTradeFields } from '@sluice/shared/codec/event-readers.ts';
-import { depthInSol, rawDepth } from '@sluice/shared/market/depth.ts';
+import { poolPriceOf, rawDepth } from '@sluice/shared/market/depth.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { rawInSol } from '@sluice/shared/money.ts';
+import { quoteInSol, rawInSol } from '@sluice/shared/money.ts';
+import { readPoolNews } from '@sluice/shared/pools/pool-news.ts';
 import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
@@ -19,6 +20,14 @@ interface PriceTick {
 
 interface TradeRead {
   readonly kind: 'trade';
+  readonly mint: string;
+  readonly trade: MarketTrade;
+  readonly json: Uint8Array;
+}
+
+/** The main pool of a mint as ingest read it from the chain. */
+interface PoolRead {
+  readonly kind: 'pool';
   readonly mint: string;
   readonly trade: MarketTrade;
   readonly json: Uint8Array;
@@ -42,7 +51,7 @@ interface SlotsRead {
 }
 
 /** What the market keeper uses of the log. */
-export type MarketEvent = TradeRead | PriceTick | Retraction | SlotsRead;
+export type MarketEvent = TradeRead | PoolRead | PriceTick | Retraction | SlotsRead;
 
 const pricesPrefix = pricesTopic('');
 const tradesPrefix = tradesTopic('');
@@ -56,7 +65,17 @@ export function readEvent(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>):
   if (topic.startsWith(pricesPrefix)) return readPrice(msgpack, json) ?? readParsed(entry);
   if (topic === migrationsTopic) return readParsed(entry);
   const verdict = readVerdict(entry);
-  return verdict === null ? null : { kind: 'slots', mint: null, verdict, json };
+  return verdict === null ? readMainPool(entry) : { kind: 'slots', mint: null, verdict, json };
+}
+
+function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): PoolRead | null {
+  const news = readPoolNews(entry);
+  if (news?.main === undefined) return null;
+  const { mint, venue: pool, address: poolAddress, quoteMint, depthSol, slot, main } = news;
+  const { atS, priceQuote, priceUsd, simulated, curveOver: completesCurve } = main;
+  const read = { pool, poolAddress, quoteMint, depthSol, slot, atS, receivedUs: atS * 1_000_000, priceQuote, priceUsd, simulated };
+  const noTrade = { id: '', sizeSol: null, commitment: 'confirmed', late: false, isBuy: false, base: 0, quote: 0 } as const;
+  return { kind: 'pool', mint, trade: { kind: 'pool', ...noTrade, ...read, completesCurve }, json: entry.json };
 }
 
 /** A price tick from its MessagePack. Null if `encodeEvent` did not write these bytes. */
@@ -86,13 +105,12 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeRead | null {
     late: fields.late,
     simulated: fields.simulated,
     priceQuote,
-    priceSol,
     priceUsd: fields.priceUsd,
     depthSol: rawInSol(rawDepth(fields.reservesVirtualQuote, fields.reservesRealQuote, fields.depth), quoteMint, priceQuote, priceSol),
     isBuy: fields.side === 'buy',
     base: fields.tokenAmount,
     quote: fields.quoteUiAmount,
-    sol: fields.solAmount,
+    sizeSol: quoteInSol(fields.quoteUiAmount, quoteMint, priceQuote, priceSol),
     completesCurve: fields.curveCompleted,
   };
   return { kind: 'trade', mint, trade, json };
@@ -114,32 +132,20 @@ function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): Market
 function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
   const isTrade = event.type === 'trade';
   return {
+    ...poolPriceOf(event),
     kind: event.type,
     id: event.id,
-    quoteMint: event.quoteMint,
-    pool: event.pool,
-    poolAddress: event.poolAddress,
     slot: event.slot,
     commitment: event.commitment,
     atS: secondsOf(event.blockTime, event.ts.received),
     receivedUs: event.ts.received,
     late: event.late === true,
     simulated: event.simulated === true,
-    priceQuote: event.priceQuote,
-    priceSol: event.priceSol,
-    priceUsd: event.priceUsd,
-    depthSol: isTrade ? depthInSol(event) : depthAtOpening(event),
     isBuy: isTrade && event.side === 'buy',
     base: isTrade ? event.tokenAmount : 0,
     quote: isTrade ? event.quoteUiAmount : 0,
-    sol: isTrade ? event.solAmount : null,
     completesCurve: isTrade && event.curveCompleted === true,
   };
-}
-
-/** A migration opens a pool with these amounts. */
-function depthAtOpening({ quoteAmount, quoteMint, priceQuote, priceSol }: MigrationEvent): number {
-  return rawInSol(rawDepth(quoteAmount, quoteAmount, null), quoteMint, priceQuote, priceSol);
 }
 
 /** Which event is retracted: the entry has the topics of that event. */

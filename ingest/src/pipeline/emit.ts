@@ -8,10 +8,11 @@ import type {
   Venue,
   VenueTrade,
 } from '@sluice/shared/venues/venue.ts';
+import { poolPriceOf } from '@sluice/shared/market/depth.ts';
 import { inSol } from '@sluice/shared/money.ts';
 import { flipPrice, flipReserves } from '@sluice/shared/venues/flip.ts';
 import { depthOfReserves, stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import type { PoolNews, PublishableEvent } from '../publisher/outgoing.ts';
+import type { OutgoingPool, PublishableEvent } from '../publisher/outgoing.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {
@@ -25,6 +26,7 @@ import {
   type Sighting,
   type TickSighting,
 } from './normalize.ts';
+import { takeNamed, takeTick, takeTrade } from './main-pools.ts';
 import type { Pool } from './pools.ts';
 import { solUsdAt, type SolUsdAt } from './price.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';
@@ -55,7 +57,7 @@ export interface EmitterParts {
   readonly simulated: boolean;
   readonly publish: (event: PublishableEvent) => void;
   /** Called for each pool that is opened. */
-  readonly onPool: (opened: PoolNews) => void;
+  readonly onPool: (opened: OutgoingPool) => void;
 }
 
 /** Converts resolved events to published events, adds their values in SOL and USD, and stores the last price of each pool. */
@@ -64,7 +66,7 @@ export class Emitter {
   readonly #solUsd: SolUsdFeed;
   readonly #simulated: boolean;
   readonly #publish: (event: PublishableEvent) => void;
-  readonly #onPool: (opened: PoolNews) => void;
+  readonly #onPool: (opened: OutgoingPool) => void;
 
   constructor(parts: EmitterParts) {
     this.#solUsd = parts.solUsd;
@@ -80,6 +82,7 @@ export class Emitter {
     const trade = marketTrade(event, pool.flipped);
     this.#checkContinuity(pool, event, transaction.slot);
     const made = tradeEvent(this.#sighting(transaction), path, market, trade, solUsd, completes);
+    takeTrade(pool.token!, made, solUsd);
     this.counts.trades++;
     this.#publish(made);
     if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were published
@@ -99,6 +102,7 @@ export class Emitter {
       buys,
       this.#solUsdAt(transaction.receivedUs),
     );
+    takeNamed(pool.token!, poolPriceOf(made), false);
     this.counts.newTokens++;
     this.#publish(made);
   }
@@ -106,6 +110,7 @@ export class Emitter {
   migration({ transaction, path, venue, pool, event }: ResolvedEvent<CurveMigrated>): void {
     const market: Market = { ...marketOf(pool), venue: event.toVenue, poolAddress: event.toPool };
     const made = migrationEvent(this.#sighting(transaction), path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
+    if (!transaction.late) takeNamed(pool.token!, poolPriceOf(made), true);
     this.counts.migrations++;
     this.#publish(made);
   }
@@ -166,7 +171,9 @@ export class Emitter {
     if (isLate(seen.slot, pool.tickSlot)) return;
     const shown = pool.flipped ? flipPrice(state) : state;
     const price = accountPrice(seen, marketOf(pool), shown, this.#solUsdAt(seen.receivedUs));
-    if (price !== null) this.#publishPrice(pool, seen.slot, state, price);
+    if (price === null) return;
+    takeTick(pool.token, pool.isCurve, price, price.solUsd);
+    this.#publishPrice(pool, seen.slot, state, price);
   }
 
   #publishPrice(pool: Pool, slot: number, state: PriceState, price: PublishableEvent): void {

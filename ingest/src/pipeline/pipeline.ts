@@ -11,14 +11,15 @@ import { Decoder, type DecodedTransaction, type DecodeFault, type LocatedEvent }
 import { Dedupe } from './dedupe.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
-import { PoolBook, type Pool } from './pools.ts';
+import { MainPoolReader, type TradeSeen } from './main-pools.ts';
+import { PoolBook, type Pool, type Token } from './pools.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import { Supplies } from './supplies.ts';
 import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
 
-/** The pool, then its mints, and once more if an event joined that needs a mint's program. */
-const maxQuestionRounds = 4;
+/** The pool, its mints, the main pool, and once more if an event joined that needs a mint's program. */
+const maxQuestionRounds = 5;
 
 /** Transactions without an event so far that are remembered. Further sightings of a forgotten one are treated as repeats. */
 const maxQuiet = 20_000;
@@ -78,6 +79,7 @@ export class Pipeline {
   readonly #unfinished: Unfinished;
   readonly #quiet = new Recent<true>(maxQuiet);
   readonly #supplies: Supplies;
+  readonly #mainPools: MainPoolReader;
   readonly #changes: AccountChanges;
 
   constructor(parts: PipelineParts) {
@@ -94,6 +96,7 @@ export class Pipeline {
     this.#unfinished = new Unfinished({ ...parts, counts, decoder, pass });
     const changes = (this.#changes = new AccountChanges({ book: this.book, emitter: this.emitter, accounts: parts.accounts }));
     this.ticks = new AccountTicks((change) => changes.publish(change));
+    this.#mainPools = new MainPoolReader(parts);
     this.#supplies = new Supplies(this.#resolver, parts.log);
   }
 
@@ -236,24 +239,39 @@ export class Pipeline {
       if (!this.#lines.join(pool.address, placed)) this.#lose([placed], 'the waiting lines are full');
       return;
     }
-    const need = needOfEvent(placed);
+    const need = this.#needOf(placed);
     if (need === null) this.#publish(placed);
     else if (this.#resolver.isHopeless(pool)) this.#lose([placed], 'its pool could not be resolved before');
     else if (!this.#lines.join(pool.address, placed)) this.#lose([placed], 'the waiting lines are full');
     else void this.#resolve(pool.address, need);
   }
 
-  async #resolve(line: string, first: Need): Promise<void> {
-    let need: Need | null = first;
+  /** What must be read before an event can be published; null if nothing. */
+  #needOf(placed: Placed): Need | MainNeed | null {
+    const { located, transaction, pool } = placed;
+    const need = needOfEvent(placed);
+    if (need !== null || located.event.type !== 'trade' || !this.#mainPools.isNeeded(pool)) return need;
+    return { mainOf: pool.token!, seen: tradeSeen(transaction, located.event) };
+  }
+
+  /** Returns null, or why it failed. A main pool that cannot be read holds no event back. */
+  async #learn(need: Need | MainNeed): Promise<string | null> {
+    if (!('mainOf' in need)) return this.#resolver.learn(need);
+    await this.#mainPools.read(need.mainOf, need.seen);
+    return null;
+  }
+
+  async #resolve(line: string, first: Need | MainNeed): Promise<void> {
+    let need: Need | MainNeed | null = first;
     for (let round = 0; need !== null; round++) {
-      const fault = round < maxQuestionRounds ? await this.#resolver.learn(need) : 'its accounts do not show the pair';
+      const fault = round < maxQuestionRounds ? await this.#learn(need) : 'its accounts do not show the pair';
       if (fault !== null) {
         this.#lose(this.#lines.dissolve(line), fault);
         return;
       }
       need = null;
       for (let head = this.#lines.head(line); head !== undefined; head = this.#lines.head(line)) {
-        need = needOfEvent(head);
+        need = this.#needOf(head);
         if (need !== null) break;
         this.#lines.shift(line);
         this.#publish(head);
@@ -268,6 +286,7 @@ export class Pipeline {
     if (event.type === 'trade') {
       this.emitter.trade({ event, ...base }, completesCurve(transaction, event));
       this.#supplies.requestIfDue(pool, transaction.receivedUs / 1000);
+      this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
     } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event.mint, event.trader));
     else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
@@ -282,6 +301,16 @@ export class Pipeline {
     const { signature, slot } = transaction;
     this.#parts.onLoss({ kind: 'events', reason, events: placed.length, signature, slot, pool: pool.address });
   }
+}
+
+/** The main pool of a token must be read. */
+interface MainNeed {
+  readonly mainOf: Token;
+  readonly seen: TradeSeen;
+}
+
+function tradeSeen({ slot, blockTime, receivedUs }: DecodedTransaction, { timestamp }: VenueTrade): TradeSeen {
+  return { slot, atS: blockTime ?? timestamp ?? Math.floor(receivedUs / 1_000_000), receivedUs };
 }
 
 function needOfEvent({ located: { event }, pool }: Placed): Need | null {

@@ -1,4 +1,5 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
+import type { MainPool, Mutable } from '@sluice/shared/market/main-pool.ts';
 import { isReversedPair, quoteCoins } from '@sluice/shared/money.ts';
 import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/shared/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
@@ -14,6 +15,10 @@ export interface Token {
   /** When the mint's account was last read, Unix milliseconds; before any, very old. */
   supplyAtMs: number;
   tokenProgram: string | null;
+  /** Null until a trade, a creation or a read of the chain shows it. */
+  main: Mutable<MainPool> | null;
+  /** When the chain was read for it, Unix seconds; null if it was not. */
+  mainReadS: number | null;
 }
 
 export interface Pool {
@@ -41,7 +46,8 @@ export interface Pool {
 }
 
 function newToken(mint: string, decimals: number | null): Token {
-  return { mint, decimals, supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
+  const unread = { supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
+  return { mint, decimals, ...unread, main: null, mainReadS: null };
 }
 
 /** `supply` is null if the curve's account does not show the true one. */

@@ -1,4 +1,4 @@
-import type { PoolSighting } from '@sluice/shared/pools/pool-directory.ts';
+import type { PoolNews } from '@sluice/shared/pools/pool-news.ts';
 import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { MarketStreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import {
@@ -19,14 +19,14 @@ export interface SlotNews extends SlotVerdict {
   readonly ts: { readonly received: number; published: number };
 }
 
-/** A pool was opened. Only the keeper of the directory of pools reads it. */
-export interface PoolNews extends PoolSighting {
+/** A pool was opened, or read from the chain as the main one of its mint. Only the keeper reads it. */
+export interface OutgoingPool extends PoolNews {
   readonly type: 'pool';
   readonly ts: { readonly received: number; published: number };
 }
 
 /** An item that waits to be published. */
-export type Outgoing = PublishableEvent | SlotNews | PoolNews;
+export type Outgoing = PublishableEvent | SlotNews | OutgoingPool;
 
 /** Retracts an event, on the topics that carried it. */
 export interface Retraction {

@@ -21,7 +21,6 @@ export interface MarketTradeFields {
   readonly simulated: boolean;
   readonly side: TradeEvent['side'];
   readonly tokenAmount: TradeEvent['tokenAmount'];
-  readonly solAmount: TradeEvent['solAmount'];
   readonly quoteUiAmount: TradeEvent['quoteUiAmount'];
   readonly priceQuote: TradeEvent['priceQuote'];
   readonly priceSol: TradeEvent['priceSol'];
@@ -57,7 +56,7 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
   fields.skip('quoteAmount');
   fields.skip('quoteDecimals');
   const tokenAmount = fields.number('tokenAmount');
-  const solAmount = fields.nullableNumber('solAmount');
+  fields.skip('solAmount');
   const quoteUiAmount = fields.number('quoteUiAmount');
   const priceQuote = fields.nullableNumber('priceQuote');
   const priceSol = fields.nullableNumber('priceSol');
@@ -89,7 +88,6 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
     simulated,
     side,
     tokenAmount,
-    solAmount,
     quoteUiAmount,
     priceQuote,
     priceSol,

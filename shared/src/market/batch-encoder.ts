@@ -32,7 +32,7 @@ export function encodeChanges(changes: readonly MintChange[]): Buffer {
 /** At least the bytes that these changes need. */
 function bytesOf({ change, head, trades }: Prepared): number {
   const { mint, price, undecided } = change;
-  let bytes = 24 + mint.length + head.length + (price?.length ?? 0) + change.buckets.length * bucketBytes;
+  let bytes = 32 + mint.length + head.length + (price?.length ?? 0) + change.buckets.length * bucketBytes;
   for (const trade of change.trades) bytes += 4 + trade.length;
   for (const id of change.retracted) bytes += 2 + Buffer.byteLength(id);
   for (const trade of trades) bytes += 5 + maxFieldBytes + Buffer.byteLength(trade);
@@ -59,6 +59,8 @@ function writeChange(body: Buffer, from: number, { change, head, trades }: Prepa
   at = writeName(body, at, change.price ?? '');
   at = body.writeUInt16BE(undecided.gone.length, at);
   for (const field of undecided.gone) at = writeName(body, at, field);
+  at = body.writeUInt32BE(change.voided?.fromS ?? 0, at);
+  at = body.writeUInt32BE(change.voided?.toS ?? 0, at);
   at = body.writeUInt16BE(change.buckets.length, at);
   for (const bucket of change.buckets) at = writeBucket(body, at, bucket, chunkRetentionS(bucket.interval, change.head!));
   return at;

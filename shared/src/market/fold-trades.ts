@@ -1,52 +1,71 @@
 import { isLate } from '../solana/slots.ts';
 import { isCurveVenue } from '../venues/registry.ts';
-import { isMainPool, type MintHead } from './main-pool.ts';
+import {
+  firstMain,
+  placeOf,
+  placeOfRead,
+  priceCounts,
+  takePlace,
+  unprovenSince,
+  type MintHead,
+  type Mutable,
+  type Place,
+} from './main-pool.ts';
 import type { MarketTrade } from './market-trade.ts';
 import { baseIntervals, type BaseInterval } from './market.ts';
-import { addPrice, emptyTally, type Tally } from './tally.ts';
-
-type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
+import { addPrice, emptyTally, removePrices, type Tally } from './tally.ts';
 
 /** The state of one mint while its trades and migrations are added: its head, and the changes of its buckets. */
 export interface Fold {
   head: Mutable<MintHead> | null;
   /** Buckets of each requested interval, by their start. */
   readonly tallies: readonly (readonly [interval: BaseInterval, byStart: Map<number, Tally>])[];
+  /** Prices to remove from the buckets before the changes are added; null if there are none. */
+  voided: VoidedPrices | null;
+}
+
+/** The buckets that contain one of these seconds have prices of a pool that lost its place. */
+export interface VoidedPrices {
+  readonly fromS: number;
+  readonly toS: number;
+}
+
+export function isVoided({ fromS, toS }: VoidedPrices, interval: BaseInterval, startS: number): boolean {
+  return startS + baseIntervals[interval] > fromS && startS <= toS;
 }
 
 export const allIntervals = Object.keys(baseIntervals) as readonly BaseInterval[];
 
 /** Starts from a copy of this head; the original is not changed. */
 export function beginFold(head: MintHead | null, intervals: readonly BaseInterval[]): Fold {
-  return { head: head === null ? null : { ...head }, tallies: intervals.map((interval) => [interval, new Map()]) };
+  return { head: head === null ? null : { ...head }, tallies: intervals.map((interval) => [interval, new Map()]), voided: null };
 }
 
 /**
  * Adds the next event of a mint, in the order of the chain, or a late event, which happened before the event that the head shows. A trade
- * adds to its second, its minute and its hour: its amounts, in any pool, and the price after it, if it was in the main pool. A
- * trade in another pool, or without a price, adds the main pool's price at that time; if it is late and that price is no longer known, it
- * adds none.
+ * adds to its second, its minute and its hour: its amounts, in any pool, and the price after it, if it was in the main pool and counts. Any
+ * other trade adds the main pool's price at that time; if it is late and that price is no longer known, it adds none.
  */
 export function foldNext(fold: Fold, event: MarketTrade): void {
   const isOld = fold.head !== null && comesBefore(event, fold.head.slot);
   if (event.kind === 'migration') foldMigration(fold, event, isOld);
+  else if (event.kind === 'pool') foldRead(fold, event);
   else foldTrade(fold, event, isOld);
 }
 
 function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
-  const isMain = isOld ? wasMainPool(fold.head!, event) : isMainPool(fold.head, event);
+  const isMain = isOld ? wasMainPool(fold.head!, event) : enter(fold, event, placeOf(fold.head, event));
   const head = (fold.head ??= headOf(event));
   /** The current price of the main pool was also its price after this event. */
   const isLast = !isOld || event.slot >= head.priceSlot;
-  if (isMain && isLast && (!isOld || event.poolAddress === head.poolAddress)) enterMain(head, event);
+  if (isOld && isMain && isLast && event.poolAddress === head.poolAddress) enter(fold, event, 'main');
   if (isMain && event.completesCurve) head.curveOver = true;
   if (isMain && event.atS > head.mainTradedS) head.mainTradedS = event.atS;
   note(head, event, isOld);
-  const hasOwn = isMain && event.priceQuote !== null;
+  const hasOwn = isMain && priceCounts(event);
   const price = hasOwn ? event.priceQuote : isLast ? head.priceQuote : null;
   const priceUsd = hasOwn ? event.priceUsd : head.priceUsd;
   const quote = event.quoteMint === head.quoteMint ? event.quote : event.base * (head.priceQuote ?? 0);
-  const sol = event.sol ?? valueOf(event, event.priceSol);
   const usd = valueOf(event, event.priceUsd);
   for (const [interval, byStart] of fold.tallies) {
     const startS = event.atS - (event.atS % baseIntervals[interval]);
@@ -55,7 +74,7 @@ function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
     if (price !== null) addPrice(tally, price, priceUsd, event.slot);
     tally.volumeBase += event.base;
     tally.volumeQuote += quote;
-    tally.volumeSol += sol;
+    tally.volumeSol += event.sizeSol ?? 0;
     tally.volumeUsd += usd;
     if (event.isBuy) tally.buys++;
     else tally.sells++;
@@ -65,10 +84,48 @@ function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
 function foldMigration(fold: Fold, event: MarketTrade, isOld: boolean): void {
   const head = (fold.head ??= headOf(event));
   // A late event adds nothing here if its pool became the main one without it.
-  if (!isOld || isCurveVenue(head.pool)) enterMain(head, event);
+  if (!isOld || isCurveVenue(head.pool)) enter(fold, event, event.poolAddress === head.poolAddress ? 'main' : 'successor');
   head.curveOver = true;
   if (event.atS > head.mainTradedS) head.mainTradedS = event.atS;
   note(head, event, isOld);
+}
+
+/** What a read of the chain shows as the main pool now, even if the trade for which it was read is older. */
+function foldRead(fold: Fold, event: MarketTrade): void {
+  const { head } = fold;
+  if (head === null) {
+    fold.head = { ...headOf(event), curveOver: event.completesCurve };
+    return;
+  }
+  const read = { ...event, slot: Math.max(event.slot, head.slot), atS: Math.max(event.atS, head.tradedS) };
+  const place = placeOfRead(head, read);
+  if (place === 'other') return;
+  enter(fold, read, place);
+  head.curveOver = event.completesCurve;
+}
+
+/** Records an event at its place, and returns whether its pool is now the main one. */
+function enter(fold: Fold, event: MarketTrade, place: Place): boolean {
+  const { head } = fold;
+  const isMain = place === 'main' || place === 'successor';
+  if (head === null) return isMain;
+  if (place === 'successor') {
+    const sinceS = unprovenSince(head, event.atS);
+    if (sinceS !== null) removeSince(fold, sinceS, Math.max(event.atS, head.tradedS));
+    head.poolSlot = event.slot;
+  }
+  if (isMain && (priceCounts(event) || event.quoteMint !== head.quoteMint)) head.priceSlot = event.slot;
+  takePlace(head, event, place, event.kind !== 'trade');
+  return isMain;
+}
+
+/** Removes the prices of these seconds, from this section and from what is stored. */
+function removeSince(fold: Fold, fromS: number, toS: number): void {
+  const { voided } = fold;
+  const all = (fold.voided = voided === null ? { fromS, toS } : { fromS: Math.min(fromS, voided.fromS), toS: Math.max(toS, voided.toS) });
+  for (const [interval, byStart] of fold.tallies) {
+    for (const [startS, tally] of byStart) if (isVoided(all, interval, startS)) removePrices(tally);
+  }
 }
 
 /** Ignores a slot that is impossibly far ahead, because later events would then be treated as late. */
@@ -82,40 +139,9 @@ function wasMainPool(head: MintHead, { pool, poolAddress, slot }: MarketTrade): 
 }
 
 function headOf(event: MarketTrade): Mutable<MintHead> {
-  const { pool, poolAddress, quoteMint, depthSol, priceQuote, priceUsd, atS, slot, receivedUs, simulated } = event;
-  return {
-    pool,
-    poolAddress,
-    quoteMint,
-    poolSlot: 0,
-    depthSol,
-    priceQuote,
-    priceUsd,
-    priceSlot: slot,
-    tickSlot: 0,
-    mainTradedS: atS,
-    curveOver: false,
-    firstS: atS,
-    tradedS: atS,
-    slot,
-    receivedUs,
-    simulated,
-  };
-}
-
-/** Records an event of the main pool; its pool becomes the main one if it was not. */
-function enterMain(head: Mutable<MintHead>, event: MarketTrade): void {
-  const { pool, poolAddress, quoteMint, depthSol, priceQuote, priceUsd, slot } = event;
-  if (priceQuote !== null || quoteMint !== head.quoteMint) {
-    head.priceQuote = priceQuote;
-    head.priceUsd = priceUsd;
-    head.priceSlot = slot;
-  }
-  if (poolAddress !== head.poolAddress) head.poolSlot = slot;
-  head.pool = pool;
-  head.poolAddress = poolAddress;
-  head.quoteMint = quoteMint;
-  head.depthSol = depthSol;
+  const { kind, atS, slot, receivedUs, simulated } = event;
+  const times = { poolSlot: 0, priceSlot: slot, tickSlot: 0, firstS: atS, tradedS: atS, slot, receivedUs, simulated };
+  return { ...firstMain(event, kind !== 'trade'), ...times };
 }
 
 function note(head: Mutable<MintHead>, { kind, slot, atS, receivedUs, simulated }: MarketTrade, isOld: boolean): void {

@@ -1,5 +1,6 @@
 import { standardMemory, type MemoryBounds } from '../config/memory-bounds.ts';
 import { ownBytes } from '../collections/own-bytes.ts';
+import { allIntervals, isVoided, type VoidedPrices } from './fold-trades.ts';
 import type { MintHead } from './main-pool.ts';
 import { bucketRetention, chunkRetentionS, hasId, isSameCheckpoint, olderTrades, priceRetentionS, tradesRetentionS } from './retention.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type MintChange,
   type TopicTurns,
 } from './market.ts';
-import { emptyTally, mergeTally, type Tally } from './tally.ts';
+import { emptyTally, mergeTally, removePrices, type Tally } from './tally.ts';
 import {
   inChainOrder,
   nothingUndecided,
@@ -181,7 +182,7 @@ export class InProcessMarket implements Market {
   }
 
   #change(change: MintChange, nowMs: number): void {
-    const { mint, head, buckets, price, undecided } = change;
+    const { mint, head, buckets, voided, price, undecided } = change;
     const state: MintState = this.#mints.get(mint) ?? {
       head: null,
       chunks: { '1s': new Map(), '1m': new Map(), '1h': new Map() },
@@ -195,6 +196,7 @@ export class InProcessMarket implements Market {
     this.#mints.set(mint, state);
     if (head !== null) {
       state.head = head;
+      if (voided !== null) removeStored(state.chunks, voided);
       for (const bucket of buckets) this.#addTo(state.chunks, head, bucket, nowMs);
     }
     for (const trade of undecided.trades) state.undecidedTrades.set(tradeField(trade), trade);
@@ -240,6 +242,14 @@ export class InProcessMarket implements Market {
       state.trades = valueOf(state.trades, nowMs) === null ? null : state.trades;
       const isEmpty = Object.values(state.chunks).every(({ size }) => size === 0) && state.price === null;
       if (isEmpty && isNothing(undecidedOf(state))) this.#mints.delete(mint);
+    }
+  }
+}
+
+function removeStored(chunks: MintState['chunks'], voided: VoidedPrices): void {
+  for (const interval of allIntervals) {
+    for (const { tallies } of chunks[interval].values()) {
+      for (const [startS, tally] of tallies) if (isVoided(voided, interval, startS)) removePrices(tally);
     }
   }
 }

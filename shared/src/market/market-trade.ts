@@ -1,14 +1,14 @@
-import type { Commitment, VenueName } from '../wire/events.ts';
+import type { Commitment } from '../wire/events.ts';
+import type { PoolPrice } from './main-pool.ts';
 
-/** A trade or a migration, as input of the market's state. Amounts are in whole coins, times in Unix seconds and microseconds. */
-export interface MarketTrade {
-  readonly kind: 'trade' | 'migration';
-  /** The id of its event. */
+/**
+ * A trade, a migration (its pool is the destination), or the main pool as ingest read it from the chain (`pool`), as input of the market's state.
+ * Amounts are in whole coins, times in Unix seconds and microseconds.
+ */
+export interface MarketTrade extends PoolPrice {
+  readonly kind: 'trade' | 'migration' | 'pool';
+  /** The id of its event; empty for a read. */
   readonly id: string;
-  readonly quoteMint: string;
-  /** Of a migration: its destination. */
-  readonly pool: VenueName;
-  readonly poolAddress: string;
   readonly slot: number;
   readonly commitment: Commitment;
   /** The chain's time, or the time of receipt if the chain's is unknown. */
@@ -16,15 +16,10 @@ export interface MarketTrade {
   readonly receivedUs: number;
   readonly late: boolean;
   readonly simulated: boolean;
-  readonly priceQuote: number | null;
-  readonly priceSol: number | null;
-  readonly priceUsd: number | null;
-  /** Depth of the pool in SOL; 0 if unknown. */
-  readonly depthSol: number;
-  /** Of a trade; 0, null and false for a migration. */
+  /** Of a trade; 0 and false for the others. */
   readonly isBuy: boolean;
   readonly base: number;
   readonly quote: number;
-  readonly sol: number | null;
+  /** Of a trade: it completed the curve. Of a read: the curve is complete. */
   readonly completesCurve: boolean;
 }

@@ -1,4 +1,5 @@
 import type { Lease } from '../bus/bus.ts';
+import type { VoidedPrices } from './fold-trades.ts';
 import type { MintHead } from './main-pool.ts';
 import type { Tally } from './tally.ts';
 import type { Undecided, UndecidedPrice, UndecidedTrade } from './undecided.ts';
@@ -96,6 +97,8 @@ export interface MintChange {
   /** Null if it does not change. */
   readonly head: MintHead | null;
   readonly buckets: readonly BucketChange[];
+  /** Removed from what is stored before `buckets` are added; null if nothing is. */
+  readonly voided: VoidedPrices | null;
   /**
    * Field name of the newest price event of the main pool, which was undecided before or is in this section; null if it does not change.
    */

@@ -59,6 +59,12 @@ export function addPrice(tally: Tally, price: number, usd: number | null, atSlot
   if (usd !== null) mergeUsd(tally, usd, usd, usd, usd, slot, slot);
 }
 
+/** Removes the prices and keeps the sums. */
+export function removePrices(tally: Tally): void {
+  tally.open = tally.high = tally.low = tally.close = Number.NaN;
+  tally.openUsd = tally.highUsd = tally.lowUsd = tally.closeUsd = Number.NaN;
+}
+
 export function mergeTally(into: Tally, from: Tally): void {
   mergePrices(into, from.open, from.high, from.low, from.close, from.openSlot, from.closeSlot);
   mergeUsd(into, from.openUsd, from.highUsd, from.lowUsd, from.closeUsd, from.openUsdSlot, from.closeUsdSlot);

@@ -1,8 +1,8 @@
-import { beginFold, foldNext, type Fold } from './fold-trades.ts';
+import { beginFold, foldNext, isVoided, type Fold } from './fold-trades.ts';
 import type { MintHead } from './main-pool.ts';
 import type { MarketTrade } from './market-trade.ts';
 import type { BaseInterval, Bucket } from './market.ts';
-import { bucketOf, mergeTally, type Tally } from './tally.ts';
+import { bucketOf, mergeTally, removePrices, type Tally } from './tally.ts';
 
 /**
  * An event at `processed` may be retracted until its slot is confirmed. Until then it is in no bucket and in no head: it is stored
@@ -52,8 +52,8 @@ export function encodeTrade({ trade }: UndecidedTrade): string {
   const flags = Number(late) | (Number(simulated) << 1) | (Number(isBuy) << 2) | (Number(completesCurve) << 3);
   const texts = `"${kind}",${JSON.stringify(id)},"${quoteMint}","${pool}","${poolAddress}","${commitment}"`;
   const numbers = `${trade.slot},${trade.atS},${trade.receivedUs},${flags}`;
-  const prices = `${trade.priceQuote},${trade.priceSol},${trade.priceUsd},${trade.depthSol}`;
-  return `[${texts},${numbers},${prices},${trade.base},${trade.quote},${trade.sol}]`;
+  const prices = `${trade.priceQuote},null,${trade.priceUsd},${trade.depthSol}`;
+  return `[${texts},${numbers},${prices},${trade.base},${trade.quote},${trade.sizeSol}]`;
 }
 
 type Texts = [
@@ -67,21 +67,22 @@ type Texts = [
 type Numbers = [slot: number, atS: number, receivedUs: number, flags: number];
 type Values = [
   priceQuote: number | null,
-  priceSol: number | null,
+  /** Was the price in SOL. The previous version still reads it. */
+  unused: null,
   priceUsd: number | null,
-  depthSol: number,
+  depthSol: number | null,
   base: number,
   quote: number,
-  sol: number | null,
+  sizeSol: number | null,
 ];
 
 function decodeTrade(bytes: Uint8Array): MarketTrade {
   const stored = JSON.parse(textOf(bytes)) as [...Texts, ...Numbers, ...Values];
   const [kind, id, quoteMint, pool, poolAddress, commitment, slot, atS, receivedUs, flags, ...values] = stored;
-  const [priceQuote, priceSol, priceUsd, depthSol, base, quote, sol] = values;
+  const [priceQuote, , priceUsd, depthSol, base, quote, sizeSol] = values;
   const is = (bit: number): boolean => (flags & (1 << bit)) !== 0;
   const common = { kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late: is(0), simulated: is(1) };
-  return { ...common, priceQuote, priceSol, priceUsd, depthSol, isBuy: is(2), base, quote, sol, completesCurve: is(3) };
+  return { ...common, priceQuote, priceUsd, depthSol, sizeSol, isBuy: is(2), base, quote, completesCurve: is(3) };
 }
 
 /** Reads stored fields, in any order. */
@@ -145,7 +146,16 @@ export interface Range {
 /** Buckets with prices in a range, oldest first. Changes the map that is passed. */
 export function currentBuckets({ head, undecided, settled }: Settled, { interval, fromS, toS, limit }: Range): Bucket[] {
   if (undecided.trades.length > 0) {
-    for (const [startS, tally] of foldAll(head, undecided.trades, [interval]).tallies[0]![1]) {
+    const { tallies, voided } = foldAll(head, undecided.trades, [interval]);
+    if (voided !== null) {
+      for (const [startS, tally] of settled) {
+        if (!isVoided(voided, interval, startS)) continue;
+        const rest = { ...tally };
+        removePrices(rest);
+        settled.set(startS, rest);
+      }
+    }
+    for (const [startS, tally] of tallies[0]![1]) {
       const known = settled.get(startS);
       const both = known === undefined ? tally : { ...known };
       if (known !== undefined) mergeTally(both, tally);

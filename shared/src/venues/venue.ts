@@ -99,7 +99,10 @@ export type DecodeOutcome =
   | { readonly kind: 'unknown'; readonly discriminator: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** A pool whose address can be computed from the mint. Only its account shows whether it exists. */
+/**
+ * A pool whose address can be computed from the mint, and that only the program's own migration can open there: such a pool is the main pool of its
+ * mint. Only its account shows whether it exists.
+ */
 export interface DerivedPool {
   readonly address: string;
   /**

@@ -70,19 +70,18 @@ const depth = Type.Optional(
   ),
 );
 
-const priceQuote = Ui('Quote coins for one token.');
+const priceQuote = Ui('Quote coins for one token in this pool, after the event.');
+const cap = (coin: string) =>
+  Nullable(
+    Ui(`Market cap in ${coin}: the price of the token's main pool times the supply.`),
+    'Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.',
+  );
 const valuation = {
   priceQuote: Nullable(priceQuote, 'Null if neither the reserves nor the amounts give a price. There is no price event then.'),
-  priceSol: Nullable(Ui('SOL for one token.')),
-  priceUsd: Nullable(Ui('USD for one token.')),
-  marketCapSol: Nullable(
-    Ui('Price times supply, in SOL.'),
-    'Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.',
-  ),
-  marketCapUsd: Nullable(
-    Ui('Price times supply, in USD.'),
-    'Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.',
-  ),
+  priceSol: Nullable(Ui('SOL for one token in this pool.')),
+  priceUsd: Nullable(Ui('USD for one token in this pool.')),
+  marketCapSol: cap('SOL'),
+  marketCapUsd: cap('USD'),
 } as const;
 
 function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {

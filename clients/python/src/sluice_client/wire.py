@@ -229,7 +229,7 @@ class Price(TypedDict):
     source: Literal["trade", "account"]
     """What changed the price."""
     priceQuote: float
-    """Quote coins for one token. UI number (float64)."""
+    """Quote coins for one token in this pool, after the event. UI number (float64)."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None

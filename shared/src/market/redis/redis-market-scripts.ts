@@ -1,4 +1,6 @@
 import { script } from '../../bus/redis/redis-scripts.ts';
+import { baseIntervals, type BaseInterval } from '../market.ts';
+import { bucketRetention } from '../retention.ts';
 import { tallyBytes } from '../tally.ts';
 
 /** Keys of the market in Redis. They share the hash tag of the log's keys, because scripts use several of them, and the lease, at once. */
@@ -28,6 +30,8 @@ export const marketKeys = {
 /** Up to this many fields of a chunk are read by name; for more, the whole chunk is read. */
 const namedFields = 64;
 
+const baseNames = Object.keys(baseIntervals) as BaseInterval[];
+
 const layout = `
 local tally = '>ddddddddddddI4I4I4I4I4I4'
 local function digits(n) return string.format('%.0f', n) end
@@ -40,8 +44,8 @@ local function digits(n) return string.format('%.0f', n) end
  *
  * The body has for each mint: u8 + mint, u16 + head (empty: unchanged), u32 seconds to store the head, u16 ids of retracted trades, each
  * with u16, u16 trades, u32 + each trade event, u16 undecided entries, u8 + name and u32 + value of each, u8 + name of the entry that is
- * the price (empty: unchanged), u16 undecided entries to delete, u8 + each name, u16 buckets, and for each bucket: u8 + interval, u32 start
- * of its chunk, u32 start, u32 seconds to store, tally.
+ * the price (empty: unchanged), u16 undecided entries to delete, u8 + each name, u32 first and u32 last second whose prices are removed (0:
+ * none), u16 buckets, and for each bucket: u8 + interval, u32 start of its chunk, u32 start, u32 seconds to store, tally.
  */
 export const applyScript = script(`${layout}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
@@ -68,6 +72,23 @@ local function merge(old, new)
   end
   return struct.pack(tally, o1, most(h1, h2), least(l1, l2), c1, ou1, most(hu1, hu2), least(lu1, lu2), cu1,
     b1 + b2, q1 + q2, s1 + s2, u1 + u2, n1 + n2, m1 + m2, os1, cs1, ous1, cus1)
+end
+
+local no_price = 0 / 0
+local no_prices = struct.pack('>dddddddd', no_price, no_price, no_price, no_price, no_price, no_price, no_price, no_price)
+local function remove_prices(mint, from, to)
+  for _, one in ipairs({ ${baseNames.map((name) => `{ '${name}', ${baseIntervals[name]}, ${bucketRetention[name].chunkS} }`).join(', ')} }) do
+    local interval, interval_s, chunk_s = one[1], one[2], one[3]
+    local low = from - from % interval_s
+    for chunk = low - low % chunk_s, to, chunk_s do
+      local key = '${prefix}' .. interval .. ':' .. mint .. ':' .. digits(chunk)
+      local got = redis.call('HGETALL', key)
+      for i = 1, #got, 2 do
+        local start = tonumber(got[i])
+        if start >= low and start <= to then redis.call('HSET', key, got[i], no_prices .. string.sub(got[i + 1], #no_prices + 1)) end
+      end
+    end
+  end
 end
 
 local function take_back(key, ids)
@@ -119,7 +140,9 @@ while at <= #body do
     redis.call('HDEL', undecided, unpack(fields))
     if redis.call('EXISTS', undecided) == 0 then redis.call('SREM', '${prefix}undecided', mint) end
   end
-  n, at = struct.unpack('>H', body, at)
+  local void_from, void_to
+  void_from, void_to, n, at = struct.unpack('>I4I4H', body, at)
+  if void_to > 0 then remove_prices(mint, void_from, void_to) end
   for i = 1, n do
     interval, chunk, start, keep_s, value, at = struct.unpack('>Bc0I4I4I4c${tallyBytes}', body, at)
     local key, field = '${prefix}' .. interval .. ':' .. mint .. ':' .. digits(chunk), digits(start)

@@ -183,12 +183,12 @@ function readStored([head, undecided, tallies]: Stored): Settled {
   };
 }
 
-type SlotsOfHead = Pick<MintHead, 'poolSlot' | 'priceSlot' | 'tickSlot'>;
+/** Values of fields that an earlier version did not store. */
+const earlierHead = { poolSlot: 0, priceSlot: 0, tickSlot: 0, provenFromS: 0, rival: '', rivalSinceS: 0 };
 
-/** A head that was stored without slots gets slot 0. */
 function readHead(json: Buffer): MintHead {
-  const stored = JSON.parse(json.toString('utf8')) as Omit<MintHead, keyof SlotsOfHead> & Partial<SlotsOfHead>;
-  return { poolSlot: 0, priceSlot: 0, tickSlot: 0, ...stored };
+  const stored = JSON.parse(json.toString('utf8')) as Omit<MintHead, keyof typeof earlierHead> & Partial<typeof earlierHead>;
+  return { ...earlierHead, ...stored };
 }
 
 /** Names and values of a hash. */

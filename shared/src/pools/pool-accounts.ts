@@ -1,12 +1,14 @@
-import { isReversedPair } from '@sluice/shared/money.ts';
-import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
-import { flipPrice, flipReserves } from '@sluice/shared/venues/flip.ts';
-import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
-import type { ChainAccount } from '../chain/account-reader.ts';
+import { isReversedPair } from '../money.ts';
+import { decodeTokenAccount } from '../solana/tokens/token-account.ts';
+import { flipPrice, flipReserves } from '../venues/flip.ts';
+import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from '../venues/venue.ts';
+import type { AccountBytes } from '../venues/quoting.ts';
 
 /** The possible address of a pool of a mint, and the accounts that may hold its reserves. */
 export interface PoolPlace extends DerivedPool {
   readonly venue: Venue;
+  /** The address follows from the mint, so only the program's own migration can have opened the pool there. */
+  readonly isDerived: boolean;
 }
 
 export interface CurveFacts {
@@ -18,6 +20,7 @@ export interface CurveFacts {
 export interface PoolFacts {
   readonly venue: Venue;
   readonly address: string;
+  readonly isDerived: boolean;
   /** Its base is the token, even if the program has the pair the other way round. */
   readonly account: PoolAccount;
   /** Null if its vaults were not among the accounts, or did not show balances of this pool. */
@@ -30,11 +33,11 @@ export interface PoolFacts {
 export function poolsAt(
   mint: string,
   places: readonly PoolPlace[],
-  accounts: ReadonlyMap<string, ChainAccount | null>,
+  accounts: ReadonlyMap<string, AccountBytes | null>,
 ): { readonly curve: CurveFacts | null; readonly pools: readonly PoolFacts[] } {
   const pools: PoolFacts[] = [];
   let curve: CurveFacts | null = null;
-  for (const { venue, address } of places) {
+  for (const { venue, address, isDerived } of places) {
     const found = accounts.get(address) ?? null;
     const decoded = found === null || found.owner !== venue.programId ? null : venue.decodeAccount(found.data);
     if (decoded?.kind !== 'decoded') continue;
@@ -44,10 +47,10 @@ export function poolsAt(
       const isFlipped = quoteMint === mint && isReversedPair(baseMint, quoteMint);
       if (baseMint !== mint && !isFlipped) continue;
       const { reserves, baseHeld, quoteHeld } = vaultsOf(address, decoded.account, accounts);
-      if (!isFlipped) pools.push({ venue, address, account: decoded.account, reserves, quoteHeld });
+      if (!isFlipped) pools.push({ venue, address, isDerived, account: decoded.account, reserves, quoteHeld });
       else {
         const flipped = reserves === null ? null : flipReserves(reserves);
-        pools.push({ venue, address, account: flipAccount(decoded.account), reserves: flipped, quoteHeld: baseHeld });
+        pools.push({ venue, address, isDerived, account: flipAccount(decoded.account), reserves: flipped, quoteHeld: baseHeld });
       }
     }
   }
@@ -63,7 +66,7 @@ function flipAccount(account: PoolAccount): PoolAccount {
 function vaultsOf(
   pool: string,
   account: PoolAccount,
-  accounts: ReadonlyMap<string, ChainAccount | null>,
+  accounts: ReadonlyMap<string, AccountBytes | null>,
 ): Pick<PoolFacts, 'reserves' | 'quoteHeld'> & { readonly baseHeld: bigint | null } {
   const balance = (vault: string, mint: string): bigint | null => {
     const found = accounts.get(vault) ?? null;

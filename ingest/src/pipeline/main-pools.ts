@@ -1,0 +1,165 @@
+import { poolPriceOf, rawDepth } from '@sluice/shared/market/depth.ts';
+import { firstMain, isInDoubt, placeOf, placeOfRead, priceCounts, takePlace, type PoolPrice } from '@sluice/shared/market/main-pool.ts';
+import { inSol, inUsd, quoteCoins } from '@sluice/shared/money.ts';
+import { poolsAt, type PoolPlace } from '@sluice/shared/pools/pool-accounts.ts';
+import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
+import type { PriceState, Venue } from '@sluice/shared/venues/venue.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { OutgoingPool } from '../publisher/outgoing.ts';
+import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
+import { priceOf, solUsdAt, valuation, type SolUsdAt } from './price.ts';
+import type { Pool, Token } from './pools.ts';
+import type { SolUsdFeed } from './sol-usd.ts';
+
+/** How long the pools of a token are not read again. */
+const readAgainAfterS = 600;
+/** Concurrent reads without a waiting trade. Above this limit, the next trade asks again. */
+const maxReads = 100;
+
+export interface MainPoolReaderParts {
+  readonly venues: readonly Venue[];
+  readonly accounts: AccountFetcher;
+  readonly solUsd: SolUsdFeed;
+  readonly simulated: boolean;
+  /** Called with each main pool that was read. */
+  readonly onPool: (read: OutgoingPool) => void;
+}
+
+/** The trade for which the chain is read. */
+export interface TradeSeen {
+  readonly slot: number;
+  readonly atS: number;
+  readonly receivedUs: number;
+}
+
+/**
+ * Reads from the chain which pool is the main one of a token: its bonding curve until that is complete, then the pool to which curves migrate.
+ * Only their addresses follow from the mint. Anyone can open other pools, so one of these is the main pool only if none of those exists.
+ */
+export class MainPoolReader {
+  readonly #parts: MainPoolReaderParts;
+  readonly #reading = new Map<Token, Promise<void>>();
+
+  constructor(parts: MainPoolReaderParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a trade in this pool must wait for a read, because nothing shows which pool is the main one. */
+  isNeeded({ token, isCurve }: Pool): boolean {
+    return !isCurve && token !== null && token.main === null && token.mainReadS === null;
+  }
+
+  /** Reads if another pool trades and the end of the main one may have been missed. */
+  readIfInDoubt({ token, address }: Pool, seen: TradeSeen): void {
+    if (token?.main == null || token.main.poolAddress === address || !isInDoubt(token.main, seen.atS)) return;
+    const isDue = token.mainReadS === null || seen.atS - token.mainReadS > readAgainAfterS;
+    if (isDue && this.#reading.size < maxReads) void this.read(token, seen);
+  }
+
+  /** Reads and notes the main pool. If no endpoint answers, the token stays as it is. Never rejects. */
+  read(token: Token, seen: TradeSeen): Promise<void> {
+    let reading = this.#reading.get(token);
+    if (reading === undefined) this.#reading.set(token, (reading = this.#read(token, seen).finally(() => this.#reading.delete(token))));
+    return reading;
+  }
+
+  async #read(token: Token, { slot, atS, receivedUs }: TradeSeen): Promise<void> {
+    const { venues, accounts, solUsd, simulated, onPool } = this.#parts;
+    token.mainReadS = atS;
+    const places = venues.flatMap((venue) =>
+      venue.derivedPools(token.mint).map((pool): PoolPlace => ({ ...pool, venue, isDerived: true })),
+    );
+    const addresses = [...new Set(places.flatMap(({ address, vaults }) => [address, ...vaults]))];
+    const fetched = await Promise.all(addresses.map((address) => accounts.fetch(address)));
+    if (fetched.some(({ kind }) => kind === 'unavailable')) return;
+    const states = new Map(fetched.map((account, at) => [addresses[at]!, account.kind === 'found' ? account.state : null]));
+    const { curve, pools } = poolsAt(token.mint, places, states);
+    const usd = solUsdAt(solUsd.current, receivedUs / 1000)?.price ?? null;
+    const curveOver = curve?.account.complete ?? false;
+    const seen = pools.map(({ venue, address, account, reserves }) =>
+      priceAt(token, venue, address, account.quoteMint, account.price ?? (reserves && stateOfReserves(reserves)), atS, usd),
+    );
+    // A complete curve has the last price until its pool opens.
+    if (curve !== null && (!curveOver || seen.length === 0)) {
+      const { venue, address, account } = curve;
+      seen.splice(0, seen.length, priceAt(token, venue, address, account.quoteMint, stateOfReserves(account.reserves), atS, usd));
+    }
+    const [main] = seen.toSorted((a, b) => (b.depthSol ?? 0) - (a.depthSol ?? 0));
+    if (main === undefined || !takeRead(token, main, curveOver)) return;
+    const { pool: venue, poolAddress: address, quoteMint, priceQuote, priceUsd } = main;
+    const depthSol = main.depthSol ?? 0;
+    const news = { mint: token.mint, venue, address, quoteMint, depthSol, slot, main: { atS, priceQuote, priceUsd, curveOver, simulated } };
+    onPool({ type: 'pool', ...news, ts: { received: receivedUs, published: 0 } });
+  }
+}
+
+function priceAt(
+  { decimals }: Token,
+  venue: Venue,
+  poolAddress: string,
+  quoteMint: string,
+  state: PriceState | null,
+  atS: number,
+  solUsd: number | null,
+): PoolPrice {
+  const coin = quoteCoins.get(quoteMint);
+  const seen = { pool: venue.name, poolAddress, quoteMint, sizeSol: null, atS };
+  if (coin === undefined || state === null || decimals === null) return { ...seen, depthSol: null, priceQuote: null, priceUsd: null };
+  const { reserves, depth } = state;
+  const raw = rawDepth(
+    reserves === null ? null : String(reserves.virtualQuote),
+    reserves === null ? null : String(reserves.realQuote),
+    depth === null ? null : String(depth),
+  );
+  const priceQuote = priceOf(state, decimals, coin.decimals);
+  return {
+    ...seen,
+    depthSol: raw === null ? null : inSol(raw / 10 ** coin.decimals, quoteMint, solUsd),
+    priceQuote,
+    priceUsd: priceQuote === null ? null : inUsd(priceQuote, quoteMint, solUsd),
+  };
+}
+
+/**
+ * Updates the main pool of the token by a trade, and makes the market cap of the event that of the main pool. A late trade changes only the
+ * event, unless nothing is known of the token.
+ */
+export function takeTrade(token: Token, event: TradeEvent, solUsd: SolUsdAt | null): void {
+  const seen = poolPriceOf(event);
+  if (token.main === null) token.main = firstMain(seen);
+  else if (event.late !== true) takePlace(token.main, seen, placeOf(token.main, seen));
+  if (event.curveCompleted === true && token.main.poolAddress === event.poolAddress) token.main.curveOver = true;
+  setCap(token, event, seen, solUsd);
+}
+
+/** The same for a price without a trade. It makes its pool the main one only if that is a curve and nothing is known of the token. */
+export function takeTick(token: Token, isCurve: boolean, event: PriceEvent, solUsd: SolUsdAt | null): void {
+  const seen = poolPriceOf(event);
+  if (token.main === null && isCurve) token.main = firstMain(seen);
+  const { main } = token;
+  if (main?.poolAddress === event.poolAddress && event.late !== true) takePlace(main, { ...seen, atS: main.mainTradedS }, 'main');
+  setCap(token, event, seen, solUsd);
+}
+
+/** Takes the pool that a creation or a migration names as the main one. */
+export function takeNamed(token: Token, seen: PoolPrice, curveOver: boolean): void {
+  if (token.main === null) token.main = firstMain(seen, true);
+  else takePlace(token.main, seen, token.main.poolAddress === seen.poolAddress ? 'main' : 'successor', true);
+  token.main.curveOver = curveOver;
+}
+
+/** Takes the main pool as the chain shows it. Returns whether it is the main one. */
+function takeRead(token: Token, seen: PoolPrice, curveOver: boolean): boolean {
+  if (token.main !== null && placeOfRead(token.main, seen) === 'other') return false;
+  takeNamed(token, seen, curveOver);
+  return true;
+}
+
+/** The price of the event gives the market cap if it is in the main pool and counts; otherwise the last price of the main pool does. */
+function setCap(token: Token, event: TradeEvent | PriceEvent, seen: PoolPrice, solUsd: SolUsdAt | null): void {
+  const { main, supply, decimals } = token;
+  if (main?.poolAddress === event.poolAddress && priceCounts(seen)) return;
+  const atMain = main === null ? null : valuation(main.priceQuote, main.quoteMint, supply, decimals!, solUsd);
+  event.marketCapSol = atMain?.marketCapSol ?? null;
+  event.marketCapUsd = atMain?.marketCapUsd ?? null;
+}
