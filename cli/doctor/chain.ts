@@ -1,4 +1,5 @@
 import type { Config } from '@sluice/shared/config/config.ts';
+import { nodeTextOf } from '@sluice/shared/solana/answers/node-text.ts';
 import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 import { WebSocket } from 'ws';
@@ -38,7 +39,7 @@ export async function checkChain(config: Config): Promise<readonly Finding[]> {
     httpUrls.map(async (url, index) => {
       const name = httpUrls.length === 1 ? 'rpc' : `rpc ${index + 1}`;
       try {
-        const view = await askNode(name, createRpc([url], { timeoutMs }));
+        const view = await askNode(name, url);
         views.push(view);
         return ok(name, `${clusterOf(view.genesis)}, version ${view.version}, slot ${view.slot}`);
       } catch (error) {
@@ -50,12 +51,14 @@ export async function checkChain(config: Config): Promise<readonly Finding[]> {
   return [...findings, ...sockets, ...compare(views)];
 }
 
-async function askNode(name: string, rpc: Rpc): Promise<NodeView> {
+async function askNode(name: string, url: string): Promise<NodeView> {
+  const rpc = createRpc([url], { timeoutMs });
+  const textOf = nodeTextOf(url);
   await rpc.call('getHealth', []);
   const slot = Number(await rpc.call('getSlot', [{ commitment: 'processed' }]));
   const genesis = String(await rpc.call('getGenesisHash', []));
   const version = (await rpc.call('getVersion', [])) as Readonly<Record<string, unknown>>;
-  return { name, slot, genesis, version: String(version['solana-core']), skewSeconds: await clockSkew(rpc) };
+  return { name, slot, genesis, version: textOf(String(version['solana-core'])), skewSeconds: await clockSkew(rpc) };
 }
 
 /** This machine's clock minus the chain's, in seconds; null if the node has no block time. */
@@ -107,7 +110,7 @@ function checkPubSub(name: string, url: string): Promise<Finding> {
       const isSlot = data instanceof Buffer && data.includes('slotNotification');
       if (isSlot) finish(ok(name, `first slot received after ${Math.round(performance.now() - startedMs)} ms`));
     });
-    socket.on('error', (error) => finish(fail(name, error.message)));
+    socket.on('error', (error) => finish(fail(name, nodeTextOf(url)(error.message))));
     socket.on('close', () => finish(fail(name, 'the node closed the connection')));
   });
 }

@@ -120,14 +120,16 @@ describe('an endpoint that sends', () => {
     expect(liar.connections).toBe(3);
   });
 
-  it('errors of any length and depth causes only short log entries', async () => {
+  it('errors of any length and depth, which repeat its address, causes only short log entries without the address', async () => {
     const deep = `${'['.repeat(20)}${']'.repeat(20)}`;
     liar.onSubscribe = (method) =>
-      method === 'accountSubscribe' ? { error: { code: JSON.parse(deep) as number, message: 'm'.repeat(10_000) } } : undefined;
+      method === 'accountSubscribe'
+        ? { error: { code: JSON.parse(deep) as number, message: `${liar.wsUrl} ${'m'.repeat(10_000)}` } }
+        : undefined;
     await connect(liar, 0);
     await until('it is refused', () => lines.some(({ name }) => name === 'subscription_refused'));
     expect(lines.find(({ name }) => name === 'subscription_refused')!.data).toMatchObject({
-      error: { code: null, message: 'm'.repeat(200) },
+      error: { code: null, message: `(hidden) ${'m'.repeat(191)}…` },
     });
   });
 

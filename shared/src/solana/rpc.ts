@@ -1,7 +1,7 @@
 import type { Abortable } from '../abort/when-aborted.ts';
 import { parseAnswer } from './answers/large-answers.ts';
 import { answerLimit } from './answers/limits.ts';
-import { shownText } from './answers/node-text.ts';
+import { nodeTextOf, shownText } from './answers/node-text.ts';
 import { suspensionOf, type EndpointSuspension, type ImpossibleAnswer } from './answers/suspensions.ts';
 import { createJsonPost, type JsonPost } from './json-post.ts';
 
@@ -92,8 +92,9 @@ const sickness: ReadonlySet<number> = new Set([
 ]);
 
 interface Endpoint {
-  readonly url: string;
   readonly post: JsonPost;
+  /** Hides what the endpoint's address must keep secret. */
+  readonly textOf: (text: string) => string;
   readonly suspension: EndpointSuspension;
   calls: number;
   failed: number;
@@ -116,7 +117,7 @@ function failed(kind: RpcErrorKind, message: string): FailedAttempt {
   return { ok: false, error: new RpcError(kind, 0, message), next: kind !== 'aborted', sick: kind !== 'aborted' };
 }
 
-function readAnswer(answer: unknown, id: number): Attempt {
+function readAnswer(answer: unknown, id: number, textOf: Endpoint['textOf']): Attempt {
   if (typeof answer !== 'object' || answer === null) return failed('malformed', 'The answer is not an object.');
   const { id: answeredId, result, error } = answer as Record<string, unknown>;
   if (typeof error === 'object' && error !== null) {
@@ -125,7 +126,7 @@ function readAnswer(answer: unknown, id: number): Attempt {
     const rpcError = new RpcError(
       'answer',
       number,
-      typeof message === 'string' ? message : 'The node gave an error without a message.',
+      typeof message === 'string' ? textOf(message) : 'The node gave an error without a message.',
       data ?? null,
     );
     return { ok: false, error: rpcError, next: !requestFaults.has(number), sick: sickness.has(number) };
@@ -150,7 +151,7 @@ interface Question {
 }
 
 async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal, keep }: Question): Promise<Attempt> {
-  const { url, post, suspension } = endpoint;
+  const { post, textOf, suspension } = endpoint;
   const limit = answerLimit(method);
   const suspend = (what: ImpossibleAnswer['what']): Attempt => {
     if (limit.isFixed || what === 'too_deep') suspension.suspend(method, what, performance.now());
@@ -165,13 +166,13 @@ async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal
     case 'too_long':
       return suspend('too_long');
     case 'failed':
-      return failed('unreachable', answered.reason.replaceAll(url, 'the endpoint'));
+      return failed('unreachable', textOf(answered.reason));
     case 'answered': {
       const parsing = parseAnswer(answered.bytes, keep);
       const parsed = parsing instanceof Promise ? await parsing : parsing;
       if (parsed.kind === 'too_deep') return suspend('too_deep');
       if (parsed.kind === 'busy') return { ...failed('unreachable', 'Too many long answers are being read.'), sick: false };
-      const answer = parsed.kind === 'parsed' ? readAnswer(parsed.answer, id) : failed('malformed', 'The answer is not JSON.');
+      const answer = parsed.kind === 'parsed' ? readAnswer(parsed.answer, id, textOf) : failed('malformed', 'The answer is not JSON.');
       if (answered.status >= 200 && answered.status < 300) return answer;
       // Some providers send JSON-RPC errors with HTTP 4xx. If the body is one, it is more precise than the status.
       return !answer.ok && answer.error.kind === 'answer'
@@ -304,8 +305,8 @@ export interface RpcOptions {
 export function createRpc(urls: readonly string[], { timeoutMs, hedgeAfterMs = Infinity }: RpcOptions): RpcPool {
   if (urls.length === 0) throw new RangeError('At least one RPC endpoint is needed.');
   const endpoints: Endpoint[] = urls.map((url) => ({
-    url,
     post: createJsonPost(url),
+    textOf: nodeTextOf(url),
     suspension: suspensionOf(url),
     calls: 0,
     failed: 0,

@@ -9,3 +9,37 @@ export function shownText(text: string): string {
   const shown = text.slice(0, maxShownChars).replace(control, ' ');
   return text.length > maxShownChars ? `${shown}…` : shown;
 }
+
+/** A shorter part of an address is no secret, and could be a part of ordinary words. */
+const minSecretChars = 5;
+/** Only the last two labels of a host name may be shown. */
+const shownLabels = 2;
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return text;
+    throw error;
+  }
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`);
+
+/**
+ * Makes a text from the node at this address fit to be shown and logged. Nodes and providers repeat their address in errors, and the address
+ * can contain a key: in the user name, the password, the path, the query or the subdomain. Each such part is hidden, also in its decoded and
+ * encoded form. A URL with the node's host is hidden to its end, because the node may have shortened it.
+ */
+export function nodeTextOf(address: string): (text: string) => string {
+  if (!URL.canParse(address)) return () => '(hidden)';
+  const { hostname, username, password, pathname, searchParams } = new URL(address);
+  const labels = hostname.split('.').slice(0, -shownLabels);
+  const isName = /[a-z]/i.test(hostname) && !hostname.startsWith('[');
+  const parts = [username, password, ...pathname.split('/'), ...searchParams.values(), ...(isName ? labels : [])];
+  const forms = parts.flatMap((part) => [part, decoded(part), encodeURIComponent(decoded(part))]);
+  const secrets = [...new Set(forms)].filter((form) => form.length >= minSecretChars).toSorted((a, b) => b.length - a.length);
+  const urls = String.raw`(?:https?|wss?):\/\/(?:[^\s\/@]*@)?${escaped(hostname)}\S*`;
+  const hidden = new RegExp([urls, ...secrets.map(escaped)].join('|'), 'gi');
+  return (text) => shownText(text.replace(hidden, '(hidden)'));
+}

@@ -1,6 +1,7 @@
 import { WebSocket, type RawData } from 'ws';
 import { systemClock, type Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/log.ts';
+import { nodeTextOf } from '../answers/node-text.ts';
 import { isRecord, isSlot } from '../json-forms.ts';
 import { newestPossibleSlot } from '../newest-slot.ts';
 import { FrameFaults, type FrameAllowance, type FrameFault } from './frame-faults.ts';
@@ -29,8 +30,6 @@ const maxBackoffMs = 10_000;
 const stableAfterMs = 10_000;
 /** Refused subscriptions of one connection that are logged; all are counted. */
 const maxLoggedRefusals = 5;
-/** Characters of an error message of a node. */
-const maxLoggedChars = 200;
 /** Unsent bytes of pongs and requests, for an endpoint that does not read. */
 const maxUnreadBytes = 1024 * 1024;
 
@@ -97,6 +96,7 @@ export class RpcSocket {
   #state: EndpointState = 'down';
   readonly #options: RpcSocketOptions;
   readonly #clock: Clock;
+  readonly #textOf: (text: string) => string;
   readonly #faults: FrameFaults;
   readonly #maxFrameBytes: number;
   /** All requested subscriptions, by name. Each connection starts with them. */
@@ -119,6 +119,7 @@ export class RpcSocket {
 
   constructor(options: RpcSocketOptions) {
     this.#options = options;
+    this.#textOf = nodeTextOf(options.url);
     this.#clock = options.clock ?? systemClock;
     this.index = options.index;
     this.#faults = new FrameFaults(options.allowance ?? null);
@@ -180,7 +181,7 @@ export class RpcSocket {
         followRedirects: false,
       });
     } catch (error) {
-      this.#options.log.warn({ endpoint: this.index + 1, err: error }, 'endpoint_address_refused');
+      this.#options.log.warn({ endpoint: this.index + 1, reason: this.#textOf(String(error)) }, 'endpoint_address_refused');
       this.#retry('address');
       return;
     }
@@ -302,7 +303,7 @@ export class RpcSocket {
       this.counts.refusedSubscriptions++;
       if (this.#loggedRefusals++ < maxLoggedRefusals) {
         this.#options.log.warn(
-          { endpoint: this.index + 1, subscription: subscription.name, error: loggedError(message) },
+          { endpoint: this.index + 1, subscription: subscription.name, error: this.#loggedError(message) },
           'subscription_refused',
         );
       }
@@ -359,7 +360,7 @@ export class RpcSocket {
     if (socket === this.#socket && code.startsWith('WS_ERR_')) {
       this.fault(code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? 'oversized' : 'protocol');
     }
-    this.#onFault(socket, message);
+    this.#onFault(socket, this.#textOf(message));
   }
 
   #onFault(socket: WebSocket, reason: string): void {
@@ -394,11 +395,11 @@ export class RpcSocket {
     this.#options.log.debug({ endpoint: this.index + 1, reason, pauseMs: Math.round(pauseMs) }, 'endpoint_retry');
     this.#cancelTimer = this.#clock.after(pauseMs, () => this.#connect());
   }
-}
 
-/** The code and a short message of a node's refusal, if they have the right types. */
-function loggedError({ error }: Record<string, unknown>): { readonly code: number | null; readonly message: string } | null {
-  if (!isRecord(error)) return null;
-  const { code, message } = error;
-  return { code: typeof code === 'number' ? code : null, message: typeof message === 'string' ? message.slice(0, maxLoggedChars) : '' };
+  /** The code and a short message of a node's refusal, if they have the right types. */
+  #loggedError({ error }: Record<string, unknown>): { readonly code: number | null; readonly message: string } | null {
+    if (!isRecord(error)) return null;
+    const { code, message } = error;
+    return { code: typeof code === 'number' ? code : null, message: typeof message === 'string' ? this.#textOf(message) : '' };
+  }
 }
