@@ -1,5 +1,6 @@
 import { endWithinMs } from '@sluice/gateway/process-life.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import { onStop } from '@sluice/shared/process/on-stop.ts';
 import { showProgress } from './progress.ts';
 
 /** After this time, the process exits even if not everything is closed. */
@@ -28,18 +29,15 @@ export class Closers {
   }
 }
 
-/** Aborts and closes all on the first SIGINT or SIGTERM, then exits; a second signal exits at once. */
-export function stopOnSignals(log: Logger, closers: Closers): AbortSignal {
+/** Aborts, closes all and exits. `onStop` says when. */
+export function closeOnStop(log: Logger, closers: Closers): AbortSignal {
   const controller = new AbortController();
-  const stop = (name: NodeJS.Signals): void => {
-    if (controller.signal.aborted) process.exit(130);
-    log.info({ signal: name }, 'stopping');
+  onStop(process.env, (reason) => {
+    log.info({ reason }, 'stopping');
     showProgress(() => 'stopping; Ctrl-C again stops at once');
     controller.abort();
     setTimeout(() => process.exit(1), closeTimeoutMs).unref();
     void closers.closeAll(log).then((clean) => process.exit(clean ? 0 : 1));
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  });
   return controller.signal;
 }

@@ -27,7 +27,7 @@ import { withSimulatedImages } from '@sluice/simnet/market/images.ts';
 import { marketAtSpeed } from '@sluice/simnet/market/market.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { gatewayUrl } from './gateway/gateway-url.ts';
-import { Closers, stopOnSignals } from './lifecycle.ts';
+import { closeOnStop, Closers } from './lifecycle.ts';
 import { ownCommand } from './own-command.ts';
 import { startOutput, type StartOutput } from './start-output.ts';
 
@@ -56,7 +56,7 @@ async function start(settings: Config): Promise<void> {
   const log = createLog({ level: config.logLevel, name: 'sluice' });
   const closers = new Closers();
   closers.add('lock', async () => lock.release());
-  const signal = stopOnSignals(log, closers);
+  const signal = closeOnStop(log, closers);
   try {
     output.step('opening the store');
     const store = await openStore(config);

@@ -13,7 +13,7 @@ import { CommandError, UsageError, loadConfig, parseCommand, printJson, type Com
 import { readInteger } from '../integer.ts';
 import { showProgress, withProgress } from '../progress.ts';
 import { exampleRecording } from '../replay/example.ts';
-import { Closers, stopOnSignals } from '../lifecycle.ts';
+import { closeOnStop, Closers } from '../lifecycle.ts';
 import { eventLine } from '../watch/event-line.ts';
 import { paintFor } from '../watch/paint.ts';
 
@@ -54,7 +54,7 @@ Examples:
     const config = loadConfig();
     const log = createLog({ level: process.env['LOG_LEVEL'] === undefined ? 'error' : config.logLevel, name: 'replay' });
     const closers = new Closers();
-    const signal = stopOnSignals(log, closers);
+    const signal = closeOnStop(log, closers);
     const begin = values.events ? 'at-start' : 'at-subscription';
     const files = positionals.length === 0 ? [exampleRecording] : positionals;
     const read = () => replayFile(files, { speed, host: '127.0.0.1', port, log, signal, begin });

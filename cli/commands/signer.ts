@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { serveSigner } from '@sluice/gateway/signer/service.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { onStop, type StopReason } from '@sluice/shared/process/on-stop.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
 
 export const signerCommand: Command = {
@@ -30,9 +30,9 @@ It runs until SIGINT or SIGTERM. OPERATING.md describes the setup.`,
       throw new CommandError('SIGNER_DIR is not set. It is a folder that only the user of the signing process may enter.');
     if (passphraseFile === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase unlocks the wallets.');
     const log = createLog({ level: logLevel, name: 'signer' });
-    const ends = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    const ends = new Promise<StopReason>((resolve) => onStop(process.env, resolve));
     const service = await serveSigner({ socket, folder, keystore, passphraseFile, limits, log });
-    await ends;
+    log.info({ reason: await ends }, 'stopping');
     await service.close();
     return 0;
   },

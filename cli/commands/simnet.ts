@@ -2,7 +2,7 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { startSimnet } from '@sluice/simnet/simnet.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
 import { readInteger } from '../integer.ts';
-import { Closers, stopOnSignals } from '../lifecycle.ts';
+import { closeOnStop, Closers } from '../lifecycle.ts';
 
 export const simnetCommand: Command = {
   help: `Run a simulated Solana chain that serves JSON-RPC and PubSub.
@@ -39,7 +39,7 @@ Example: sluice simnet --trades-per-second 50`,
 
     const log = createLog({ level: loadConfig().logLevel, name: 'simnet' });
     const closers = new Closers();
-    const signal = stopOnSignals(log, closers);
+    const signal = closeOnStop(log, closers);
     const simnet = await startSimnet({ host: values.host, port, seed, log, signal, ...(market === undefined ? {} : { market }) }).catch(
       (error: unknown) => {
         throw new CommandError(`The simulated chain cannot listen on ${values.host}:${port}: ${String(error)}`, { cause: error });

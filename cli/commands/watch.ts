@@ -2,6 +2,7 @@ import { Sluice } from '@sluice/client';
 import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { onStop } from '@sluice/shared/process/on-stop.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
 import { channelNames, channels, type Channel } from '@sluice/shared/wire/stream/topics.ts';
@@ -55,8 +56,7 @@ Examples:
     const url = httpUrl(values.url ?? gatewayUrl(config));
     const key = await openKey(given, config);
     const controller = new AbortController();
-    const stop = (): void => (controller.signal.aborted ? process.exit(130) : controller.abort());
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+    onStop(process.env, () => controller.abort());
     onReaderGone(() => controller.abort());
     let apiKey = '';
     const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, async () => (apiKey = await key.get())) });

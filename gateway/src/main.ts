@@ -8,6 +8,7 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
+import { onStop } from '@sluice/shared/process/on-stop.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { endReadyKey } from './auth/ready-key.ts';
 import { startGateway } from './gateway.ts';
@@ -16,12 +17,12 @@ import { openStore } from './store/store.ts';
 
 const requires = { REDIS_URL: 'a gateway process of its own needs the bus that ingest writes to' };
 
-/** A gateway as a process of its own; SIGTERM and SIGINT drain it. */
+/** A gateway as a process of its own. `onStop` says when it drains. */
 async function main(config: Config): Promise<void> {
   yieldEngineThreads();
   const log = createLog({ level: config.logLevel, name: 'gateway' });
   const ending = new AbortController();
-  endOnSignals(ending, log);
+  endOnStop(ending, log);
   const store = await openStore(config);
   let bus: Bus | null = null;
   let market: Market | null = null;
@@ -46,18 +47,17 @@ async function main(config: Config): Promise<void> {
   }
 }
 
-/** The first signal drains the process. It ends at once after a second signal, or if draining takes too long. */
-function endOnSignals(ending: AbortController, log: Logger): void {
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => {
-      ending.abort();
-      const cut = (): void => {
-        log.fatal({ withinMs: endWithinMs }, 'gateway_end_cut_short');
-        process.exit(1);
-      };
-      setTimeout(cut, endWithinMs).unref();
-    });
-  }
+/** Drains the process. It ends at once if draining takes too long. */
+function endOnStop(ending: AbortController, log: Logger): void {
+  onStop(process.env, (reason) => {
+    log.info({ reason }, 'stopping');
+    ending.abort();
+    const cut = (): void => {
+      log.fatal({ withinMs: endWithinMs }, 'gateway_end_cut_short');
+      process.exit(1);
+    };
+    setTimeout(cut, endWithinMs).unref();
+  });
 }
 
 await runOnSettings(process.env, requires, main);

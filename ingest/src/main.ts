@@ -6,6 +6,7 @@ import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
 import { serveOperations } from '@sluice/shared/operations/server.ts';
+import { onStop } from '@sluice/shared/process/on-stop.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { startIngest, type Ingest } from './ingest.ts';
 
@@ -14,12 +15,15 @@ const requires = {
   REDIS_URL: 'a separate ingest process needs Redis to reach the gateways',
 };
 
-/** Ingest as its own process. SIGTERM and SIGINT end it. */
+/** Ingest as its own process. `onStop` says when it ends. */
 async function main(config: Config): Promise<void> {
   yieldEngineThreads();
   const log = createLog({ level: config.logLevel, name: 'ingest' });
   const ending = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
+  onStop(process.env, (reason) => {
+    log.info({ reason }, 'stopping');
+    ending.abort();
+  });
   const bus = await createBus({ redisUrls: config.redisUrls, log });
   try {
     const ingest = await startIngest({ config, bus, log, signal: ending.signal });

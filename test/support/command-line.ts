@@ -80,7 +80,8 @@ export function runProgram(program: string, args: readonly string[], options: Co
       clearTimeout(timer);
       resolve({ code: code ?? -1, stdout, stderr });
     });
-    child.stdin?.end(options.input ?? '');
+    // A command that ends before it reads its input closes the pipe.
+    child.stdin?.on('error', () => undefined).end(options.input ?? '');
   });
 }
 
