@@ -255,7 +255,7 @@ describe('an order whose answer is lost', () => {
   it('is not placed by a call with wrong arguments', async () => {
     answers = [ok({ orderId: 'o' })];
     const wrong: readonly (readonly [object, object])[] = [
-      ...['', 'a\nb', 'a b', 'ä', 'x'.repeat(256), null, 5].map((idempotencyKey) => [body, { idempotencyKey }] as const),
+      ...['', 'a\nb', 'a b', 'ä', 'заказ-1', 'x'.repeat(256), null, 5].map((idempotencyKey) => [body, { idempotencyKey }] as const),
       [body, { idempotencykey: 'mine' }],
       [{ ...body, amount: 1n }, {}],
     ];

@@ -177,6 +177,8 @@ describe.each([
     ['/test/shapes/tooLongAName/of/b?text=abcdef', { name: 'must have at most 8 characters', text: 'must have at most 5 characters' }],
     ['/test/shapes/%ff/of/b', { name: 'is not percent-encoded UTF-8' }],
     ['/test/shapes/%zz/of/b', { name: 'is not percent-encoded UTF-8' }],
+    ['/test/shapes/a%00/of/b', { name: 'must not contain U+0000' }],
+    ['/test/shapes/a/of/b?text=%00', { text: 'must not contain U+0000' }],
     ['/test/key?x=1', { x: 'unknown parameter' }],
   ])('names each wrong part of %s', async (target, fields) => {
     const answer = await get(target);
@@ -197,7 +199,7 @@ describe.each([
   });
 
   it('reads a JSON body', async () => {
-    const body = { amount: 0.1, count: 9_007_199_254_740_991, note: 'ä\u0000"\\\n😀', more: { a: [1, null, true, [], {}] } };
+    const body = { amount: 0.1, count: 9_007_199_254_740_991, note: 'ä\u0001"\\\n😀', more: { a: [1, null, true, [], {}] } };
     for (const type of ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"']) {
       const answer = await post(JSON.stringify(body), { 'Content-Type': type });
       expect(answer.status).toBe(200);
@@ -217,6 +219,8 @@ describe.each([
     ['a name twice', '{"amount":1,"amount":2}', 'amount', 'appears twice'],
     ['a name twice, one of them escaped', '{"amount":1,"am\\u006funt":2}', 'amount', 'appears twice'],
     ['a name twice, deep inside', '{"amount":1,"more":{"a":[{"b":1,"b":2}]}}', 'more.a.0.b', 'appears twice'],
+    ['U+0000', '{"amount":1,"note":"a\\u0000"}', 'note', 'must not contain U+0000'],
+    ['U+0000 in a name', '{"amount":1,"more":{"a\\u0000":1}}', 'more', 'must not contain U+0000'],
     ['__proto__', '{"amount":1,"__proto__":{"note":"x"}}', '__proto__', 'is not an allowed name'],
     ['constructor, escaped', '{"amount":1,"more":{"\\u0063onstructor":1}}', 'more.constructor', 'is not an allowed name'],
     ['prototype', '{"amount":1,"more":{"prototype":1}}', 'more.prototype', 'is not an allowed name'],

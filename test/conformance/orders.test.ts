@@ -138,6 +138,14 @@ describe.each([
       });
     });
 
+    it('finds nothing under a text that is no id, and refuses what no store can hold', async () => {
+      for (const id of ['x', 'ord_', 'ord_%EF%BF%BF', `ord_${'0'.repeat(40)}`, 'ord_%F0%9F%98%80'])
+        expect(await ask(`/trade/orders/${id}`, 'mine'), id).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+      for (const path of ['/trade/orders/ord_%00', '/api/trade/orders/%00', '/trade/orders?before=ord_%00']) {
+        expect(await ask(path, 'mine'), path).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
+      }
+    });
+
     it('does not find the orders of others, and finds those of all keys of an account', async () => {
       const order = await insert();
       const ofAccount = await insert({ keyId: 'first', accountId: 'account' });

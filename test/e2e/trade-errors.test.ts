@@ -570,6 +570,28 @@ describe('Idempotency-Key', () => {
     expect(world.sent()).toEqual(sent);
   });
 
+  it('with bytes above 0x7F is refused where they can be seen, and never returns the order of another body', async () => {
+    const other = await world.gateway({ transport: 'node' });
+    for (const [idempotencyKey, at] of [
+      ['"\u00e9-ascii"', gateway],
+      ['a\u00e9b', gateway],
+      ['\u00e9', gateway],
+      ['\u00e9-ascii', other],
+      ['ascii-\u00e9', other],
+    ] as const)
+      expect(await refusal('/trade/buy', buy({ amount: 0.01 }), { idempotencyKey }, at), idempotencyKey).toEqual(wrong('Idempotency-Key'));
+    await other.gateway.close();
+    // The parser of uWebSockets.js hides these bytes, so both keys are `-ascii`.
+    const first = await gateway.ask('/trade/buy', buy({ amount: 0.01 }), { idempotencyKey: '\u00e9-ascii' });
+    expect(first.status, JSON.stringify(first.body)).toBe(200);
+    const second = { idempotencyKey: '\u00fc-ascii' };
+    for (const [path, body] of [
+      ['/trade/buy', buy({ amount: 0.02 })],
+      ['/trade/sell', buy({ amount: 0.01 })],
+    ] as const)
+      expect(await refusal(path, body, second)).toMatchObject({ status: 422, code: 'IDEMPOTENCY_MISMATCH' });
+  });
+
   it('belongs to its owner and its endpoint, and is not stored for a refusal', async () => {
     const asked = { idempotencyKey: 'refused-first' };
     expect(await refusal('/trade/buy', buy({ minOut: '900000000000000' }), asked)).toMatchObject({ code: 'SLIPPAGE_EXCEEDED' });

@@ -16,7 +16,10 @@ describe('the reader of forms', () => {
         const read = readForm(encode(new URLSearchParams(pairs).toString()));
         const names = pairs.map(([one]) => one);
         const isGood =
-          names.length <= formLimits.fields && new Set(names).size === names.length && !names.some((one) => refusedNames.includes(one));
+          names.length <= formLimits.fields &&
+          new Set(names).size === names.length &&
+          !names.some((one) => refusedNames.includes(one)) &&
+          !pairs.flat().some((one) => one.includes('\0'));
         expect(read.ok).toBe(isGood);
         if (read.ok) expect(read.value).toEqual(Object.fromEntries(pairs));
       }),
@@ -50,6 +53,8 @@ describe('the reader of forms', () => {
     ['a=%c0%af', 'a', 'must be percent-encoded UTF-8'],
     ['%ff=1', '', 'must be percent-encoded UTF-8'],
     ['a=\u00e9', '', 'must be percent-encoded'],
+    ['a=b%00', 'a', 'must not contain U+0000'],
+    ['a%00=b', '', 'must not contain U+0000'],
     ['__proto__=1', '__proto__', 'is not an allowed name'],
     [Array.from({ length: 65 }, (_, i) => `k${i}`).join('&'), 'k64', 'exceeds the maximum of 64 fields'],
   ])('refuses %j', (text, name, what) => expect(readForm(encode(text))).toEqual({ ok: false, name, what }));

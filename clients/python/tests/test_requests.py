@@ -90,6 +90,12 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((error.code, str(error), error.idempotency_key), ("INSUFFICIENT_BALANCE", "words", "mine"))
         self.assertEqual((await self._failure(self.sluice.quote(side="buy", mint="m", amount=0.1))).idempotency_key, None)
 
+    async def test_an_idempotency_key_that_the_server_may_not_see_is_refused(self) -> None:
+        for key in ("", "заказ-1", "é", "a é", "a b", "a\nb", "x" * 256):
+            with self.subTest(key=key):
+                self.assertEqual((await self._failure(self.sluice.buy(**ORDER, idempotency_key=key))).code, "INVALID_REQUEST")
+        self.assertEqual(self.keys, [])
+
     async def test_a_lost_order_is_reported_as_unknown_if_a_later_attempt_is_refused(self) -> None:
         self.answers = [None, refused(401, "UNAUTHENTICATED", False)]
         error = await self._failure(self.sluice.buy(**ORDER, idempotency_key="mine"))

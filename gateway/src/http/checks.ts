@@ -1,6 +1,7 @@
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
 import type { TObject } from 'typebox';
+import { hasNul, nulFault } from './body/no-nul.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 
 /** Name of a field, to what is wrong. */
@@ -34,6 +35,7 @@ export function pathCheck({ path, params }: EndpointSpec): CheckPath {
     for (const [i, name] of names.entries()) {
       const text = decoded(segments[i]!);
       if (text === null) return { ok: false, fields: { [name]: 'is not percent-encoded UTF-8' } };
+      if (hasNul(text)) return { ok: false, fields: { [name]: nulFault } };
       texts.set(name, text);
     }
     return read(texts);
@@ -51,7 +53,7 @@ export function queryCheck({ query, dialect }: EndpointSpec): CheckQuery {
     const faults = new Map<string, string>();
     for (const [name, value] of request.query) {
       if (name === credentialName || (dialect === true && !known.has(name))) continue;
-      const what = !known.has(name) ? 'unknown parameter' : texts.has(name) ? 'appears twice' : null;
+      const what = !known.has(name) ? 'unknown parameter' : texts.has(name) ? 'appears twice' : hasNul(value) ? nulFault : null;
       if (what === null) texts.set(name, value);
       else if (faults.size < maxFaults) faults.set(name.slice(0, maxNameChars), what);
     }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { orderIdPattern } from '@sluice/shared/wire/values.ts';
 
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeDigits = 10;
@@ -14,4 +15,11 @@ export function newOrderId(nowMs: number): string {
   let random = '';
   for (const byte of randomBytes(randomDigits)) random += digits[byte & 31]!;
   return `ord_${time}${random}`;
+}
+
+const form = new RegExp(orderIdPattern);
+
+/** Whether a text can be the id of an order. No other text is passed to the store. */
+export function isOrderId(text: string): boolean {
+  return form.test(text);
 }

@@ -1,4 +1,5 @@
 import { refusedNames } from '@sluice/shared/wire/rest/refused-names.ts';
+import { hasNul, nulFault } from './no-nul.ts';
 
 /** Bounds of a form, in addition to its bytes. */
 export const formLimits = {
@@ -32,6 +33,7 @@ export function readForm(bytes: Uint8Array): FormOutcome {
     if (fields.has(name)) return { ok: false, name, what: 'appears twice' };
     const value = decoded(equals === -1 ? '' : pair.slice(equals + 1));
     if (value === null) return { ok: false, name, what: 'must be percent-encoded UTF-8' };
+    if (hasNul(name) || hasNul(value)) return { ok: false, name: hasNul(name) ? '' : name, what: nulFault };
     fields.set(name, value);
   }
   return { ok: true, value: Object.fromEntries(fields) };

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { refusedNames } from '@sluice/shared/wire/rest/refused-names.ts';
+import { hasNul, nulFault } from './no-nul.ts';
 
 /** Bounds of a JSON body, in addition to its bytes. */
 export const jsonLimits = {
@@ -118,7 +119,8 @@ class Reader {
       return this.#malformed();
     }
     const value = JSON.parse(`"${inner}"`) as string;
-    return !loneSurrogate.test(value) ? value : this.#fault('must be well-formed Unicode');
+    if (loneSurrogate.test(value)) return this.#fault('must be well-formed Unicode');
+    return hasNul(value) ? this.#fault(nulFault) : value;
   }
 
   #number(): number | typeof broken {

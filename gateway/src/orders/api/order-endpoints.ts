@@ -1,6 +1,7 @@
 import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/shared/wire/rest/trade.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer, type EndpointHandler } from '../../http/endpoint.ts';
 import type { OrderTable } from '../../store/interfaces/order-table.ts';
+import { isOrderId } from '../../order-model/order-id.ts';
 import { ownerOf } from '../../order-model/owner.ts';
 import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import { orderObject } from '../ledger/order-object.ts';
@@ -19,7 +20,7 @@ function readOrder({ orders }: OrderReads): EndpointHandler<typeof orderEndpoint
   return async ({ principal, params: { id } }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     return whileStoreAnswers(async () => {
-      const order = (await orders?.byId(id)) ?? null;
+      const order = isOrderId(id) ? ((await orders?.byId(id)) ?? null) : null;
       // A caller must not learn that an order of another owner exists.
       if (order === null || ownerOf(order) !== ownerOf(principal)) return { error: 'NOT_FOUND', message: 'There is no such order.' };
       return { json: orderObject(order) };

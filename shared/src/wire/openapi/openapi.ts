@@ -131,7 +131,7 @@ const idempotencyParameter: JsonObject = {
   in: 'header',
   required: false,
   description:
-    'Chosen by the client, different for each operation that must happen once. A repeated request with the same key and body has the same outcome.',
+    'Chosen by the client, different for each operation that must happen once. A repeated request with the same key and body has the same outcome. Printable ASCII without spaces: the server cannot see bytes above 0x7F at the beginning and the end of a key, unless it is in double quotes.',
   schema: { type: 'string', minLength: 1, maxLength: maxIdempotencyKeyChars + 2, pattern: idempotencyPattern },
   example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
 };
