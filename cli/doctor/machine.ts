@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { openStoreOf } from '../with-store.ts';
@@ -27,7 +28,7 @@ export function checkNativeServer(): Finding {
 
 /** The data folder, and the store in it or in PostgreSQL. */
 export async function checkDataDir(config: Config): Promise<readonly Finding[]> {
-  const shared = config.databaseUrl === null ? [] : [await checkStore(config)];
+  const shared = config.databaseUrl === null ? [] : await checkStore(config);
   const dir = resolve(config.dataDir);
   if (!existsSync(dir)) {
     return [isWritable(nearestExisting(dir)) ? ok('data', `${dir} will be created`) : fail('data', `${dir} cannot be created`), ...shared];
@@ -43,23 +44,33 @@ export async function checkDataDir(config: Config): Promise<readonly Finding[]> 
     .filter((name) => (statSync(join(dir, name)).mode & 0o077) !== 0);
   if (loose.length > 0) findings.push(fail('data', `other users can read its files ${loose.join(', ')}; run chmod 600 on them`));
   if (config.databaseUrl !== null || !existsSync(join(dir, 'sluice.db'))) return [...findings, ...shared];
-  return [...findings, await checkStore(config)];
+  return [...findings, ...(await checkStore(config))];
 }
 
-async function checkStore(config: Config): Promise<Finding> {
+async function checkStore(config: Config): Promise<readonly Finding[]> {
   try {
     const store = await openStoreOf(config);
     try {
       // Fails if the pepper is missing or belongs to another store.
       if (await needsPepper(store)) await openKeyHash(store);
       const keys = await store.keys.countLive();
-      return ok('store', `${config.databaseUrl === null ? 'SQLite' : 'PostgreSQL'}, ${keys} ${keys === 1 ? 'key' : 'keys'}`);
+      const kind = config.databaseUrl === null ? 'SQLite' : 'PostgreSQL';
+      return [ok('store', `${kind}, ${keys} ${keys === 1 ? 'key' : 'keys'}`), ...clockFindings(store)];
     } finally {
       await store.close();
     }
   } catch (error) {
-    return fail('store', reason(error));
+    return [fail('store', reason(error))];
   }
+}
+
+/** Compares this machine's clock with the database's, if that has one. */
+function clockFindings({ time }: Pick<Store, 'time'>): readonly Finding[] {
+  const fault = time.fault();
+  if (fault !== null) return [warn('clock', fault)];
+  return [...time.aheadMs].map(([party, ms]) =>
+    ok('clock', `within ${Math.max(1, Math.ceil(Math.abs(ms) / 1000))} s of the ${party}'s clock`),
+  );
 }
 
 export function checkPassphrase(config: Config): Finding {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { agreedClock } from '@sluice/shared/clock/agreed-time.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
@@ -85,7 +86,7 @@ export interface GatewayOptions {
   /** Further endpoints. */
   readonly endpoints?: readonly BoundEndpoint[];
   readonly transport?: TransportChoice;
-  /** Clock of the stream and of the shutdown; tests replace it. */
+  /** If omitted, its wall time is the one that this gateway agrees on with the store; tests replace it. */
   readonly clock?: Clock;
   /** Metrics and readiness of what else runs in this process, for `/metrics` and `/readyz`. */
   readonly embeddedIngest?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
@@ -109,11 +110,11 @@ export interface Gateway {
  * configured address, or the store in DATA_DIR cannot be opened.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, bus, clock = systemClock, log, signal } = options;
+  const { config, bus, log, signal } = options;
   signal.throwIfAborted();
   const keys = await openKeys(options);
-  const { seal, events } = openSeal(keys.sealKey, config);
-  const fleet = await orClose(joinFleet({ config, bus, seal, log, limiter: options.limiter }), keys);
+  const sealing = openSeal(keys.sealKey, config);
+  const fleet = await orClose(joinFleet({ config, bus, seal: sealing.seal, log, limiter: options.limiter }), keys);
   const limits = new KeyLimits(fleet.limiter);
   const admit = createAdmission({ authenticator: keys.authenticator, limits, tickets: fleet.tickets });
   const market = options.market ?? new InProcessMarket(config.memory.market);
@@ -126,18 +127,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     authenticator: keys.authenticator,
     admit,
     subscriber,
-    events,
+    events: sealing.events,
     history: config.memory.history,
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
     servesKeyless: config.pumpPortalKeyless,
-    clock,
+    clock: keys.clock,
     log,
   });
   const stopFollowingKeys = followKeyChanges(keys.authenticator, hub);
   const reading = openReading({ ...options, market, directory }, hub);
   const addressOf = addressReader(config);
-  const trading = openTrading({ ...options, ...reading, directory, store, seal, events, hub });
+  const trading = openTrading({ ...options, ...reading, ...sealing, clock: keys.clock, directory, store, hub });
   const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.usages, gateways: () => fleet.size() };
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
@@ -196,7 +197,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await end();
     throw error;
   }
-  const life = { hub, transport, requests, waitMs: drainWaitMs, enter: (next: LifePhase) => void (phase = next), clock, log };
+  const life = { hub, transport, requests, waitMs: drainWaitMs, enter: (next: LifePhase) => void (phase = next), clock: keys.clock, log };
   return running({ transport, hub, config, log, endpoints, drain: () => drain(life), end });
 }
 
@@ -281,27 +282,33 @@ interface OpenKeys {
   /** Null if the keys do not come from a store: then the dashboard cannot create keys. */
   readonly dashboard: { readonly store: Store; readonly nonces: Nonces } | null;
   readonly sealKey: Uint8Array;
+  readonly clock: Clock;
   close(): Promise<void>;
 }
 
-async function openKeys({ config, store, authenticator, sealKey: given, log }: GatewayOptions): Promise<OpenKeys> {
+async function openKeys({ config, store, authenticator, sealKey: given, log, ...options }: GatewayOptions): Promise<OpenKeys> {
   if (authenticator !== undefined && store === undefined) {
-    return { authenticator, dashboard: null, sealKey: given ?? randomBytes(sealKeyBytes), close: async () => undefined };
+    const clock = options.clock ?? systemClock;
+    return { authenticator, dashboard: null, sealKey: given ?? randomBytes(sealKeyBytes), clock, close: async () => undefined };
   }
   const used = store ?? (await openStore(config));
+  let stopWatching = (): void => undefined;
   const closeStore = async (): Promise<void> => {
+    stopWatching();
     if (store === undefined) await used.close();
   };
   try {
+    stopWatching = await used.watchTime({ log });
+    const clock = options.clock ?? agreedClock(used.time);
     const dashboard = { store: used, nonces: new Nonces(await openSigningKey(used, 'sign-in nonces')) };
     const sealKey = given ?? (await openSigningKey(used, 'records in Redis'));
-    if (authenticator !== undefined) return { authenticator, dashboard, sealKey, close: closeStore };
+    if (authenticator !== undefined) return { authenticator, dashboard, sealKey, clock, close: closeStore };
     const made = await createAuthenticator({ store: used, plans: config.plans, log });
     const close = async (): Promise<void> => {
       await made.close();
       await closeStore();
     };
-    return { authenticator: made, dashboard, sealKey, close };
+    return { authenticator: made, dashboard, sealKey, clock, close };
   } catch (error) {
     await closeStore();
     throw error;

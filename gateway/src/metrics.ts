@@ -1,3 +1,4 @@
+import { clockMetrics } from '@sluice/shared/operations/clock-metrics.ts';
 import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
@@ -8,7 +9,7 @@ import type { Markets } from './quote/markets.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 import type { TokenBook } from './reads/token-book.ts';
 import { version, type Lag } from './report.ts';
-import type { StoreHealth } from './store/sql/metered.ts';
+import type { Store } from './store/store.ts';
 import type { Hub } from './stream/hub.ts';
 import { orderMetrics, type OrderReport } from './orders/order-report.ts';
 
@@ -30,7 +31,7 @@ export interface GatewayMetricsParts {
   readonly recordsRefused: RecordSeal['refused'];
   readonly reads: ReadCounters;
   readonly orders: OrderReport | null;
-  readonly store: StoreHealth | null;
+  readonly store: Pick<Store, 'health' | 'time'> | null;
   readonly lag: Lag;
   readonly parts: Parts;
   readonly draining: boolean;
@@ -143,9 +144,10 @@ function readMetrics({ tokens, accounts, markets, rpc }: ReadCounters): Metric[]
   ];
 }
 
-function storeMetrics(store: StoreHealth): Metric[] {
+function storeMetrics({ health, time }: Pick<Store, 'health' | 'time'>): Metric[] {
   return [
-    counter('store_calls_total', 'Reads and changes of the store.', store.calls),
-    counter('store_failures_total', 'Reads and changes that the store did not answer.', store.failures),
+    counter('store_calls_total', 'Reads and changes of the store.', health.calls),
+    counter('store_failures_total', 'Reads and changes that the store did not answer.', health.failures),
+    ...clockMetrics(makers, time),
   ];
 }

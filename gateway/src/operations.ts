@@ -51,9 +51,8 @@ export function createOperations(of: OperationsParts): Operations {
   const { limiter } = fleet;
   const startedAtMs = Date.now();
   const meter = new ProcessMeter();
-  const storeHealth = store?.health ?? null;
   const parts = (): Parts => ({
-    ...gatewayParts({ hub, health, store: storeHealth, limiter, rpc: counters.rpc(), trading: trading.fault() }),
+    ...gatewayParts({ hub, health, store, limiter, rpc: counters.rpc(), trading: trading.fault() }),
     ...embeddedIngest.parts(),
   });
   const lag = (): Lag => lagOf(health, trading.slot(), Date.now());
@@ -64,7 +63,7 @@ export function createOperations(of: OperationsParts): Operations {
       recordsRefused: fleet.seal.refused,
       reads: counters,
       orders: trading.report(),
-      store: storeHealth,
+      store,
       lag: lag(),
       parts: parts(),
       draining: isDraining(),

@@ -2,7 +2,7 @@ import type { PartFault, Parts } from '@sluice/shared/operations/readiness.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 import type { MarketHealth } from './reads/market-health.ts';
-import type { StoreHealth } from './store/sql/metered.ts';
+import type { Store } from './store/store.ts';
 import type { Hub } from './stream/hub.ts';
 
 /** Slots last 200 to 400 ms. If ingest has received none for this long, the stream has stopped. */
@@ -12,7 +12,7 @@ export interface ReadinessParts {
   readonly hub: Pick<Hub, 'ready' | 'linkUp'>;
   readonly health: Pick<MarketHealth, 'fault' | 'slotAgeMs'>;
   /** Null if the keys do not come from a store. */
-  readonly store: StoreHealth | null;
+  readonly store: Pick<Store, 'health' | 'time'> | null;
   readonly limiter: Pick<CountingLimiter, 'unavailable'>;
   readonly rpc: readonly EndpointHealth[];
   /** Why no order would be accepted; null if orders would be. */
@@ -24,7 +24,8 @@ export function gatewayParts({ hub, health, store, limiter, rpc, trading }: Read
   return {
     bus: hub.ready ? null : hub.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',
     ingest: ingestFault(health, Date.now()),
-    store: store === null ? null : store.fault(),
+    store: store?.health.fault() ?? null,
+    clock: store?.time.fault() ?? null,
     limits: limiter.unavailable
       ? 'Redis does not count requests. Each gateway counts its share, and refuses requests that can spend.'
       : null,

@@ -4,6 +4,7 @@ import { createOrderLedger, type OrderLedger } from '@sluice/gateway/orders/ledg
 import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/orders/ledger/order-publisher.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import type { NewOrder } from '@sluice/gateway/order-model/order.ts';
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -47,7 +48,7 @@ describe.each([
     bus = await createBus({ redisUrls: null, log });
     server = await startTestGateway({ transport, bus, store, config: { dataDir: place.settings.dataDir } });
     publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => true, log });
-    ledger = createOrderLedger({ orders: store.orders, publisher, log });
+    ledger = createOrderLedger({ orders: store.orders, publisher, clock: systemClock, log });
     server.keys.add('mine', { scopes: ['stream', 'read', 'trade'] });
     server.keys.add('other', { scopes: ['stream', 'read', 'trade'] });
     server.keys.add('first', { accountId: 'account', scopes: ['stream', 'trade'] });

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
+import { RunningHours } from '@sluice/gateway/store/sql/running-hours.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { loaderOptions } from '../loader/options.ts';
 import type { SharedPostgres } from '../support/servers/postgres.ts';
@@ -42,6 +43,17 @@ export async function newPlace(kind: StoreKind, postgres: SharedPostgres): Promi
       if (databaseUrl !== null) await postgres.dropDatabase(databaseUrl);
       rmSync(dataDir, { recursive: true, force: true });
     },
+  };
+}
+
+/** A store that has been in use since `startMs`. The function that it returns lets it be in use until another time. */
+export async function storeInUse(db: Database, startMs: number): Promise<(untilMs: number) => Promise<void>> {
+  let nowMs = startMs;
+  const hours = new RunningHours(db, { steadyMs: () => nowMs });
+  await hours.record(nowMs);
+  return async (untilMs) => {
+    nowMs = untilMs;
+    await hours.record(nowMs);
   };
 }
 

@@ -7,7 +7,7 @@ import { maxSessionsPerAccount } from '@sluice/gateway/store/interfaces/session-
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
-import { newPlace, storeKinds, type StorePlace } from './store-harness.ts';
+import { newPlace, storeInUse, storeKinds, type StorePlace } from './store-harness.ts';
 
 let postgres: SharedPostgres;
 beforeAll(async () => {
@@ -196,13 +196,18 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       for (const id of ['revoked', 'deleted', 'live']) await store.keys.insert(keyOf(id));
       await store.keys.revoke('revoked', nowMs);
       await store.keys.remove('deleted', nowMs);
+      const passUntil = await storeInUse(await place.database(), nowMs);
       const seenAt = async (createdAtMs: number): Promise<readonly string[]> => {
+        await passUntil(createdAtMs);
         await store.keys.insert(keyOf(`at${createdAtMs}`, { createdAtMs }));
         return ids(await store.keys.changed({ version: -1, id: '' }, 100)).filter((id) => !id.startsWith('at'));
       };
       expect(await seenAt(nowMs + 3_000_000)).toEqual(['live', 'revoked', 'deleted']);
-      expect(await seenAt(nowMs + 4_000_000)).toEqual(['live', 'revoked']);
-      expect(await seenAt(nowMs + 31 * dayMs)).toEqual(['live']);
+      // A clock that is ahead decides nothing.
+      await store.keys.insert(keyOf('at', { createdAtMs: nowMs + 31 * dayMs }));
+      expect(await seenAt(nowMs + 3_100_000)).toEqual(['live', 'revoked', 'deleted']);
+      expect(await seenAt(nowMs + 7_300_000)).toEqual(['live', 'revoked']);
+      expect(await seenAt(nowMs + 32 * dayMs)).toEqual(['live']);
     });
 
     it('record when they were last used, without changing a version', async () => {
@@ -256,7 +261,9 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.keys.insert(keyOf('last'))).toBe('stored');
       expect(await store.keys.insert(keyOf('one more'))).toBe('store-full');
       await store.keys.remove('last', nowMs);
-      expect(await store.keys.insert(keyOf('too early', { createdAtMs: nowMs + 1 }))).toBe('store-full');
+      const passUntil = await storeInUse(db, nowMs);
+      expect(await store.keys.insert(keyOf('too early', { createdAtMs: nowMs + dayMs }))).toBe('store-full');
+      await passUntil(nowMs + dayMs);
       expect(await store.keys.insert(keyOf('in its place', { createdAtMs: nowMs + dayMs }))).toBe('stored');
     });
 

@@ -72,6 +72,7 @@ export interface CrashWorld {
 export type StoreKind = 'SQLite' | 'PostgreSQL';
 
 type Closers = (() => unknown)[];
+type LaneEnv = (lane: number) => Readonly<Record<string, string>>;
 
 function logsIn(folder: string): readonly string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -129,21 +130,28 @@ function buyTokens(chain: SimChain, coin: QuotedCoin, owner: Keypair): void {
   for (const { err, logs } of [made, bought]) if (err !== null) throw new Error(logs.join('\n'));
 }
 
-export async function openCrashWorld(kind: StoreKind): Promise<CrashWorld> {
+/** `laneEnv`: further settings of the gateway of a lane. */
+export async function openCrashWorld(kind: StoreKind, laneEnv: LaneEnv = () => ({})): Promise<CrashWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'));
   const closers: Closers = [() => rmSync(folder, { recursive: true, force: true })];
   const close = async (): Promise<void> => {
     for (const end of closers.splice(0).toReversed()) await end();
   };
   try {
-    return await openWorld(kind, folder, closers, close);
+    return await openWorld(kind, folder, laneEnv, closers, close);
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function openWorld(kind: StoreKind, folder: string, closers: Closers, close: () => Promise<void>): Promise<CrashWorld> {
+async function openWorld(
+  kind: StoreKind,
+  folder: string,
+  laneEnv: LaneEnv,
+  closers: Closers,
+  close: () => Promise<void>,
+): Promise<CrashWorld> {
   // Each lane has a Redis of its own, so both gateways hold the trading role at once: the worst case, which a lease should prevent.
   const [{ dataDirs, databaseUrl }, ...redises] = await Promise.all([
     openPlaces(kind, folder, closers),
@@ -176,11 +184,12 @@ async function openWorld(kind: StoreKind, folder: string, closers: Closers, clos
   const gateways: (Promise<GatewayProcess> | null)[] = dataDirs.map(() => null);
   const ready: (GatewayProcess | null)[] = dataDirs.map(() => null);
   // If one gateway did not start, the others are still closed.
-  closers.push(() => Promise.allSettled(gateways.map(async (one) => (await one)?.kill('both'))));
+  closers.push(() => Promise.allSettled(gateways.map(async (one) => (await one)?.isAlive === true && (await one)?.kill('both'))));
   const startsMs: number[] = [];
   const start = async (lane: number): Promise<GatewayProcess> => {
     ready[lane] = null;
-    const started = await startGatewayProcess(folder, { ...env, REDIS_URL: redises[lane]!.url, DATA_DIR: dataDirs[lane] ?? '' });
+    const laneOwn = { REDIS_URL: redises[lane]!.url, DATA_DIR: dataDirs[lane] ?? '', ...laneEnv(lane) };
+    const started = await startGatewayProcess(folder, { ...env, ...laneOwn });
     startsMs.push(started.startMs);
     return (ready[lane] = started);
   };

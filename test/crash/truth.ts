@@ -128,23 +128,17 @@ async function faultsOfAnswers(world: CrashWorld, orders: readonly StoredOrder[]
       continue;
     }
     if (row.signature !== last.signature) faults.push(`${last.orderId} was returned with another message`);
-    const later = await dayLater(wish, row.createdAtMs, world);
-    if (later !== last.orderId) faults.push(`the key of ${last.orderId} belongs to ${later} a day later`);
+    const later = await orderOfKey(wish, world);
+    if (later !== last.orderId) faults.push(`the key of ${last.orderId} belongs to ${later}`);
   }
   for (const { id } of orders) if (!returned.has(id)) faults.push(`${id} is stored, and its client was never notified`);
   return faults;
 }
 
-const almostADayMs = 24 * 3_600_000 - 1;
-
-/** The order of a wish's key a day later; null if it has none. */
-async function dayLater(
-  { endpoint, body, idempotencyKey: key }: Wish,
-  madeAtMs: number,
-  { store, keyId }: CrashWorld,
-): Promise<string | null> {
+/** The order of a wish's key; null if it has none. */
+async function orderOfKey({ endpoint, body, idempotencyKey: key }: Wish, { store, keyId }: CrashWorld): Promise<string | null> {
   const use = { key, fingerprint: requestFingerprint(endpoint, body) };
-  const found = await store.orders.lookUp(`key:${keyId}`, use, madeAtMs + almostADayMs);
+  const found = await store.orders.lookUp(`key:${keyId}`, use);
   return 'order' in found ? found.order.id : null;
 }
 

@@ -1,3 +1,4 @@
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { createOrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
 import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/order-model/order.ts';
 import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
@@ -30,7 +31,7 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
     const contradicted: unknown[] = [];
     const log = { error: (data: object) => void contradicted.push(data) };
     const made = stores.map(({ orders }) =>
-      createOrderLedger({ orders, publisher: { publish: (order) => void published.push(order) }, log }),
+      createOrderLedger({ orders, publisher: { publish: (order) => void published.push(order) }, clock: systemClock, log }),
     );
     return { published, contradicted, made, one: made[0]!, other: made[1]! };
   };
@@ -79,7 +80,8 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
           return { kind: 'stale', order: { ...order, version: version + 1 } };
         }),
     };
-    const ledger = createOrderLedger({ orders: restless, publisher: { publish: () => undefined }, log: { error: () => undefined } });
+    const log = { error: () => undefined };
+    const ledger = createOrderLedger({ orders: restless, publisher: { publish: () => undefined }, clock: systemClock, log });
     await expect(ledger.apply(order, { kind: 'silence' })).rejects.toThrow(order.id);
     expect(tries).toEqual(Array.from({ length: 16 }, (_, i) => i + 1));
   });

@@ -20,6 +20,8 @@ export interface ManualClock extends Clock {
   pass(ms: number): Promise<void>;
   /** As for a process that the system suspended: time passes at once, and overdue timers are called once, by the next `pass`. */
   suspend(ms: number): void;
+  /** Somebody sets the wall clock, ahead or back. No time passes. */
+  jump(ms: number): void;
 }
 
 interface ManualTimer {
@@ -29,7 +31,7 @@ interface ManualTimer {
 }
 
 export function manualClock(): ManualClock {
-  const startMs = Date.now();
+  let startMs = Date.now();
   const timers = new Set<ManualTimer>();
   let nowMs = 0;
   const add = (ms: number, everyMs: number | null, run: () => void): (() => void) => {
@@ -45,6 +47,7 @@ export function manualClock(): ManualClock {
     after: (ms, run) => add(ms, null, run),
     every: (ms, run) => add(ms, ms, run),
     suspend: (ms) => void (nowMs += ms),
+    jump: (ms) => void (startMs += ms),
     pass: async (ms) => {
       const endMs = nowMs + ms;
       for (let next = nextUntil(endMs); next !== undefined; next = nextUntil(endMs)) {

@@ -1,4 +1,5 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
@@ -54,6 +55,7 @@ export interface DeskParts {
   readonly solUsd: () => number | null;
   /** The desk claims the orders of other gateways at once, because no other gateway holds the trading role any more. */
   readonly takesOverAtOnce: boolean;
+  readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Logger;
 }
 
@@ -92,6 +94,7 @@ export function openDesk(of: DeskParts): TradingDesk {
     stats,
     solUsd,
     takesOverAtOnce,
+    clock,
     log,
   } = of;
   const life = new AbortController();
@@ -108,7 +111,7 @@ export function openDesk(of: DeskParts): TradingDesk {
     publisher.publish(order);
   };
   const { orders } = store;
-  const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, log });
+  const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, clock, log });
   const follower = new ThreadedFollower({
     store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl, signerDir: store.signerDir },
     httpUrls: rpc.httpUrls,
@@ -118,10 +121,11 @@ export function openDesk(of: DeskParts): TradingDesk {
     onChange,
     newestSlot,
     blockHeight: () => state.blockHeight()?.height ?? null,
+    clock,
     log,
   });
   const quoting = { venues, chain, state, ownOrders, solUsd, builder, simulator, endpoints: nodes.length };
-  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
+  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, clock, log };
   // Paper orders are not sent, so they pay no tips.
   const tips = mode === 'live' ? laneTips(broadcast) : [];
   const placeOrder = createPlaceOrder({ ...parts, laneTips: tips, signer, wallets, maxDayLamports: limits.maxDayLamports });

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -64,6 +65,8 @@ export interface TradingOptions {
   readonly simulated: () => boolean;
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
+  /** The time that is stored with orders. */
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -165,7 +168,7 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
 }
 
 function createTrading(options: TradingParts): Trading {
-  const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, log } = options;
+  const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, clock, log } = options;
   const life = new AbortController();
   const { trading: mode } = config;
   const { gatewayId, ...parts } = openParts(options, life.signal);
@@ -207,7 +210,7 @@ function createTrading(options: TradingParts): Trading {
     if (isEnding || role.report.holder === 'other') closeDesk();
     else if (role.held && desk === null) {
       const takesOverAtOnce = role.isShared && mode === 'live';
-      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, solUsd, takesOverAtOnce, log });
+      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, solUsd, takesOverAtOnce, clock, log });
     }
     return desk;
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import type { AccountTable } from './interfaces/account-table.ts';
@@ -23,6 +24,7 @@ import { oneTimeTable } from './sql/one-time.ts';
 import { operatorLogTable } from './sql/operator-log.ts';
 import { orderTable } from './sql/orders/orders.ts';
 import { sessionTable } from './sql/sessions.ts';
+import { StoreTime } from './sql/store-time.ts';
 import { earlyCheckpointPages, openSqlite } from './sql/sqlite/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
 import { reasonOf } from './store-unavailable.ts';
@@ -47,6 +49,10 @@ export interface Store {
   readonly auditHeads: AuditHeadTable;
   readonly operatorLog: OperatorLogTable;
   readonly health: StoreHealth;
+  /** The time that stored times are compared with: the database's own, if it has a clock of its own. */
+  readonly time: AgreedTime;
+  /** Keeps `time` in agreement with other clocks, and records the hours in which the store is in use. See `StoreTime.watch`. */
+  readonly watchTime: StoreTime['watch'];
   close(): Promise<void>;
 }
 
@@ -60,6 +66,9 @@ export type StorePlace = Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<
  */
 export async function openStore({ dataDir, databaseUrl, signerDir = null }: StorePlace, inBackground = false): Promise<Store> {
   const { db, health } = metered(await openDatabase({ dataDir, databaseUrl }, migrate, inBackground));
+  const time = new AgreedTime();
+  const storeTime = new StoreTime(db, time);
+  await prepared(db, () => storeTime.hear());
   return {
     dataDir,
     databaseUrl,
@@ -75,6 +84,8 @@ export async function openStore({ dataDir, databaseUrl, signerDir = null }: Stor
     auditHeads: auditHeadTable(db),
     operatorLog: operatorLogTable(db),
     health,
+    time,
+    watchTime: (options) => storeTime.watch(options),
     close: () => db.close(),
   };
 }

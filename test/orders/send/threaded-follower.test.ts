@@ -6,6 +6,7 @@ import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
 import { createLanes } from '@sluice/gateway/orders/send/lanes.ts';
 import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
 import { laneTips } from '@sluice/gateway/orders/prepare/tips.ts';
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { orderGenesisHash } from '../../support/orders.ts';
@@ -46,6 +47,7 @@ async function threaded(
     onChange: (order) => void changes.push(order),
     newestSlot,
     blockHeight: () => world.chain.blockHeight,
+    clock: systemClock,
     log: createLog({ level: 'silent', name: 'test' }),
     begin: (settings) => {
       const thread = beginFollower(settings);
@@ -172,6 +174,7 @@ test('a store that cannot be opened is tried again until the gateway ends', asyn
     onChange: () => undefined,
     newestSlot,
     blockHeight: () => null,
+    clock: systemClock,
     log: createLog({ level: 'silent', name: 'test' }),
     begin: (settings) => {
       begun++;

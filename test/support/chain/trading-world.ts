@@ -12,6 +12,7 @@ import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.t
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
+import { agreedClock } from '@sluice/shared/clock/agreed-time.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
@@ -144,6 +145,7 @@ export class TradingWorld {
       hub,
       simulated: () => true,
       solUsd: () => null,
+      clock: agreedClock(store.time),
       log,
     });
     this.#closers.push(() => trading.close());

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { agreedClock } from '@sluice/shared/clock/agreed-time.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
@@ -32,7 +33,11 @@ async function main({
   const life = new AbortController();
   const store = await openStore(place, true);
   const halt = createHalt(store, log);
+  const clock = agreedClock(store.time);
+  let stopWatching = (): void => undefined;
   try {
+    // The gateway's main thread logs what is wrong with the clock.
+    stopWatching = await store.watchTime({ log: null });
     const nodes = createSendNodes(httpUrls);
     logSuspensions(httpUrls, log);
     const { signal } = life;
@@ -53,13 +58,14 @@ async function main({
       gatewayId,
       takesOverAtOnce,
       placesSinceMs,
-      newestSlot: () => chain.newestSlot ?? newestPossibleSlot(Date.now()),
+      newestSlot: () => chain.newestSlot ?? newestPossibleSlot(clock.wallMs()),
       onLoaded: (order) => post({ op: 'loaded', order: publishedFields(order) }),
       onGone: (id) => post({ op: 'dropped', id }),
       onChange: ({ id, state, fill, error, updatedAtMs, version }, landedSlot) => {
         // All changes of one turn of the event loop are sent in one message.
         if (changed.push({ id, state, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(postChanges);
       },
+      clock,
       log,
     });
     const report = (): void =>
@@ -67,7 +73,7 @@ async function main({
         op: 'report',
         report: {
           counters: follower.counters,
-          openByState: follower.openByState(Date.now()),
+          openByState: follower.openByState(clock.wallMs()),
           reads: follower.reads,
           lanes: lanes.all.map(({ name, counters }) => ({ name, counters })),
         },
@@ -90,6 +96,7 @@ async function main({
     report();
   } finally {
     life.abort();
+    stopWatching();
     halt.close();
     await store.close();
   }

@@ -1,3 +1,4 @@
+import { maxClockDifferenceMs } from '@sluice/shared/clock/agreed-time.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { maxOrderRows, type FollowingGateway, type OrderTable } from '../../store/interfaces/order-table.ts';
@@ -47,9 +48,9 @@ export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
   const { orders, gateway, takesOverAtOnce, placesSinceMs, followed, followStored, counters, tryStore, clock, log, signal } = options;
   let checkedUpTo: string | null = null;
 
-  /** If an order seems to be from the future, the clock was set back since then, so it is an older one. */
+  /** An order from the far future was placed earlier, by a clock that was ahead. The clocks of two threads differ by a little. */
   function isBeingPlaced({ createdAtMs }: StoredOrder): boolean {
-    return placesSinceMs !== null && createdAtMs > placesSinceMs && createdAtMs <= clock.wallMs();
+    return placesSinceMs !== null && createdAtMs > placesSinceMs && createdAtMs <= clock.wallMs() + maxClockDifferenceMs;
   }
 
   async function claim(fromAll = false): Promise<void> {

@@ -1,5 +1,6 @@
 import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 import type { Worker } from 'node:worker_threads';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
 import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
@@ -61,6 +62,7 @@ export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' 
   /** The newest slot that the gateway knows. */
   readonly newestSlot: () => number;
   readonly blockHeight: () => number | null;
+  readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Logger;
   /** Starts the thread; tests replace it. */
   readonly begin?: (settings: FollowerSettings) => Worker;
@@ -72,7 +74,7 @@ export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' 
  */
 export class ThreadedFollower implements OrderFollower {
   readonly #options: ThreadedFollowerOptions;
-  #placesSinceMs: number | null = Date.now();
+  #placesSinceMs: number | null;
   /** The followed orders by id, as far as the thread has reported. */
   readonly #open = new TransientMap<string, PublishedOrder>();
   readonly #signatures = new Set<string>();
@@ -88,6 +90,7 @@ export class ThreadedFollower implements OrderFollower {
 
   constructor(options: ThreadedFollowerOptions) {
     this.#options = options;
+    this.#placesSinceMs = options.clock.wallMs();
   }
 
   get size(): number {

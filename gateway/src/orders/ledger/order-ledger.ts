@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { InsertOutcome, OrderInsert, OrderTable } from '../../store/interfaces/order-table.ts';
 import type { NewOrder } from '../../order-model/order.ts';
@@ -11,6 +12,7 @@ const maxAttempts = 16;
 export interface OrderLedgerOptions {
   readonly orders: Pick<OrderTable, 'insert' | 'advanceAll'>;
   readonly publisher: Pick<OrderPublisher, 'publish'>;
+  readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Pick<Logger, 'error'>;
 }
 
@@ -25,7 +27,7 @@ export interface OrderLedger {
   apply(order: OpenOrder, evidence: Evidence): Promise<OpenOrder>;
 }
 
-export function createOrderLedger({ orders, publisher, log }: OrderLedgerOptions): OrderLedger {
+export function createOrderLedger({ orders, publisher, clock, log }: OrderLedgerOptions): OrderLedger {
   return {
     insert: async (order, with_) => {
       const outcome = await orders.insert(order, with_);
@@ -39,7 +41,7 @@ export function createOrderLedger({ orders, publisher, log }: OrderLedgerOptions
         const verdict = judge(now, evidence);
         if (verdict.kind === 'contradiction') log.error({ orderId: id, state: now.state, evidence: evidence.kind }, 'order_contradicted');
         if (verdict.kind !== 'change') return now;
-        const outcomes = await orders.advanceAll([{ order: now, change: verdict.change, atMs: Date.now() }]);
+        const outcomes = await orders.advanceAll([{ order: now, change: verdict.change, atMs: clock.wallMs() }]);
         const outcome = outcomes[0]!;
         if (outcome.kind === 'no_such_order') throw new Error(`order ${id} is not in the store`);
         now = outcome.order;

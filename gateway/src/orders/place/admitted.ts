@@ -25,8 +25,9 @@ export function newOrderOf(
     kind,
     fill,
     timingJson,
+    createdAtMs,
     message,
-  }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'fill' | 'timingJson'> & { readonly message: SignedMessage | null },
+  }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'fill' | 'timingJson' | 'createdAtMs'> & { readonly message: SignedMessage | null },
 ): NewOrder {
   return {
     id,
@@ -42,7 +43,7 @@ export function newOrderOf(
     blockhash: message?.blockhash ?? null,
     lastValidBlockHeight: message?.lastValidBlockHeight ?? null,
     error: null,
-    createdAtMs: Date.now(),
+    createdAtMs,
     fill,
     timingJson,
   };

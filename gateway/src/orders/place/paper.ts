@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { OrderLedger } from '../ledger/order-ledger.ts';
 import { newOrderId } from '../../order-model/order-id.ts';
 import type { OrderFill } from '../../order-model/order.ts';
@@ -11,6 +12,7 @@ import { notStored, placedNow, type Outcome } from './outcome.ts';
 export interface PaperParts extends PrepareParts {
   readonly ledger: Pick<OrderLedger, 'insert'>;
   readonly gatewayId: string;
+  readonly clock: Pick<Clock, 'wallMs'>;
 }
 
 /** Fills the order at its quote on live state. Signs and sends nothing. */
@@ -24,13 +26,15 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
   const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };
   const common = { signature: null, simulation: null, timing, paper: true } as const;
   if (request.dryRun) return placedNow(tradeAnswer(request, prepared, { ...common, orderId: null, status: 'simulated', dryRun: true }));
+  const createdAtMs = parts.clock.wallMs();
   const order = newOrderOf(admitted, prepared, {
-    id: newOrderId(Date.now()),
+    id: newOrderId(createdAtMs),
     state: 'finalized',
     kind: 'paper',
     message: null,
     fill: fillOf(prepared),
     timingJson: JSON.stringify(rounded(timing)),
+    createdAtMs,
   });
   const inserted = await parts.ledger.insert(order, { idempotency: use, spend: null, followedBy: parts.gatewayId });
   if (inserted.kind !== 'stored') return notStored(inserted, startedMs);

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
@@ -52,6 +53,7 @@ export interface PlaceParts {
   readonly gatewayId: string;
   readonly stats: Pick<OrderStats, 'executed'>;
   readonly maxDayLamports: bigint;
+  readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Logger;
 }
 
@@ -97,7 +99,7 @@ async function place(
 ): Promise<Outcome> {
   if (parts.mode === 'off') return tradingOff;
   if (use !== null) {
-    const known = await parts.orders.lookUp(ownerOf(owner), use, Date.now());
+    const known = await parts.orders.lookUp(ownerOf(owner), use);
     if (known.kind !== 'fresh') return notStored(known, startedMs);
   }
   const chain = chainForOrder(parts.chain);
@@ -134,10 +136,10 @@ async function admit(admitted: Admitted, parts: PlaceParts): Promise<Outcome> {
 async function dryRun(
   { request, startedMs }: Admitted,
   { prepared, simulation, timing }: CheckedTrade,
-  { signer, orders, maxDayLamports }: PlaceParts,
+  { signer, orders, maxDayLamports, clock }: PlaceParts,
 ): Promise<Outcome> {
   const { publicKey } = request;
-  const nowMs = Date.now();
+  const nowMs = clock.wallMs();
   const verdict = await signer.judge({ orderId: newOrderId(nowMs), publicKey, message: prepared.built.message });
   if (!verdict.ok) return refusedBySigner(verdict);
   const spentLamports = await orders.spentLamports(publicKey, nowMs);
@@ -148,7 +150,7 @@ async function dryRun(
 
 /** Signs the checked message. Nothing was stored or sent yet, and no node has seen the signature. */
 async function sign({ request }: Admitted, passed: CheckedTrade, parts: PlaceParts): Promise<Signed | Refusal> {
-  const orderId = newOrderId(Date.now());
+  const orderId = newOrderId(parts.clock.wallMs());
   const { built, blockhash } = passed.prepared;
   const beforeMs = performance.now();
   const outcome = await parts.signer.sign({ orderId, publicKey: request.publicKey, message: built.message });
@@ -192,7 +194,9 @@ async function send(admitted: Admitted, signed: Signed, parts: PlaceParts): Prom
   const beforeMs = performance.now();
   const { orderId: id, message } = signed;
   const timingJson = JSON.stringify(rounded({ totalMs: beforeMs - startedMs, ...signed.timing }));
-  const order = newOrderOf(admitted, signed.prepared, { id, state: 'submitted', kind: 'lightning', message, fill: null, timingJson });
+  const createdAtMs = parts.clock.wallMs();
+  const fields = { id, state: 'submitted', kind: 'lightning', message, fill: null, timingJson, createdAtMs } as const;
+  const order = newOrderOf(admitted, signed.prepared, fields);
   const stored = ledger.insert(order, {
     idempotency: admitted.use,
     spend: { wallet: request.publicKey, lamports: signed.prepared.lamportsNeeded, dayLimitLamports: parts.maxDayLamports },

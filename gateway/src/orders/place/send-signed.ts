@@ -81,7 +81,7 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   const { ledger, follower, state } = parts;
   if (parts.mode !== 'live') return parts.mode === 'off' ? tradingOff : onPaper;
   if (use !== null) {
-    const known = await parts.orders.lookUp(ownerOf(owner), use, Date.now());
+    const known = await parts.orders.lookUp(ownerOf(owner), use);
     if (known.kind !== 'fresh') return knownBefore(known, startedMs, parts);
   }
   // Looked up first, because a transaction that has landed already fails in a simulation.
@@ -113,7 +113,7 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   const stoppedMeanwhile = await refusedByHalt(parts.halt);
   if (stoppedMeanwhile !== null) return stoppedMeanwhile;
   const timingJson = JSON.stringify(rounded({ totalMs: simulatedMs - startedMs, ...timing }));
-  const unstored = newOrder(sent, { genesisHash: chain.genesisHash, terms, lastValidBlockHeight, timingJson });
+  const unstored = newOrder(sent, parts.clock.wallMs(), { genesisHash: chain.genesisHash, terms, lastValidBlockHeight, timingJson });
   const inserted = await ledger
     .insert(unstored, { idempotency: use, spend: null, followedBy: parts.gatewayId })
     .catch((error: unknown) => unansweredInsert(error, unstored));
@@ -141,10 +141,11 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
 
 function newOrder(
   { owner, wire, transaction }: SentTransaction,
+  createdAtMs: number,
   known: Pick<NewOrder, 'genesisHash' | 'terms' | 'lastValidBlockHeight' | 'timingJson'>,
 ): NewOrder {
   return {
-    id: newOrderId(Date.now()),
+    id: newOrderId(createdAtMs),
     kind: 'sent',
     keyId: owner.keyId,
     accountId: owner.accountId,
@@ -156,7 +157,7 @@ function newOrder(
     fill: null,
     error: null,
     ...known,
-    createdAtMs: Date.now(),
+    createdAtMs,
   };
 }
 

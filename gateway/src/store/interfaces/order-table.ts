@@ -80,8 +80,8 @@ export interface FollowClaim extends FollowingGateway {
 
 /** The stored orders. Each change is atomic, and durable (even after a power failure) once its call has resolved. */
 export interface OrderTable {
-  /** Reads what is known about an `Idempotency-Key`. Stores nothing. */
-  lookUp(owner: string, use: IdempotencyUse, nowMs: number): Promise<IdempotencyOutcome>;
+  /** Reads what is known about an `Idempotency-Key`. Stores nothing. A key is used until it is deleted. No clock decides. */
+  lookUp(owner: string, use: IdempotencyUse): Promise<IdempotencyOutcome>;
   /**
    * Stores an order, its `Idempotency-Key` and its reservation in one transaction. Of several inserts with the same key, by all
    * gateways together, one succeeds. Throws RangeError if no order of this kind may begin in this state.
@@ -110,18 +110,18 @@ export interface OrderTable {
    * Extends the claim of a gateway on its orders, and takes over open orders of its chain from gateways whose claims have expired,
    * oldest first; returns those. It compares times of several machines: if a clock is wrong by more than the length of a claim, two
    * gateways follow one order. That is wasted work but no harm, because both send the same message. Deletes what is past its
-   * retention time.
+   * retention time, by the hours in which the store was in use.
    */
   claim(claim: FollowClaim): Promise<readonly StoredOrder[]>;
   /** Ends the gateway's claim, so that others can take over its orders at once. */
   release(gatewayId: string): Promise<void>;
-  /** The sum of a wallet's reservations on the day (UTC) that contains `atMs`. */
+  /** The sum of a wallet's reservations on the day (UTC) that contains `atMs`, and on later days: those came from a wrong clock. */
   spentLamports(wallet: string, atMs: number): Promise<bigint>;
 }
 
-/** How long an `Idempotency-Key` is stored; longer if its order is still open. */
+/** How long an `Idempotency-Key` is stored, in hours in which the store is in use; longer if its order is still open. */
 export const idempotencyRetentionMs = 24 * 3_600_000;
-/** How long an order is stored after it ended. */
+/** How long an order is stored after it ended, in hours in which the store is in use. */
 export const orderRetentionMs = 400 * 24 * 3_600_000;
 /** Maximum number of orders, and of keys, that one `claim` deletes. */
 export const maxForgotten = 1_000;

@@ -11,7 +11,7 @@ export interface Sql {
 }
 
 /** What a transaction locks. Transactions of one area run one after the other. */
-export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time' | 'orders' | 'operator log';
+export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time' | 'orders' | 'operator log' | 'time';
 
 /** A database that several processes share. All methods reject if it does not answer in time. */
 export interface Database extends Sql {
@@ -31,6 +31,8 @@ export interface Dialect {
   layout(script: string): readonly string[];
   /** An expression that turns a JSON object, given as one value, into a table with the text columns `key` and `value`. */
   readonly jsonPairs: string;
+  /** Reads the database's own clock as `ms`, Unix milliseconds. Null: the database has none, because it runs in this process. */
+  readonly clock: string | null;
 }
 
 /** The bytes of a BLOB column. */

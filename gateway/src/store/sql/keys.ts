@@ -13,6 +13,7 @@ import {
   type StoredKey,
   type StoredSecret,
 } from '../interfaces/key-table.ts';
+import { storedBeforeMs } from './running-hours.ts';
 import { blob, countOf, integer, integerOrNull, text, textOrNull, type Database, type Sql, type SqlRow } from './database.ts';
 
 /** How long a revoked key is listed. It is deleted when a key is created after that. */
@@ -87,11 +88,8 @@ async function keyById(sql: Sql, id: string): Promise<StoredKey | null> {
 }
 
 async function insertKey(sql: Sql, version: number, key: NewKey): Promise<KeyInsertOutcome> {
-  await sql.run(
-    'DELETE FROM api_keys WHERE revoked_at_ms < ? OR removed_at_ms < ?',
-    key.createdAtMs - revokedRetentionMs,
-    key.createdAtMs - removedRetentionMs,
-  );
+  await deleteEnded(sql, 'revoked_at_ms', revokedRetentionMs);
+  await deleteEnded(sql, 'removed_at_ms', removedRetentionMs);
   if ((await countOf(sql, 'SELECT count(*) AS count FROM api_keys')) >= maxKeys) return 'store-full';
   if (key.accountId !== null) {
     const account = await sql.get('SELECT kind FROM accounts WHERE id = ? AND disabled_at_ms IS NULL', key.accountId);
@@ -113,6 +111,12 @@ async function insertKey(sql: Sql, version: number, key: NewKey): Promise<KeyIns
   );
   await insertSecret(sql, key.id, { ...key.secret, number: 1 });
   return 'stored';
+}
+
+/** A gateway learns from the row that a key has ended. So a clock that is ahead must not delete it. */
+async function deleteEnded(sql: Sql, column: 'revoked_at_ms' | 'removed_at_ms', retentionMs: number): Promise<void> {
+  const beforeMs = await storedBeforeMs(sql, retentionMs);
+  if (beforeMs !== null) await sql.run(`DELETE FROM api_keys WHERE ${column} < ?`, beforeMs);
 }
 
 async function isFull(sql: Sql, accountId: string): Promise<boolean> {

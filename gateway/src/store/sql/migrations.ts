@@ -184,6 +184,8 @@ const steps: readonly string[] = [
    ALTER TABLE used_keys RENAME TO order_keys;
    CREATE INDEX order_keys_by_use ON order_keys (used_at_ms);
    CREATE INDEX order_keys_by_order ON order_keys (order_id);`,
+
+  `CREATE TABLE running_hours (hour INTEGER PRIMARY KEY, ran_ms INTEGER NOT NULL, least_ms INTEGER NOT NULL) STRICT;`,
 ];
 
 /** The store has a later layout than this version knows. */

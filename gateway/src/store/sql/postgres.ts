@@ -18,7 +18,15 @@ const idleTimeoutMs = 60_000;
 
 /** First number of our advisory locks ("slui"). The second number is the area's. */
 const lockClass = 0x736c7569;
-const lockOf: Readonly<Record<Area, number>> = { migrations: 1, accounts: 2, wallets: 3, 'one-time': 4, orders: 5, 'operator log': 6 };
+const lockOf: Readonly<Record<Area, number>> = {
+  migrations: 1,
+  accounts: 2,
+  wallets: 3,
+  'one-time': 4,
+  orders: 5,
+  'operator log': 6,
+  time: 7,
+};
 /** How many of the lowest bits of the second number hold the area. The bits above hold the hash of the key. */
 const areaBits = 8;
 
@@ -37,6 +45,7 @@ const dialect: Dialect = {
       .split(';')
       .flatMap((statement) => (statement.trim() === '' ? [] : [statement.trim()])),
   jsonPairs: 'json_each_text(CAST(? AS json))',
+  clock: 'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS ms',
 };
 
 /**

@@ -30,7 +30,7 @@ const Host = () =>
     'The last two labels of its host name; null for an IP address or a local name. Nothing else of the URL is shown, because it may contain a key.',
   );
 /** The parts of a gateway, in reports about its readiness. */
-const partNames = ['bus', 'ingest', 'store', 'limits', 'chain', 'trading'];
+const partNames = ['bus', 'ingest', 'store', 'clock', 'limits', 'chain', 'trading'];
 const PartReports = Type.Record(
   Type.String(),
   Type.Object(

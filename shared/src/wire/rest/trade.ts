@@ -241,7 +241,7 @@ export const OrderObject = Type.Object(
 export type OrderObject = Static<typeof OrderObject>;
 
 const idempotent =
-  'A repeated request with the same `Idempotency-Key` and body returns the same order, for 24 hours or, if longer, until the order is no longer open. This is also true after a crash. The answer then has the current state of the order and the header `Idempotency-Replayed: true`.';
+  'A repeated request with the same `Idempotency-Key` and body returns the same order, for at least 24 hours, and until the order is no longer open. Hours in which no gateway runs do not count. This is also true after a crash. The answer then has the current state of the order and the header `Idempotency-Replayed: true`.';
 const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
 const spending = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'] as const;
 

@@ -1,6 +1,7 @@
 import type { StoredOrder } from '../../../order-model/order.ts';
 import { idempotencyRetentionMs, orderRetentionMs, maxForgotten, maxOrderRows, type FollowClaim } from '../../interfaces/order-table.ts';
 import { text, type Database, type Sql } from '../database.ts';
+import { storedBeforeMs } from '../running-hours.ts';
 import { readOrder } from './order-rows.ts';
 import { forgetSpend } from './order-spend.ts';
 
@@ -25,7 +26,7 @@ export function claimOrders(
       const row = await sql.get('UPDATE orders SET followed_by = ? WHERE id = ? AND ended = 0 RETURNING *', gatewayId, id);
       if (row !== null) claimed.push(readOrder(row));
     }
-    await deleteExpired(sql, nowMs);
+    await deleteExpired(sql);
     return claimed;
   });
 }
@@ -47,18 +48,22 @@ async function unclaimedIds(sql: Sql, genesisHash: string, limit: number): Promi
  * Deletes idempotency keys and orders after their retention time. The number for each call is limited, so that other transactions do
  * not wait long; it is still larger than the number of new ones.
  */
-async function deleteExpired(sql: Sql, nowMs: number): Promise<void> {
+async function deleteExpired(sql: Sql): Promise<void> {
+  const usedBeforeMs = await storedBeforeMs(sql, idempotencyRetentionMs);
+  if (usedBeforeMs === null) return;
   await sql.run(
-    `DELETE FROM order_keys WHERE used_at_ms <= ? AND order_id IN
+    `DELETE FROM order_keys WHERE used_at_ms < ? AND order_id IN
        (SELECT k.order_id FROM order_keys k JOIN orders o ON o.id = k.order_id
-        WHERE k.used_at_ms <= ? AND o.ended = 1 ORDER BY k.used_at_ms LIMIT ${maxForgotten})`,
-    nowMs - idempotencyRetentionMs,
-    nowMs - idempotencyRetentionMs,
+        WHERE k.used_at_ms < ? AND o.ended = 1 ORDER BY k.used_at_ms LIMIT ${maxForgotten})`,
+    usedBeforeMs,
+    usedBeforeMs,
   );
+  await forgetSpend(sql);
+  const endedBeforeMs = await storedBeforeMs(sql, orderRetentionMs);
+  if (endedBeforeMs === null) return;
   await sql.run(
     `DELETE FROM orders WHERE ended = 1 AND id IN
-       (SELECT id FROM orders WHERE ended = 1 AND updated_at_ms <= ? ORDER BY updated_at_ms LIMIT ${maxForgotten})`,
-    nowMs - orderRetentionMs,
+       (SELECT id FROM orders WHERE ended = 1 AND updated_at_ms < ? ORDER BY updated_at_ms LIMIT ${maxForgotten})`,
+    endedBeforeMs,
   );
-  await forgetSpend(sql, nowMs);
 }

@@ -1,9 +1,10 @@
 import type { InsertOutcome, SpendReservation } from '../../interfaces/order-table.ts';
 import { integer, integerOrNull, textOrNull, type Sql, type SqlRow } from '../database.ts';
+import { storedBeforeMs } from '../running-hours.ts';
 
 const dayMs = 24 * 3_600_000;
-/** For how many days the sums are stored. */
-const spendRetentionDays = 7;
+/** For how long the sums are stored. */
+const spendRetentionMs = 7 * dayMs;
 /** Maximum amount that is counted: a JavaScript number is exact up to here, and one day's spend stays far below. */
 const maxLamports = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -11,6 +12,9 @@ const maxLamports = BigInt(Number.MAX_SAFE_INTEGER);
 export function dayOf(atMs: number): number {
   return Math.floor(atMs / dayMs);
 }
+
+/** What a wallet reserved on later days. These reservations came from a clock that was ahead, and count as of today. */
+const laterSum = 'SELECT coalesce(sum(later.lamports), 0) FROM order_spend later WHERE later.wallet = ? AND later.day > ?';
 
 /** Adds a reservation to the wallet's day, within a transaction. Null: done. Otherwise the refusal, and nothing was added. */
 export async function reserveSpend(
@@ -22,14 +26,21 @@ export async function reserveSpend(
   const limit = dayLimitLamports === null || dayLimitLamports > maxLamports ? maxLamports : dayLimitLamports;
   if (lamports <= limit) {
     // A single statement, so that the second of two simultaneous calls sees the first one's sum.
+    const [day, left] = [dayOf(atMs), Number(limit - lamports)];
     const counted = await sql.run(
-      `INSERT INTO order_spend (wallet, day, lamports) VALUES (?, ?, ?)
+      `INSERT INTO order_spend (wallet, day, lamports)
+       SELECT CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT) WHERE (${laterSum}) <= ?
        ON CONFLICT (wallet, day) DO UPDATE SET lamports = order_spend.lamports + excluded.lamports
-       WHERE order_spend.lamports <= ?`,
+       WHERE order_spend.lamports + (${laterSum}) <= ?`,
       wallet,
-      dayOf(atMs),
+      day,
       Number(lamports),
-      Number(limit - lamports),
+      wallet,
+      day,
+      left,
+      wallet,
+      day,
+      left,
     );
     if (counted > 0) return null;
   }
@@ -37,8 +48,8 @@ export async function reserveSpend(
 }
 
 export async function spentLamports(sql: Sql, wallet: string, atMs: number): Promise<bigint> {
-  const row = await sql.get('SELECT lamports FROM order_spend WHERE wallet = ? AND day = ?', wallet, dayOf(atMs));
-  return row === null ? 0n : BigInt(integer(row['lamports']));
+  const sum = 'SELECT CAST(coalesce(sum(lamports), 0) AS BIGINT) AS lamports FROM order_spend WHERE wallet = ? AND day >= ?';
+  return BigInt(integer((await sql.get(sum, wallet, dayOf(atMs)))?.['lamports']));
 }
 
 interface Reserved {
@@ -73,6 +84,7 @@ export async function releaseSpend(sql: Sql, reserved: readonly Reserved[]): Pro
 }
 
 /** Deletes old sums, within a transaction. */
-export async function forgetSpend(sql: Sql, nowMs: number): Promise<void> {
-  await sql.run('DELETE FROM order_spend WHERE day < ?', dayOf(nowMs) - spendRetentionDays);
+export async function forgetSpend(sql: Sql): Promise<void> {
+  const beforeMs = await storedBeforeMs(sql, spendRetentionMs);
+  if (beforeMs !== null) await sql.run('DELETE FROM order_spend WHERE day < ?', dayOf(beforeMs));
 }

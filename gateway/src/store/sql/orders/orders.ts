@@ -1,7 +1,6 @@
 import { mayInsert, mayBecome } from '../../../order-model/life.ts';
 import { endStates, type OpenOrder, type StoredOrder } from '../../../order-model/order.ts';
 import {
-  idempotencyRetentionMs,
   maxAdvances,
   maxOrderRows,
   type Advance,
@@ -24,7 +23,7 @@ export function orderTable(db: Database): OrderTable {
   const list = async (statement: string, ...values: readonly (string | number)[]): Promise<readonly StoredOrder[]> =>
     (await db.all(statement, ...values)).map(readOrder);
   return {
-    lookUp: (owner, use, nowMs) => lookUp(db, owner, use, nowMs),
+    lookUp: (owner, use) => lookUp(db, owner, use),
     insert: (order, with_) => insert(db, order, with_),
     advanceAll: (advances) => advanceAll(db, advances),
     byId: (id) => orderById(db, id),
@@ -78,18 +77,16 @@ async function orderById(sql: Sql, id: string): Promise<StoredOrder | null> {
   return row === null ? null : readOrder(row);
 }
 
-async function lookUp(sql: Sql, owner: string, use: IdempotencyUse, nowMs: number): Promise<IdempotencyOutcome> {
+async function lookUp(sql: Sql, owner: string, use: IdempotencyUse): Promise<IdempotencyOutcome> {
   const row = await sql.get(
-    `SELECT o.*, k.fingerprint, k.used_at_ms FROM order_keys k JOIN orders o ON o.id = k.order_id
+    `SELECT o.*, k.fingerprint FROM order_keys k JOIN orders o ON o.id = k.order_id
      WHERE k.owner = ? AND k.idempotency_key = ?`,
     owner,
     use.key,
   );
   if (row === null) return { kind: 'fresh' };
-  const order = readOrder(row);
-  if (endStates.has(order.state) && integer(row['used_at_ms']) <= nowMs - idempotencyRetentionMs) return { kind: 'fresh' };
   if (Buffer.compare(blob(row['fingerprint']), use.fingerprint) !== 0) return { kind: 'mismatch' };
-  return { kind: 'replay', order };
+  return { kind: 'replay', order: readOrder(row) };
 }
 
 /** Rolls back an insert whose id or signature another transaction has just stored. */
@@ -114,7 +111,7 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
   const { idempotency, spend, followedBy } = with_;
   const { signature, createdAtMs } = order;
   if (idempotency !== null) {
-    const found = await lookUp(sql, owner, idempotency, createdAtMs);
+    const found = await lookUp(sql, owner, idempotency);
     if (found.kind !== 'fresh') return found;
   }
   if (signature !== null) {
@@ -142,11 +139,8 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
 }
 
 async function addKey(sql: Sql, owner: string, { key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
-  // An existing row is expired: the lookup found nothing.
   await sql.run(
-    `INSERT INTO order_keys (owner, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (owner, idempotency_key)
-     DO UPDATE SET fingerprint = excluded.fingerprint, order_id = excluded.order_id, used_at_ms = excluded.used_at_ms`,
+    `INSERT INTO order_keys (owner, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?)`,
     owner,
     key,
     fingerprint,

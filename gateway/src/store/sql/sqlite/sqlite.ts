@@ -25,6 +25,7 @@ const isRead = /^\s*SELECT\b/i;
 const dialect: Dialect = {
   layout: (script) => script.split(';').flatMap((statement) => (statement.trim() === '' ? [] : [statement.trim()])),
   jsonPairs: 'json_each(?)',
+  clock: null,
 };
 
 /**
