@@ -67,7 +67,7 @@ async function start(settings: Config): Promise<void> {
     else if (await endReadyKey(store)) log.warn('simnet_api_key_revoked');
     // Chosen by the original settings: `onSimnet` adds an RPC URL, and the wallets must still be those of simnet.
     const custody = { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
-    const metadata = openMetadata(simnet !== null, closers);
+    const metadata = openMetadata(config, simnet !== null, closers);
     const productConfig = simnet === null ? config : onSimnet(config, simnet);
     const url = await startProduct(productConfig, custody, store, metadata, log, closers, signal, output);
     if (signal.aborted) return;
@@ -98,8 +98,8 @@ function lockDataDir({ dataDir }: Config): Lock {
   throw new SettingError('DATA_DIR', `another start uses ${dataDir}; stop it, or set another folder`);
 }
 
-function openMetadata(isSimulated: boolean, closers: Closers): TokenMetadataBook {
-  const fetcher = new MetadataFetcher();
+function openMetadata({ ipfsGateways }: Config, isSimulated: boolean, closers: Closers): TokenMetadataBook {
+  const fetcher = new MetadataFetcher({ ipfsGateways });
   closers.add('metadata', async () => fetcher.close());
   return new TokenMetadataBook(isSimulated ? withSimulatedImages(fetcher) : fetcher);
 }

@@ -6,7 +6,7 @@ import { keyForSluice } from '../keys/key-for-sluice.ts';
 import { ownCommand, ownProgram } from '../own-command.ts';
 import { serveLines } from '../mcp/json-rpc.ts';
 import { mcpServer } from '../mcp/server.ts';
-import { toolsOf } from '../mcp/tools.ts';
+import { toolsOf, untrusted } from '../mcp/tools.ts';
 
 /** The configuration that agents read, with the command of this installation. */
 function agentConfig(): string {
@@ -44,9 +44,10 @@ ${agentConfig()}`,
     const config = loadConfig();
     const url = httpUrl(values.url ?? gatewayUrl(config));
     const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, async () => key) });
-    const instructions = allowTrading
+    const purpose = allowTrading
       ? 'Market data and trading of Solana tokens. Set dryRun to false only for an order that the user wants, with the minOut of the quote that the user has seen.'
       : 'Market data of Solana tokens, and dry runs of orders. This server sends no orders.';
+    const instructions = `${purpose} ${untrusted}`;
     const server = mcpServer({ sluice, tools: toolsOf({ allowTrading }), version: manifest.version, instructions });
     try {
       await serveLines(process.stdin, (line) => process.stdout.write(`${line}\n`), server);

@@ -1,6 +1,7 @@
 import { SchemaBook } from '@sluice/shared/wire/openapi/schema-book.ts';
 import { SluiceError, type Sluice } from '@sluice/client';
 import { toolFaults, toolInputs } from '@sluice/shared/wire/agent-tools.ts';
+import { boundTexts } from './bound-texts.ts';
 import { RpcRefusal, type Handle } from './json-rpc.ts';
 import type { Tool } from './tools.ts';
 
@@ -53,7 +54,7 @@ export function mcpServer({ sluice, tools, version, instructions }: McpServerOpt
       );
     }
     try {
-      const answer = await tool.call(sluice, args as never, signal);
+      const answer = boundTexts(await tool.call(sluice, args as never, signal));
       const text = JSON.stringify(answer);
       if (text.length > maxAnswerChars)
         return failed(`The answer has ${text.length} characters, more than ${maxAnswerChars}. Ask for fewer rows.`);

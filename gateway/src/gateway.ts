@@ -255,7 +255,7 @@ function openReading(
   const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
   const newestSlot = (): number => health.newestSlot(Date.now());
   const reader = createAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });
-  const fetcher = new MetadataFetcher();
+  const fetcher = new MetadataFetcher({ ipfsGateways: config.ipfsGateways });
   const book = metadata ?? new TokenMetadataBook(fetcher);
   const pools = new PoolReader({ reader, venues, directory, log });
   // Clients of its own: a node that refuses to list holders would otherwise be asked last for everything.

@@ -119,7 +119,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const solUsd = new SolUsdFeed(rpc, log, ended);
   let running: RunningParts | null = null;
   const publish = (event: PublishableEvent): void => running?.continuity.publish(event);
-  const tokenMetadata = new TokenMetadata({ book: metadata, publish, leads: () => publisher.leads });
+  const tokenMetadata = new TokenMetadata({ book: metadata, ipfsGateways: config.ipfsGateways, publish, leads: () => publisher.leads });
 
   const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, keeper, solUsd, tokenMetadata, report });
 

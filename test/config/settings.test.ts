@@ -70,8 +70,26 @@ describe('settings', () => {
       publicUrl: 'http://127.0.0.1:8080',
       signUp: 'open',
       operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
+      ipfsGateways: ['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/'],
       logLevel: 'info',
     });
+  });
+
+  it('name the gateways of IPFS, or none', () => {
+    const gatewaysOf = (text: string): readonly string[] => configOf({ IPFS_GATEWAYS: text }).ipfsGateways;
+    expect(gatewaysOf('https://a.example.com/ipfs, http://B.example.com/x/ipfs/')).toEqual([
+      'https://a.example.com/ipfs/',
+      'http://b.example.com/x/ipfs/',
+    ]);
+    expect(gatewaysOf('none')).toEqual([]);
+    for (const wrong of [
+      'a.example.com',
+      'ftp://a.example.com/ipfs/',
+      'https://a.example.com/',
+      'https://a.example.com/ipfs/?token=t',
+      'none,https://a.example.com/ipfs/',
+    ])
+      expect(faultsOf({ IPFS_GATEWAYS: wrong }), wrong).toEqual([expect.stringMatching(/^IPFS_GATEWAYS: /)]);
   });
 
   it('name the venues that ingest reads', () => {

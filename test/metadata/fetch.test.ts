@@ -16,7 +16,7 @@ async function web(pages: Readonly<Record<string, Page>>, address?: string, port
   return started;
 }
 
-function fetcherOf(options: FetcherOptions = {}): MetadataFetcher {
+function fetcherOf(options: Partial<FetcherOptions> = {}): MetadataFetcher {
   const fetcher = new MetadataFetcher({ rules: localRules(), ipfsGateways: [], ...options });
   open.push(fetcher);
   return fetcher;

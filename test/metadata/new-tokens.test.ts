@@ -45,6 +45,7 @@ function startDesk(fetcher: ConstructorParameters<typeof TokenMetadataBook>[0]):
     leads: true,
     desk: new TokenMetadata({
       book: new TokenMetadataBook(fetcher),
+      ipfsGateways: [],
       publish: (event) => void published.push(event),
       leads: () => made.leads,
     }),
@@ -226,7 +227,7 @@ describe('on the stream', () => {
       onLost: () => undefined,
     });
     const rules = localRules();
-    const fetcher = new MetadataFetcher({ rules });
+    const fetcher = new MetadataFetcher({ rules, ipfsGateways: [] });
     const config = { ...testConfig, rpc: { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] } };
     const ingest = await startIngest({ config, bus, metadata: new TokenMetadataBook(fetcher), log, signal: new AbortController().signal });
     closers.push(() => ingest.close());

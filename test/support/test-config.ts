@@ -30,5 +30,6 @@ export const testConfig: Config = {
   publicUrl: null,
   signUp: 'open',
   operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
+  ipfsGateways: [],
   logLevel: 'silent',
 };

@@ -45,10 +45,11 @@ export class TokenMetadata {
   constructor(parts: {
     /** Where documents come from; the public internet if it is undefined. */
     readonly book: TokenMetadataBook | undefined;
+    readonly ipfsGateways: readonly string[];
     readonly publish: (event: TokenMetadataEvent) => void;
     readonly leads: () => boolean;
   }) {
-    this.#fetcher = parts.book === undefined ? new MetadataFetcher() : null;
+    this.#fetcher = parts.book === undefined ? new MetadataFetcher(parts) : null;
     this.#book = parts.book ?? new TokenMetadataBook(this.#fetcher!);
     this.#publish = parts.publish;
     this.#leads = parts.leads;

@@ -60,5 +60,7 @@ export interface Config {
     /** Time between the signal to end and the end of the listener. */
     readonly drainWaitMs: number;
   };
+  /** Gateways of IPFS, each ending in `/ipfs/`, for the metadata of tokens. */
+  readonly ipfsGateways: readonly string[];
   readonly logLevel: LevelWithSilent;
 }

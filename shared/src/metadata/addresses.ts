@@ -1,5 +1,7 @@
 import { parseUrl } from './parse-url.ts';
 
+/** Public gateways of IPFS, in the order to try. */
+export const publicIpfsGateways: readonly string[] = ['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/'];
 /** Longest `uri`, in characters, unless the `uri` contains the document itself. */
 const maxUriChars = 2_048;
 const cid = /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{40,120}|[zf][0-9A-Za-z]{40,120})(\/.*)?$/s;

@@ -1,4 +1,5 @@
 import { isRecord } from '../solana/json-forms.ts';
+import { cleanText } from './clean-text.ts';
 import type { OffChainMetadata } from './outcome.ts';
 import { parseUrl } from './parse-url.ts';
 
@@ -33,14 +34,10 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** Removes control and format characters (direction marks can make a text look like another one) and unpaired surrogates. */
 function text(value: unknown, max: number): string | null {
   if (typeof value !== 'string') return null;
-  const cut = value.slice(0, 8 * max).replaceAll(/[\t\n\v\f\r\u2028\u2029]+/g, ' ');
-  // A joiner inside an emoji is not a direction mark.
-  const clean = cut.replaceAll(/(?!\u200D)[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu, '').trim();
-  const short = clean.length > max ? clean.slice(0, max).replace(/[\uD800-\uDBFF]$/, '') : clean;
-  return short === '' ? null : short;
+  const clean = cleanText(value, max);
+  return clean === '' ? null : clean;
 }
 
 /** An address of the web or of IPFS in its usual form; null for anything else. */

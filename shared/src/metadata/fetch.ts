@@ -33,12 +33,9 @@ const fetchLimits: FetchLimits = {
   maxWaiting: 1_000,
 };
 
-/** Tried in this order. */
-const publicGateways = ['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/'] as const;
-
 export interface FetcherOptions {
-  /** Gateways of IPFS, each ending in `/ipfs/`. */
-  readonly ipfsGateways?: readonly string[];
+  /** Gateways of IPFS, each ending in `/ipfs/`, in the order to try. */
+  readonly ipfsGateways: readonly string[];
   readonly rules?: FetchRules;
   readonly limits?: Partial<FetchLimits>;
 }
@@ -58,7 +55,7 @@ export class MetadataFetcher {
   readonly #slots: FetchSlots;
   readonly #life = new Life();
 
-  constructor({ ipfsGateways = publicGateways, rules = internetRules, limits = {} }: FetcherOptions = {}) {
+  constructor({ ipfsGateways, rules = internetRules, limits = {} }: FetcherOptions) {
     this.#gateways = ipfsGateways;
     this.#rules = rules;
     this.#limits = { ...fetchLimits, ...limits };

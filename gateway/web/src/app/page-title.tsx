@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { nameOf, namesVersion } from '../metadata/names.ts';
+import { shownSymbol } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import type { Place } from '../state/router.ts';
 import { titleOf } from './titles.ts';
@@ -10,7 +11,10 @@ import { titleOf } from './titles.ts';
  */
 export function PageTitle({ place: { page, id } }: { readonly place: Place }) {
   useStore(namesVersion);
-  const title = titleOf({ page, id }, page === 'token' ? (nameOf(id)?.symbol ?? null) : null);
+  const title = titleOf(
+    { page, id },
+    page === 'token' && nameOf(id)?.symbol != null ? shownSymbol({ mint: id, symbol: nameOf(id)!.symbol }) : null,
+  );
   useEffect(() => {
     document.title = title;
   }, [title]);

@@ -3,6 +3,7 @@ import { isAddress, shortAddress } from '../format/text.ts';
 import { SluiceError } from '@sluice/client';
 import { findNames, nameOf } from '../metadata/names.ts';
 import { TokenIcon } from '../parts/icon.tsx';
+import { MintEnds, NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { moveFocus } from '../parts/move-focus.ts';
 import { go, tokenHref, walletHref } from '../state/router.ts';
 import { sluice } from '../state/server.ts';
@@ -12,6 +13,8 @@ interface Found {
   readonly of: string;
   readonly title: string;
   readonly detail: string;
+  /** The token with this symbol; null for an address. */
+  readonly token: NamedToken | null;
 }
 
 const maxFound = 8;
@@ -20,16 +23,17 @@ function find(text: string): readonly Found[] {
   const query = text.trim();
   if (isAddress(query)) {
     return [
-      { href: tokenHref(query), of: query, title: `Token ${shortAddress(query)}`, detail: 'by mint' },
-      { href: walletHref(query), of: query, title: `Wallet ${shortAddress(query)}`, detail: 'by address' },
+      { href: tokenHref(query), of: query, title: `Token ${shortAddress(query)}`, detail: 'by mint', token: null },
+      { href: walletHref(query), of: query, title: `Wallet ${shortAddress(query)}`, detail: 'by address', token: null },
     ];
   }
   if (query === '') return [];
   return findNames(query, maxFound).map(([mint, { symbol, name }]) => ({
     href: tokenHref(mint),
     of: mint,
-    title: symbol ?? shortAddress(mint),
-    detail: name ?? shortAddress(mint),
+    title: shownSymbol({ mint, symbol }),
+    detail: name ?? '',
+    token: { mint, symbol, name },
   }));
 }
 
@@ -78,10 +82,20 @@ export function Search() {
       />
       {text.trim() !== '' && (
         <div class="found">
-          {found.map(({ href, of, title, detail }) => (
+          {found.map(({ href, of, title, detail, token }) => (
             <a key={href} href={href} onClick={() => setText('')}>
               <TokenIcon of={of} size={22} />
-              <b>{title}</b> <span class="faint">{detail}</span>
+              <b>
+                <bdi>{title}</bdi>
+              </b>{' '}
+              {token !== null && (
+                <>
+                  <NameMark {...token} /> <MintEnds mint={of} />{' '}
+                </>
+              )}
+              <span class="faint">
+                <Outside text={detail} />
+              </span>
             </a>
           ))}
           {found.length === 0 && <p class="empty">No token with this symbol was created lately. Paste a mint or an address.</p>}

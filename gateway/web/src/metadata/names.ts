@@ -2,6 +2,8 @@ import { SluiceError, type TokenInfo } from '@sluice/client';
 import { sluice } from '../state/server.ts';
 import { Store } from '../state/store.ts';
 import { learnImage } from './images.ts';
+import { readName } from './read-name.ts';
+import { wellKnownNames } from './well-known.ts';
 import { RequestQueue } from './request-queue.ts';
 
 export interface TokenName {
@@ -19,10 +21,7 @@ const drawEveryMs = 300;
 const documentAfterMs = 6_000;
 
 /** Names of tokens by mint, from events and from requests. */
-const names = new Map<string, TokenName>([
-  ['So11111111111111111111111111111111111111112', { symbol: 'SOL', name: 'Wrapped SOL' }],
-  ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', { symbol: 'USDC', name: 'USD Coin' }],
-]);
+const names = new Map<string, TokenName>(wellKnownNames);
 const queue = new RequestQueue(requestName);
 let timer: ReturnType<typeof setTimeout> | null = null;
 /** Counts changes, so that lists are drawn again. */
@@ -75,12 +74,15 @@ function learnDocument({ mint, offChain }: TokenInfo): void {
   if (offChain !== null && offChain.image !== null) learnImage(mint);
 }
 
-/** Tokens whose symbol or name contains the text, at most `limit`, newest first. */
+/** Tokens whose symbol or name contains the text, as it is shown; at most `limit`. Well-known coins come first, then the newest. */
 export function findNames(text: string, limit: number): readonly (readonly [string, TokenName])[] {
   const part = text.toLowerCase();
   const found: (readonly [string, TokenName])[] = [];
-  for (const [mint, name] of [...names].toReversed()) {
-    if (`${name.symbol ?? ''} ${name.name ?? ''}`.toLowerCase().includes(part)) found.push([mint, name]);
+  const known = [...wellKnownNames];
+  const others = [...names].toReversed().filter(([mint]) => !wellKnownNames.has(mint));
+  for (const [mint, name] of [...known, ...others]) {
+    const shown = [name.symbol, name.name].map((each) => (each === null ? '' : readName(each).text)).join(' ');
+    if (shown.toLowerCase().includes(part)) found.push([mint, name]);
     if (found.length >= limit) break;
   }
   return found;

@@ -156,7 +156,7 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
   return (
     <>
       <tr>
-        <td>{mint === null ? '–' : <TokenLink mint={mint} symbol={nameOf(mint)?.symbol ?? null} name={nameOf(mint)?.name ?? null} />}</td>
+        <td>{mint === null ? '–' : <TokenLink mint={mint} symbol={nameOf(mint)?.symbol} name={nameOf(mint)?.name} withMint />}</td>
         <td>{side !== null && <span class={`side ${side}`}>{side}</span>}</td>
         <td class="order-state" title={stateText(status, order.kind === 'paper')}>
           <span class={`state ${status}`}>{status}</span> <OrderBadge kind={order.kind} />

@@ -84,7 +84,7 @@ export function OrderProgress(props: {
       <p class="faint">{stateText(status, isPaper)}</p>
       {fill !== null && (
         <p>
-          {short(fill.baseUiAmount)} {symbol} for {inQuoteCoin(fill.traderQuoteUiAmount, order?.quoteMint ?? null)}
+          {short(fill.baseUiAmount)} <bdi>{symbol}</bdi> for {inQuoteCoin(fill.traderQuoteUiAmount, order?.quoteMint ?? null)}
         </p>
       )}
       {order?.error != null && <Fault text={errorText(order.error)} />}

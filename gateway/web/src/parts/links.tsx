@@ -1,25 +1,26 @@
 import { shortAddress } from '../format/text.ts';
 import { tokenHref, walletHref } from '../state/router.ts';
 import { TokenIcon } from './icon.tsx';
+import { MintEnds, NameMark, Outside, shownSymbol, type NamedToken } from './token-name.tsx';
 
-/** A token with its icon, symbol and name, linked to its page. */
-export function TokenLink({
-  mint,
-  symbol,
-  name,
-  size = 28,
-}: {
-  mint: string;
-  symbol?: string | null;
-  name?: string | null;
-  size?: number;
-}) {
+/** A token with its icon, symbol and name, linked to its page. `withMint`: also with the ends of its mint, where money is at stake. */
+export function TokenLink(props: NamedToken & { readonly size?: number; readonly withMint?: boolean }) {
+  const { mint, symbol, name, size = 28, withMint = false } = props;
   return (
     <a class="token" href={tokenHref(mint)} title={mint}>
       <TokenIcon of={mint} size={size} />
       <span class="names">
-        <b>{symbol ?? shortAddress(mint)}</b>
-        {name !== undefined && name !== null && <small>{name}</small>}
+        <span class="symbol">
+          <b>
+            <bdi>{shownSymbol({ mint, symbol })}</bdi>
+          </b>
+          <NameMark mint={mint} symbol={symbol} name={name} />
+        </span>
+        {(withMint || (name !== undefined && name !== null)) && (
+          <small>
+            {withMint && <MintEnds mint={mint} />} {name !== undefined && name !== null && <Outside text={name} />}
+          </small>
+        )}
       </span>
     </a>
   );

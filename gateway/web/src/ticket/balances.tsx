@@ -42,7 +42,8 @@ export function Balances(props: {
   const held = amountOf(portfolio, mint);
   return (
     <p class="hint balances">
-      In the wallet: {held === null ? '–' : short(held)} {symbol}, {inQuoteCoin(amountOf(portfolio, quoteMint ?? wrappedSol), quoteMint)}
+      In the wallet: {held === null ? '–' : short(held)} <bdi>{symbol}</bdi>,{' '}
+      {inQuoteCoin(amountOf(portfolio, quoteMint ?? wrappedSol), quoteMint)}
     </p>
   );
 }

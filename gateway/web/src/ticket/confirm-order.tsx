@@ -3,9 +3,10 @@ import { shortAddress } from '../format/text.ts';
 import { sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { Dialog, Fact } from '../parts/parts.tsx';
+import { MintEnds, NameWarning, type NamedToken } from '../parts/token-name.tsx';
 import type { Side } from './amounts.ts';
 import type { SideQuote } from './live-quotes.ts';
-import { outText, QuoteAge } from './quotes.tsx';
+import { QuoteAge, Received } from './quotes.tsx';
 import type { ShownQuote } from './screen-quotes.ts';
 
 /** An order that the visitor asked for. */
@@ -35,6 +36,7 @@ const readyAfterMs = 700;
 /** The second confirmation of an order that spends real coins. The dialog opens with the focus on Cancel, so that a repeated click or key does nothing. */
 export function ConfirmOrder(props: {
   readonly wish: OrderWish;
+  readonly token: NamedToken;
   /** As the market moves. The order obeys what is shown at the confirmation. */
   readonly quote: SideQuote;
   readonly onClose: () => void;
@@ -51,11 +53,20 @@ export function ConfirmOrder(props: {
   return (
     <Dialog title={`${verb} with real coins`} onClose={props.onClose}>
       <p class="warn">This order is sent to the chain. It cannot be undone.</p>
+      <NameWarning {...props.token} />
       <dl class="facts list">
         <Fact name={side === 'buy' ? 'Spend' : 'Sell'}>
-          {side === 'buy' ? inQuoteCoin(Number(amount), quoteMint) : `${amount} ${symbol}`}
+          {side === 'buy' ? (
+            inQuoteCoin(Number(amount), quoteMint)
+          ) : (
+            <>
+              {amount} <bdi>{symbol}</bdi>
+            </>
+          )}
         </Fact>
-        <Fact name="Token" title={body.mint}>{`${symbol} ${shortAddress(body.mint)}`}</Fact>
+        <Fact name="Token">
+          <bdi>{symbol}</bdi> <MintEnds mint={body.mint} />
+        </Fact>
         <Fact name="Wallet" title={body.publicKey}>
           {shortAddress(body.publicKey)}
         </Fact>
@@ -63,8 +74,12 @@ export function ConfirmOrder(props: {
           <Fact name="Quote">{fault ?? 'Waiting for a quote …'}</Fact>
         ) : (
           <>
-            <Fact name="Receive about">{outText(side, shown.quote.outUiAmount, shown.quoteMint, symbol)}</Fact>
-            <Fact name="At least">{outText(side, shown.quote.minOutUiAmount, shown.quoteMint, symbol)}</Fact>
+            <Fact name="Receive about">
+              <Received side={side} amount={shown.quote.outUiAmount} quoteMint={shown.quoteMint} symbol={symbol} />
+            </Fact>
+            <Fact name="At least">
+              <Received side={side} amount={shown.quote.minOutUiAmount} quoteMint={shown.quoteMint} symbol={symbol} />
+            </Fact>
             <Fact name="Quote">
               <QuoteAge shown={shown} />
             </Fact>

@@ -1,6 +1,6 @@
 import type { OrderWish } from './confirm-order.tsx';
 import type { SideQuote } from './live-quotes.ts';
-import { QuoteAge, tradeText } from './quotes.tsx';
+import { QuoteAge, TradeLine } from './quotes.tsx';
 import type { ShownQuote } from './screen-quotes.ts';
 
 /** The market has left the quote of a refused order: what was shown, what it is now, and a button that takes the new quote. */
@@ -16,12 +16,19 @@ export function MovedPrice(props: {
   return (
     <div class="warn moved">
       <p>
-        {before !== null && <>Shown: {tradeText(side, before, symbol)}. </>}
+        {before !== null && (
+          <>
+            Shown: <TradeLine side={side} shown={before} symbol={symbol} />.{' '}
+          </>
+        )}
         {now === null ? (
           'Waiting for the new quote …'
         ) : (
           <>
-            Now: <b>{tradeText(side, now, symbol)}</b>
+            Now:{' '}
+            <b>
+              <TradeLine side={side} shown={now} symbol={symbol} />
+            </b>
             {before !== null && `, ${changeText(before, now)}`}, <QuoteAge shown={now} />.
           </>
         )}

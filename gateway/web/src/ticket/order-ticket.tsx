@@ -5,6 +5,7 @@ import { shortAddress } from '../format/text.ts';
 import { ModeBadge } from '../orders/mode.tsx';
 import { OrderProgress } from '../orders/progress.tsx';
 import { Fault } from '../parts/parts.tsx';
+import { MintEnds, NameWarning, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import { useOwnWallets, type OwnWallet } from '../wallets/own-wallets.ts';
 import { Balances } from './balances.tsx';
@@ -17,16 +18,16 @@ import { tradedVenues } from '../format/venues.ts';
 import { Quotes } from './quotes.tsx';
 import { TicketFields, type TicketValues } from './ticket-fields.tsx';
 
-interface TicketProps {
-  readonly mint: string;
-  readonly symbol: string;
+interface TicketProps extends NamedToken {
   /** The coin in which the token trades; null if that is unknown. */
   readonly quoteMint: string | null;
   /** The venues of its pools. */
   readonly venues: readonly string[];
 }
 
-export function Ticket({ mint, symbol, quoteMint, venues }: TicketProps) {
+export function Ticket({ mint, symbol: raw, name, quoteMint, venues }: TicketProps) {
+  const token: NamedToken = { mint, symbol: raw, name };
+  const symbol = shownSymbol(token);
   const isTraded = venues.length === 0 || venues.some((venue) => tradedVenues.has(venue));
   const quote = quoteSymbol(quoteMint);
   const mode = useStore(me)?.trading ?? 'off';
@@ -65,6 +66,13 @@ export function Ticket({ mint, symbol, quoteMint, venues }: TicketProps) {
         <h2 id="ticket">Order</h2>
         <ModeBadge />
       </div>
+      <p class="ticket-token">
+        <b>
+          <bdi>{symbol}</bdi>
+        </b>{' '}
+        <MintEnds mint={mint} />
+      </p>
+      <NameWarning {...token} />
       {mode === 'paper' && (
         <p class="hint">
           Paper: an order is filled at its quote, and nothing is sent. Balances are still those of the chain, so tokens bought on paper
@@ -97,6 +105,7 @@ export function Ticket({ mint, symbol, quoteMint, venues }: TicketProps) {
       {asked !== null && (
         <ConfirmOrder
           wish={asked}
+          token={token}
           quote={quotes[asked.side]}
           onClose={() => setAsked(null)}
           onConfirm={() => place(atQuote(asked, quotes))}

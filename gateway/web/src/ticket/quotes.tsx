@@ -35,26 +35,41 @@ function QuoteLine({ side, shown, symbol }: { readonly side: Side; readonly show
   const { quote, quoteMint } = shown;
   return (
     <>
-      <span>{tradeText(side, shown, symbol)}</span>
+      <span>
+        <TradeLine side={side} shown={shown} symbol={symbol} />
+      </span>
       <small class="faint">
         at {price(quote.price)}, impact {quote.priceImpactPct} %, fees {inQuoteCoin(quote.feeTotalUi, quoteMint)}
       </small>
       <small class="faint">
-        at least {outText(side, quote.minOutUiAmount, quoteMint, symbol)}, <QuoteAge shown={shown} />
+        at least <Received side={side} amount={quote.minOutUiAmount} quoteMint={quoteMint} symbol={symbol} />, <QuoteAge shown={shown} />
       </small>
     </>
   );
 }
 
 /** `0.1 SOL → 3.49M SIM`. */
-export function tradeText(side: Side, { quote, quoteMint }: ShownQuote, symbol: string): string {
-  const out = outText(side, quote.outUiAmount, quoteMint, symbol);
-  return side === 'buy' ? `${inQuoteCoin(quote.inUiAmount, quoteMint)} → ${out}` : `${short(quote.inUiAmount)} ${symbol} → ${out}`;
+export function TradeLine({ side, shown, symbol }: { readonly side: Side; readonly shown: ShownQuote; readonly symbol: string }) {
+  const { quote, quoteMint } = shown;
+  const other = side === 'buy' ? 'sell' : 'buy';
+  return (
+    <>
+      <Received side={other} amount={quote.inUiAmount} quoteMint={quoteMint} symbol={symbol} />
+      {' → '}
+      <Received side={side} amount={quote.outUiAmount} quoteMint={quoteMint} symbol={symbol} />
+    </>
+  );
 }
 
-/** An amount of what a trade gives. */
-export function outText(side: Side, amount: number, quoteMint: string, symbol: string): string {
-  return side === 'buy' ? `${short(amount)} ${symbol}` : inQuoteCoin(amount, quoteMint);
+/** An amount of what a trade on this side gives: tokens for a buy, quote coins for a sell. */
+export function Received(props: { readonly side: Side; readonly amount: number; readonly quoteMint: string; readonly symbol: string }) {
+  const { side, amount, quoteMint, symbol } = props;
+  if (side === 'sell') return <>{inQuoteCoin(amount, quoteMint)}</>;
+  return (
+    <>
+      {short(amount)} <bdi>{symbol}</bdi>
+    </>
+  );
 }
 
 export function QuoteAge({ shown: { readAtMs } }: { readonly shown: ShownQuote }) {

@@ -30,7 +30,7 @@ export function TicketFields(props: {
         />
       </label>
       <p id="amount-help" class="hint">
-        Buy: {quote} to spend. Sell: {symbol}, or a part such as 50%.
+        Buy: {quote} to spend. Sell: <bdi>{symbol}</bdi>, or a part such as 50%.
       </p>
       <div class="presets">
         {presets.map((value) => (

@@ -9,6 +9,7 @@ import { useLoaded } from '../parts/hooks.ts';
 import { Icon } from '../parts/icon.tsx';
 import { DocsLink, OutLink, WalletLink } from '../parts/links.tsx';
 import { Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
+import { NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import { CandleChart } from './chart.tsx';
 import { tokenExplorers } from '../format/explorers.ts';
@@ -34,6 +35,7 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
     if (info !== null) learnName(mint, { symbol: info.symbol, name: info.name });
   }, [info?.symbol]);
   if (info === null) return fault === null ? <Empty>Loading …</Empty> : <NoToken address={mint} fault={fault} />;
+  const { symbol, name } = namesOf(info);
   return (
     <>
       <Head info={info} isSimulated={isSimulated} />
@@ -47,7 +49,8 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
           <Ticket
             mint={mint}
             quoteMint={info.quoteMint}
-            symbol={symbolOf(info)}
+            symbol={symbol}
+            name={name}
             venues={[...new Set(info.pools.map(({ venue }) => venue))]}
           />
           <Facts info={info} isSimulated={isSimulated} />
@@ -59,7 +62,11 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
   );
 }
 
-const symbolOf = ({ mint, symbol }: Pick<TokenInfo, 'mint' | 'symbol'>): string => symbol ?? nameOf(mint)?.symbol ?? shortAddress(mint);
+const namesOf = ({ mint, symbol, name }: TokenInfo): NamedToken => ({
+  mint,
+  symbol: symbol ?? nameOf(mint)?.symbol ?? null,
+  name: name ?? nameOf(mint)?.name ?? null,
+});
 
 function NoToken({ address, fault }: { readonly address: string; readonly fault: string }) {
   return (
@@ -98,13 +105,15 @@ function TokenImage({ info: { mint, offChain } }: { readonly info: TokenInfo }) 
 }
 
 function Head({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimulated: boolean }) {
-  const { mint, name } = info;
+  const { mint } = info;
+  const { symbol, name } = namesOf(info);
   return (
     <div class="token-head">
       <TokenImage info={info} />
       <div class="titles">
         <h1>
-          {symbolOf(info)} <small>{name ?? nameOf(mint)?.name}</small>
+          <bdi>{shownSymbol({ mint, symbol })}</bdi> <small>{name !== null && name !== undefined && <Outside text={name} />}</small>{' '}
+          <NameMark mint={mint} symbol={symbol} name={name} />
         </h1>
         <p class="faint">
           <code title={mint}>{shortAddress(mint)}</code> <Copy text={mint} name="Copy mint" /> <DocsLink page="http-token" about="tokens" />
@@ -134,7 +143,11 @@ function Facts({ info, isSimulated }: { readonly info: TokenInfo; readonly isSim
           <b>{curve.complete ? 'complete' : curve.progressPercent === null ? '–' : `${curve.progressPercent.toFixed(1)} %`}</b>
         </div>
       )}
-      {info.offChain?.description != null && <p class="description">{info.offChain.description.slice(0, 400)}</p>}
+      {info.offChain?.description != null && (
+        <p class="description">
+          <bdi>{info.offChain.description.slice(0, 400)}</bdi>
+        </p>
+      )}
       <dl class="facts list">
         <Fact name="Price in SOL">{price(info.priceSol)}</Fact>
         <Fact name="Market cap">{sol(info.marketCapSol)}</Fact>

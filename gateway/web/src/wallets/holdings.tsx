@@ -1,6 +1,5 @@
 import { sluice } from '../state/server.ts';
 import { price, short, sol, usd } from '../format/price.ts';
-import { shortAddress } from '../format/text.ts';
 import { openToken } from '../live/live.tsx';
 import { useLoaded } from '../parts/hooks.ts';
 import { TokenLink } from '../parts/links.tsx';
@@ -41,7 +40,7 @@ export function Holdings({ publicKey }: { readonly publicKey: string }) {
             {shown.map((one) => (
               <tr key={one.mint} class="opens" onClick={(event) => openToken(event, one.mint)}>
                 <td>
-                  <TokenLink mint={one.mint} symbol={one.symbol ?? shortAddress(one.mint)} name={one.name} />
+                  <TokenLink mint={one.mint} symbol={one.symbol} name={one.name} withMint />
                 </td>
                 <td class="number">{short(one.uiAmount)}</td>
                 <td class="number wide-only">{one.priceUsd === null ? '–' : `$${price(one.priceUsd)}`}</td>

@@ -48,7 +48,7 @@ function KnownWallet({ address }: { readonly address: string }) {
                     <span class={`side ${trade.side}`}>{trade.side}</span>
                   </td>
                   <td>
-                    <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />
+                    <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol} size={20} withMint />
                   </td>
                   <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
                   <td class="number">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>

@@ -195,6 +195,13 @@ export const settingsTable = [
     example: 'closed',
   },
   {
+    name: 'IPFS_GATEWAYS',
+    default: '`https://ipfs.io/ipfs/,https://dweb.link/ipfs/`',
+    meaning:
+      'Gateways of IPFS, comma-separated, that metadata and images of tokens are fetched from, tried in this order. They must be public addresses, on port 80 or 443. `none`: nothing is fetched from IPFS.',
+    example: 'https://ipfs.example.com/ipfs/,https://ipfs.io/ipfs/',
+  },
+  {
     name: 'METRICS_PORT',
     default: null,
     meaning:

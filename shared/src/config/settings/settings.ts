@@ -4,6 +4,7 @@ import { inQuotes, type Fault, type Get } from '../fault.ts';
 import { isLoopback } from '../loopback.ts';
 import { standardMemory } from '../memory-bounds.ts';
 import { readPlans } from '../plans-file.ts';
+import { readIpfsGateways } from './metadata-settings.ts';
 import { readOperations, type OperationsReaders } from './operations-settings.ts';
 import { readAllowedHosts, readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';
 import { readPlace, readSignerLimits } from './signer-settings.ts';
@@ -76,6 +77,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     publicUrl: readPublicUrl(listener, get, fault),
     signUp: readOneOf('SIGN_UP', signUps, get, fault) ?? (rpc === null ? 'open' : 'closed'),
     operations: readOperations(readers, get, fault),
+    ipfsGateways: readIpfsGateways(get, fault),
     logLevel: readOneOf('LOG_LEVEL', logLevels, get, fault) ?? 'info',
   };
   for (const [name, why] of Object.entries(requires)) {
