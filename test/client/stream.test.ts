@@ -80,6 +80,30 @@ describe('a subscription', () => {
     expect(one.states.filter((state) => state === 'reconnecting').length).toBeGreaterThanOrEqual(5);
   });
 
+  it('of many mints joins the messages of each long reply, with its snapshot and what was rejected', async () => {
+    const mints = Array.from({ length: 1_200 }, (_, at) => addressOf(4_100_000 + at));
+    const first = nextId;
+    await server.publish(mints.flatMap((each) => trades(1, each)));
+    const rejected: string[] = [];
+    const one = collect(sluice, {
+      mints: [...mints, ...Array.from({ length: 400 }, (_, at) => `not a mint ${at}`)],
+      snapshot: true,
+      onRejected: (keys) => void rejected.push(...keys.map(({ key }) => key)),
+    });
+    await until('it is live', one.isLive);
+    expect(rejected).toHaveLength(400);
+    await until('the snapshot', () => one.events.length === mints.length);
+    await server.publish(mints.flatMap((each) => trades(1, each)));
+    await until('the live events', () => one.events.length === 2 * mints.length);
+    expect(ids(one.events)).toEqual(range(first, first + 2 * mints.length));
+    // What was missed on many topics is resumed in the same way.
+    proxy.cut();
+    await server.publish(mints.flatMap((each) => trades(1, each)));
+    await until('the missed events', () => one.events.length === 3 * mints.length);
+    expect(new Set(ids(one.events))).toEqual(new Set(range(first, first + 3 * mints.length)));
+    expect(one.gaps).toEqual([]);
+  });
+
   it('opens one connection for subscriptions that begin together', async () => {
     let opened = 0;
     const openSocket = (url: string): WebSocket => {

@@ -29,7 +29,9 @@ export interface ConnectionOptions {
 
 interface Message {
   readonly op?: string;
-  readonly id?: number;
+  readonly id?: number | null;
+  /** Only in the earlier messages of a long reply. */
+  readonly of?: number;
   readonly topic?: string;
   readonly seq?: number;
   readonly prev?: number;
@@ -74,6 +76,8 @@ export class Connection {
   readonly #topics = new Map<string, AnySubscription>();
   /** Commands that wait for their replies. */
   readonly #asked = new Map<number, AnySubscription>();
+  /** Earlier messages of the long reply that is arriving. Nothing else arrives between them. */
+  #parts: Message[] = [];
   #socket: Socket | null = null;
   #url = '';
   /** The credentials of the next socket are on their way. */
@@ -277,10 +281,20 @@ export class Connection {
     }
   }
 
-  #onSubscribed({ id = -1, positions = {}, snapshot = [], rejected = [] }: Message): void {
+  #onSubscribed(message: Message): void {
+    if (message.of !== undefined) {
+      if (this.#asked.has(message.of)) this.#parts.push(message);
+      return;
+    }
+    const parts = [...this.#parts, message];
+    this.#parts = [];
+    const id = message.id ?? -1;
     const subscription = this.#asked.get(id);
     if (subscription === undefined) return;
     this.#asked.delete(id);
+    const positions = Object.fromEntries(parts.flatMap((part) => Object.entries<JoinPosition>(part.positions ?? {})));
+    const snapshot = parts.flatMap((part) => part.snapshot ?? []);
+    const rejected: readonly RejectedKey[] = parts.flatMap((part) => part.rejected ?? []);
     // It was paused or removed while the reply was on its way; the unsubscribe command has ended these topics.
     if (!this.#subscriptions.has(subscription) || subscription.isPaused) return;
     for (const topic of Object.keys(positions)) this.#topics.set(topic, subscription);
@@ -298,13 +312,13 @@ export class Connection {
   }
 
   /** A command was refused. What is wrong with one subscription does not end the others. */
-  #onError({ id = -1, error }: Message): void {
+  #onError({ id, error }: Message): void {
     if (error === undefined) return this.#reconnect('the gateway sent a malformed error');
     if (error.retryable) return this.#reconnect(error.message);
     const fault = new SluiceError(error.message, error);
     if (id === authId) return this.#failAll(fault);
-    this.#asked.get(id)?.fail(fault);
-    this.#asked.delete(id);
+    this.#asked.get(id ?? -1)?.fail(fault);
+    this.#asked.delete(id ?? -1);
   }
 
   #onClose(code: number, reason: string): void {
@@ -344,6 +358,7 @@ export class Connection {
     this.#isReady = false;
     this.#topics.clear();
     this.#asked.clear();
+    this.#parts = [];
     socket?.close();
   }
 

@@ -29,6 +29,16 @@ from sluice_client import (
 from sluice_client.topic_progress import TopicProgress
 
 
+def address(number: int) -> str:
+    """Base58 of 32 bytes."""
+    digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    left, text = 7 * 256**31 + number, ""
+    while left > 0:
+        left, digit = divmod(left, 58)
+        text = digits[digit] + text
+    return text
+
+
 class ClientTest(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
         self.proxy = Proxy()
@@ -58,6 +68,22 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(gaps, [])
         self.assertGreaterEqual(self.proxy.connections, 3)
         await direct.close()
+
+    async def test_joins_the_messages_of_a_long_reply(self) -> None:
+        mints = [address(n) for n in range(1_500)]
+        rejected: list[str] = []
+        states: list[str] = []
+        subscription = self.sluice.subscribe(
+            "trades",
+            mints=[*mints, *(f"not a mint {n}" for n in range(400))],
+            on_rejected=lambda keys: rejected.extend(each["key"] for each in keys),
+            on_status=lambda status: states.append(status["state"]),
+        )
+        async with asyncio.timeout(WITHIN_S):
+            while "live" not in states:
+                await asyncio.sleep(0.05)
+        self.assertEqual(set(subscription.positions), {f"trades:{mint}" for mint in mints})
+        self.assertEqual(len(rejected), 400)
 
     async def test_reports_what_cannot_be_replayed(self) -> None:
         gaps: list[Gap] = []

@@ -34,10 +34,11 @@ interface Shown {
 const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
   authTimeoutMs: 'Time for the first message to authenticate (ms)',
   messageBytes: 'Bytes of one message from a client',
+  frameBytes: 'Bytes of one message from the gateway, unless it is a single larger event',
   cutMessageBytes: 'Bytes of one message above which the connection is cut without a reply (1006)',
   keysPerCommand: 'Keys in one list of a command',
   sinceTopics: 'Topics in the map `since` of a command',
-  listTopics: 'Topics in one page of `list`',
+  listTopics: 'Topics in one page of `list`; fewer if long filters would make it too long',
   subscriptionsPerConnection: 'Topics of one connection',
   snapshotTopics: 'Topics of a command with `snapshot`',
   snapshotEvents: 'Retained events that a command with `snapshot` searches',
@@ -69,7 +70,6 @@ const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
   batchMs: 'Time for which events are collected into a batch (ms)',
   batchPauseMs: 'After a pause of this time in its topic, a batch is sent at once (ms)',
   batchEvents: 'Events of one batch',
-  batchBytes: 'Bytes above which a batch is sent at once',
 };
 
 /**

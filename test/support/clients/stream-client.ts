@@ -31,6 +31,8 @@ export class StreamClient {
   /** The same messages in their original grouping: one element for each WebSocket message. */
   readonly raw: unknown[] = [];
   readonly binary: boolean[] = [];
+  /** Bytes of the longest message. */
+  longest = 0;
   closed: { code: number; reason: string } | null = null;
   /** A handshake that was refused. */
   refused: { status: number; body: { error: { code: string }; requestId: string }; headers: NodeJS.Dict<string | string[]> } | null = null;
@@ -39,6 +41,7 @@ export class StreamClient {
   constructor(url: string, headers: Record<string, string> = {}) {
     this.socket = new WebSocket(url, { headers, rejectUnauthorized: false });
     this.socket.on('message', (data: Buffer, binary) => {
+      this.longest = Math.max(this.longest, data.length);
       const whole: unknown = binary ? unpack(data) : JSON.parse(data.toString('utf8'));
       this.raw.push(whole);
       this.binary.push(binary);
@@ -78,8 +81,21 @@ export class StreamClient {
     return await this.reply(id);
   }
 
+  /** The reply to a command; a long one as if it were one message. */
   async reply(id: unknown): Promise<Message> {
-    return await until(`the reply ${String(id)}`, () => this.messages.find((message) => message.id === id && message.op !== undefined));
+    const last = await until(`the reply ${String(id)}`, () =>
+      this.messages.find((message) => message.id === id && message.op !== undefined && message.of === undefined),
+    );
+    const parts = [...this.messages.filter(({ of }) => of === id), last];
+    if (parts.length === 1) return last;
+    return {
+      ...last,
+      accepted: parts.flatMap(({ accepted = [] }) => accepted),
+      rejected: parts.flatMap(({ rejected = [] }) => rejected),
+      removed: parts.flatMap(({ removed = [] }) => removed),
+      positions: Object.assign({}, ...parts.map(({ positions }) => positions)) as NonNullable<Message['positions']>,
+      snapshot: parts.flatMap(({ snapshot = [] }) => snapshot),
+    };
   }
 
   async next(what: string, test: (message: Message) => boolean, timeoutMs?: number): Promise<Message> {

@@ -81,6 +81,8 @@ class Subscription(AsyncIterator[E], Generic[E]):
         self._error: Exception | None = None
         self._is_ended = False
         self._is_live = False
+        # Earlier messages of the long reply that is arriving. Nothing else arrives between them.
+        self._parts: list[Mapping[str, Any]] = []
         self._is_consumed = callbacks.on_event is not None
         self._failures = 0
         loop = asyncio.get_running_loop()
@@ -196,6 +198,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
         key, query = await self._ask_for_credentials("&" if "?" in url else "?")
         async with connect(f"{url}{query}", open_timeout=OPEN_WITHIN_S, close_timeout=1, max_size=MAX_MESSAGE_BYTES) as socket:
             within_s: float | None = None
+            self._parts.clear()
             asked: set[str] = set()
             is_ready = key is None
             if is_ready:
@@ -299,8 +302,13 @@ class Subscription(AsyncIterator[E], Generic[E]):
             _raise_error(message["error"])
 
     async def _on_subscribed(self, message: Mapping[str, Any], asked: set[str], url: str) -> None:
-        positions: Mapping[str, Any] = message["positions"]
-        rejected: list[RejectedKey] = message.get("rejected", [])
+        if "of" in message:
+            self._parts.append(message)
+            return
+        parts = [*self._parts, message]
+        self._parts.clear()
+        positions: dict[str, Any] = {topic: position for part in parts for topic, position in part["positions"].items()}
+        rejected: list[RejectedKey] = [key for part in parts for key in part.get("rejected", [])]
         if rejected and self._callbacks.on_rejected is not None:
             self._callbacks.on_rejected(rejected)
         if rejected and not positions:
@@ -315,7 +323,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 self._positions.setdefault(topic, self._progress[topic].position)
             else:
                 progress.resume(position, position["recovered"])
-        for each in message.get("snapshot", []):
+        for each in (frame for part in parts for frame in part.get("snapshot", [])):
             await self._push((each["data"], None, each["topic"], None))
         self._failures = 0
         asked.discard(message["id"])

@@ -17,6 +17,7 @@ export function list(connection: Connection, id: SubscriptionsReply['id'], after
   }
   let skipping = after !== undefined;
   let listed = 0;
+  let bytes = baseBytes;
   let last: string | null = null;
   let next: string | null = null;
   for (const [topic, following] of connection.topics?.entries() ?? []) {
@@ -24,23 +25,35 @@ export function list(connection: Connection, id: SubscriptionsReply['id'], after
       skipping = topic !== after;
       continue;
     }
-    if (listed === streamLimits.listTopics) {
+    const { filter } = groupOf(following);
+    const key = entryKey(topic, filter);
+    // A key of a list is shorter than its topic by more than its quotes and comma.
+    bytes += topic.length + (entries.has(key) ? 0 : entryBytes + Buffer.byteLength(JSON.stringify(filter?.filter ?? null)));
+    if (listed === streamLimits.listTopics || (listed > 0 && bytes > streamLimits.frameBytes)) {
       next = last;
       break;
     }
     listed++;
     last = topic;
-    addTopic(entries, topic, groupOf(following).filter);
+    addTopic(entries, key, topic, filter);
   }
-  const order = (channel: Channel): number => channelNames.indexOf(channel);
   const subscriptions = [...entries.values()].sort((a, b) => order(a.channel) - order(b.channel));
   return { id, op: 'subscriptions', subscriptions, total: connection.topics?.size ?? 0, next };
 }
 
-function addTopic(entries: Map<string, ListEntry>, topic: string, filter: CompiledFilter | null): void {
+const order = (channel: Channel): number => channelNames.indexOf(channel);
+
+/** What a page needs at most without its entries, and an entry without its keys and its filter. */
+const baseBytes = 1_536;
+const entryBytes = 256;
+
+function entryKey(topic: string, filter: CompiledFilter | null): string {
+  return `${channelOf(topic)} ${readCandlesTopic(topic)?.interval ?? ''} ${filter?.confirmed === true} ${filter?.key ?? ''}`;
+}
+
+function addTopic(entries: Map<string, ListEntry>, key: string, topic: string, filter: CompiledFilter | null): void {
   const channel = channelOf(topic);
   const candles = readCandlesTopic(topic);
-  const key = `${channel} ${candles?.interval ?? ''} ${filter?.confirmed === true} ${filter?.key ?? ''}`;
   let entry = entries.get(key);
   if (entry === undefined) entries.set(key, (entry = emptyEntry(channel, candles?.interval, filter)));
   const name = candles?.mint ?? topic.slice(channel.length + 1);

@@ -124,13 +124,11 @@ function flushTopic({ groups }: TopicState, batcher: Fanout['batcher']): void {
   for (const { batch } of groups) if (batch !== null) batcher.flush(batch);
 }
 
-/**
- * The heartbeat of one connection. It names all topics, or above a bound those that moved since its last heartbeat. The bytes are valid
- * until the next heartbeat.
- */
-export function heartbeatFor(connection: Connection, { batcher }: Fanout, { epoch }: BusPosition): Uint8Array {
+/** Sends the heartbeat of one connection, in as many messages as it needs. It names all topics, or above a bound those that moved since the last one. */
+export function sendHeartbeat(connection: Connection, { batcher }: Pick<Fanout, 'batcher'>, { epoch }: BusPosition): void {
   const { topics, heartbeatAtTick, format, batch } = connection;
-  writer.begin(format, batch, nowUs());
+  const ts = nowUs();
+  writer.begin(format, batch, ts);
   if (topics !== null) {
     const all = topics.size <= streamLimits.heartbeatTopics;
     for (const [, following] of topics.entries()) {
@@ -138,9 +136,13 @@ export function heartbeatFor(connection: Connection, { batcher }: Fanout, { epoc
       const { topic } = groupOf(following);
       if (!all && topic.movedAtTick < heartbeatAtTick) continue;
       if (batch && replay === null) flushTopic(topic, batcher);
+      if (!writer.hasRoom(topic.head)) {
+        connection.write(writer.end());
+        writer.begin(format, batch, ts);
+      }
       if (replay === null) writer.add(topic.head, epoch, topic.seq);
       else writer.add(topic.head, replay.awaitedEpoch ?? epoch, replay.next - 1);
     }
   }
-  return writer.end();
+  connection.write(writer.end());
 }

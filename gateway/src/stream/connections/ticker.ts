@@ -5,7 +5,7 @@ import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition } from '../fanout/topic-group.ts';
 import type { CatchUps } from '../replay/catch-up.ts';
 import type { Connection } from '../session/connection.ts';
-import { getsHeartbeats, heartbeatFor, type HeartbeatRooms } from './heartbeat.ts';
+import { getsHeartbeats, sendHeartbeat, type HeartbeatRooms } from './heartbeat.ts';
 import { sliceCount, type Slices } from './slices.ts';
 import type { SlowConsumers } from './slow-consumers.ts';
 
@@ -66,7 +66,7 @@ export class Ticker {
     heartbeats.beat(slice);
     for (const connection of members) {
       if (connection.heartbeatRoom !== null || !getsHeartbeats(connection)) continue;
-      connection.write(heartbeatFor(connection, fanout, bus));
+      sendHeartbeat(connection, fanout, bus);
       connection.heartbeatAtTick = tick;
     }
     fanout.tick(tick);

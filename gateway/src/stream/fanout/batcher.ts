@@ -36,8 +36,13 @@ export class Batcher {
     this.#publish = publish;
   }
 
-  /** Makes space for a frame of at most `maxBytes`. The caller writes it at `batch.length` of the returned buffer, then calls `added`. */
+  /**
+   * Makes space for a frame of at most `maxBytes`; a batch that it would make too long is published before. The caller writes the frame at
+   * `batch.length` of the returned buffer, then calls `added`.
+   */
   reserve(batch: Batch, maxBytes: number): Buffer {
+    // With the comma before the frame, and the bracket after the last one.
+    if (batch.count > 0 && batch.length + maxBytes + 2 > streamLimits.frameBytes) this.flush(batch);
     const buffer = this.#bufferOf(batch, maxBytes + 1);
     if (batch.format === 'json') buffer[batch.length++] = batch.count === 0 ? 0x5b : 0x2c;
     return buffer;
@@ -47,7 +52,7 @@ export class Batcher {
   added(batch: Batch, end: number): void {
     batch.length = end;
     batch.count++;
-    if (batch.count >= streamLimits.batchEvents || batch.length >= streamLimits.batchBytes) this.flush(batch);
+    if (batch.count >= streamLimits.batchEvents) this.flush(batch);
   }
 
   /** False if there was nothing to publish. */

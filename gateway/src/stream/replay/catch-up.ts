@@ -4,6 +4,7 @@ import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
+import { groupsOf } from '../fanout/encode.ts';
 import { writeFrame } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition, Group } from '../fanout/topic-group.ts';
@@ -241,15 +242,19 @@ export class CatchUps {
     catchUp.next = last + 1;
     this.#stats.replayedFrames += frames.length;
     if (frames.length === 0) return;
-    if (group.batch !== null) client.write(joinFrames(frames, format));
-    else {
-      for (const frame of frames) client.write(frame);
-    }
+    for (const message of group.batch === null ? frames : joinFrames(frames, format)) client.write(message);
   }
 }
 
-/** Joins frames into one array message. */
-function joinFrames(frames: readonly Uint8Array[], format: Group['format']): Uint8Array {
+/** Joins frames into array messages, as long as a message may be. */
+function joinFrames(frames: readonly Uint8Array[], format: Group['format']): Uint8Array[] {
+  return groupsOf(frames, arrayBytes, (frame) => frame.length + 1, streamLimits.frameBytes).map((group) => joined(group, format));
+}
+
+/** Bytes of an array in addition to its frames and commas. */
+const arrayBytes = 3;
+
+function joined(frames: readonly Uint8Array[], format: Group['format']): Uint8Array {
   if (format === 'msgpack') {
     const header = Buffer.from([0xdc, frames.length >> 8, frames.length & 0xff]);
     return Buffer.concat([header, ...frames]);

@@ -5,6 +5,7 @@ import type { Notice, Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { Socket, SocketHandlers } from '../../transport/transport.ts';
 import { encodeMessage } from '../fanout/encode.ts';
+import { encodeReply } from '../fanout/long-replies.ts';
 import type { Group } from '../fanout/topic-group.ts';
 import { CatchUp, type ReplayClient } from '../replay/catch-up.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
@@ -111,9 +112,10 @@ export class Connection implements SocketHandlers, ReplayClient {
 
   /** Replies to a command. The bytes of the reply count as work of the client. */
   reply(reply: Reply): void {
-    const message = encodeMessage(reply, this.format, this.batch);
-    this.session.charge(message.length);
-    this.#send(message, this.format === 'msgpack');
+    for (const message of encodeReply(reply, this.format, this.batch)) {
+      this.session.charge(message.length);
+      this.#send(message, this.format === 'msgpack');
+    }
   }
 
   /** Sends a frame, or an array of frames, in this connection's format. */

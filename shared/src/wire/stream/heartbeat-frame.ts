@@ -1,3 +1,4 @@
+import { streamLimits } from './limits.ts';
 import { nameBytes, writeDecimal, writeName, writeUnsigned, type Format, type FrameHead } from './frames.ts';
 
 const initialBytes = 16 * 1024;
@@ -59,6 +60,11 @@ export class HeartbeatWriter {
       this.#put(msgpackPositions);
       this.#countAt = this.#at - 2;
     }
+  }
+
+  /** Whether a further position surely fits into a message of the longest form. Without it, end this message and begin another one. */
+  hasRoom(head: FrameHead): boolean {
+    return this.#at + nameBytes(head) + overhead <= streamLimits.frameBytes;
   }
 
   add(head: FrameHead, epoch: string, seq: number): void {

@@ -7,14 +7,16 @@ export const streamLimits = {
   authTimeoutMs: 5_000,
   /** Bytes of one message from a client. A larger one closes the connection with 4513. */
   messageBytes: 512 * 1024,
+  /** Bytes of one message of the gateway, unless it is one larger event. Clients in Go read no longer ones by default. */
+  frameBytes: 32 * 1024,
   /** A message with more bytes is not read: the connection is cut, without a reply or a close frame (1006). */
   cutMessageBytes: 2 * 1024 * 1024,
   /** Keys in one list of one command. */
   keysPerCommand: 5_000,
   /** Topics in the map `since` of one command. */
   sinceTopics: 10_000,
-  /** Topics on one page of `list`. */
-  listTopics: 1_000,
+  /** Topics on one page of `list`; fewer if they have long filters and would exceed `frameBytes`. */
+  listTopics: 500,
   /** Topics of one connection, both protocols together. */
   subscriptionsPerConnection: 20_000,
   /** Topics of one command with `snapshot`. */
@@ -71,8 +73,6 @@ export const streamLimits = {
   batchMs: 10,
   /** A batch of a topic that sent nothing for this time is not delayed. */
   batchPauseMs: 20,
-  /** Events of one batch. */
+  /** Events of one batch. It also ends before it exceeds `frameBytes`. */
   batchEvents: 256,
-  /** Bytes of one batch. */
-  batchBytes: 64 * 1024,
 } as const;

@@ -35,9 +35,18 @@ export const AuthenticatedReply = Type.Object(
   },
   closed('authenticated', 'The reply to `auth`.'),
 );
+/** In the earlier messages of a long reply. */
+const of = Type.Optional(
+  Type.Union([...CommandId.anyOf], {
+    description:
+      'Present in the earlier messages of a long reply: the `id` of the command. Their own `id` is null. The last message is the reply itself.',
+  }),
+);
+
 export const SubscribedReply = Type.Object(
   {
     id: CommandId,
+    of,
     op: Type.Literal('subscribed'),
     channel: Channel,
     accepted: Type.Array(Address(), {
@@ -61,6 +70,7 @@ export const SubscribedReply = Type.Object(
 export const UnsubscribedReply = Type.Object(
   {
     id: CommandId,
+    of,
     op: Type.Literal('unsubscribed'),
     channel: Channel,
     removed: Type.Array(Topic(), {
@@ -118,7 +128,7 @@ export const Heartbeat = Type.Object(
   },
   closed(
     'heartbeat',
-    'Sent every second: the newest `seq` of the topics of this connection (with more than 100 topics: of those that changed).',
+    'Sent every second, in several messages if one would be too long: the newest `seq` of the topics of this connection (with more than 100 topics: of those that changed).',
   ),
 );
 export const Gap = Type.Object(
