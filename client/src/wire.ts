@@ -556,7 +556,7 @@ export interface Order {
     readonly price: number;
     /** Base fee and priority fee, lamports. Raw integer in its smallest unit, as a decimal string. */
     readonly networkFee: string;
-    /** Rent of created accounts minus rent of closed accounts, plus tips, lamports. Negative if more was returned than paid. Raw integer in its smallest unit, as a decimal string. */
+    /** Everything else that the wallet paid, lamports: rent of created accounts, less that of closed ones, and tips. Negative if it received more than it paid. Wrapped SOL of the wallet counts as its SOL. Raw integer in its smallest unit, as a decimal string. */
     readonly otherLamports: string;
     /** Slot of the block. */
     readonly slot: number;
@@ -938,7 +938,7 @@ export interface OrderObject {
     readonly price: number;
     /** Base fee and priority fee, lamports. Raw integer in its smallest unit, as a decimal string. */
     readonly networkFee: string;
-    /** Rent of created accounts minus rent of closed accounts, plus tips, lamports. Negative if more was returned than paid. Raw integer in its smallest unit, as a decimal string. */
+    /** Everything else that the wallet paid, lamports: rent of created accounts, less that of closed ones, and tips. Negative if it received more than it paid. Wrapped SOL of the wallet counts as its SOL. Raw integer in its smallest unit, as a decimal string. */
     readonly otherLamports: string;
     /** Slot of the block. */
     readonly slot: number;
@@ -1071,7 +1071,7 @@ export interface OrderPage {
       readonly price: number;
       /** Base fee and priority fee, lamports. Raw integer in its smallest unit, as a decimal string. */
       readonly networkFee: string;
-      /** Rent of created accounts minus rent of closed accounts, plus tips, lamports. Negative if more was returned than paid. Raw integer in its smallest unit, as a decimal string. */
+      /** Everything else that the wallet paid, lamports: rent of created accounts, less that of closed ones, and tips. Negative if it received more than it paid. Wrapped SOL of the wallet counts as its SOL. Raw integer in its smallest unit, as a decimal string. */
       readonly otherLamports: string;
       /** Slot of the block. */
       readonly slot: number;

@@ -1,5 +1,6 @@
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { PumpPortalAnswer } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { Value } from 'typebox/value';
@@ -9,7 +10,7 @@ import { tokenAmount } from '../simnet/layout/token-state.ts';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey } from '../support/keys.ts';
-import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { launchCoin, moveToPool, tradeOnChain, wrapFor, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { keystoreName, startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 import { connectWeb3, type Web3 } from '../support/chain/web3.ts';
 
@@ -331,6 +332,40 @@ describe('self-custody', { timeout: timeoutMs }, () => {
       await confirmed(await web3.connection.sendTransaction(tx));
     }
     expect(heldBy(signer.publicKey, coin)).toBe(before);
+  });
+
+  it('adds the tip of a bundle to the first order that has room for it', async () => {
+    const pooled = launchCoin(world.chain);
+    tradeOnChain(world.chain, pooled, 'pump', { exact: 'quoteIn', amount: 10n ** 14n }, 1n);
+    moveToPool(world.chain, pooled, false);
+    const order = {
+      publicKey: signer.publicKey,
+      denominatedInSol: 'false',
+      slippage: 10,
+      priorityFee: 0.0005,
+      action: 'buy',
+      amount: 2000,
+    };
+    const onPool = { ...order, mint: pooled.mint, pool: 'pump-amm' };
+    const tipsOf = async (orders: readonly unknown[]): Promise<readonly number[]> => {
+      const transactions = (await (await postJson('/api/trade-local', orders)).json()) as string[];
+      const messages = transactions.map((text) => VersionedTransaction.deserialize(decodeBase58(text)!).message);
+      return messages.map(({ compiledInstructions, staticAccountKeys }) => {
+        const tips = compiledInstructions.filter(({ accountKeyIndexes: [, to = -1], data }) => {
+          const receiver = staticAccountKeys[to]?.toBase58();
+          return isTransfer({ data }) && jitoTipAccounts.some((account) => account === receiver);
+        });
+        return tips.length;
+      });
+    };
+    expect(await tipsOf([onPool, { ...order, mint: coin.mint, pool: 'pump' }])).toEqual([1, 0]);
+    // A message that leaves the wallet's account of wrapped SOL as it is has less room.
+    wrapFor(world.chain, signer.publicKey, 10n ** 9n);
+    await until('the gateway to know it', async () => (await tipsOf([onPool, { ...order, mint: coin.mint, pool: 'pump' }]))[1] === 1);
+    const refused = await refusal(await postJson('/api/trade-local', [onPool, onPool]));
+    expect(refused).toMatchObject({ status: 400, code: 'INVALID_REQUEST', details: { fields: { '0.priorityFee': expect.any(String) } } });
+    // Without a tip there is room.
+    expect(await tipsOf([{ ...onPool, priorityFee: 0 }, onPool])).toEqual([0, 0]);
   });
 
   function isTransfer({ data }: { readonly data: Uint8Array }): boolean {

@@ -15,10 +15,11 @@ import { otherQuoteCoin } from '../simnet/programs/quote-coins.ts';
 import { transferInstruction } from '../simnet/programs/system.ts';
 import { transferCheckedInstruction } from '../simnet/programs/token/token-instructions.ts';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';
+import { tokenAmount } from '../simnet/layout/token-state.ts';
 import { land } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
 import { launchOlderCoin } from '../support/chain/older-coin.ts';
-import { launchCoin, moveToPool, tokensOf, tradeOnChain, trader, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { launchCoin, moveToPool, tokensOf, tradeOnChain, trader, wrapFor, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import {
   againAfterMs,
@@ -365,6 +366,48 @@ describe('strangers who send coins to the wallet', () => {
   );
 });
 
+describe('a wallet with an account of wrapped SOL', () => {
+  /** A coin on its pool, and what the account is before the trades and afterwards. */
+  async function pooled(publicKey: string, run: (coin: QuotedCoin) => Promise<unknown>): Promise<readonly unknown[]> {
+    const coin = launchCoin(world.chain);
+    tradeOnChain(world.chain, coin, 'pump', { exact: 'baseOut', amount: everything }, anyPrice);
+    moveToPool(world.chain, coin, false);
+    const account = wrapFor(world.chain, publicKey, 10n ** 9n);
+    const before = world.chain.account(account);
+    await run(coin);
+    return [before, world.chain.account(account)];
+  }
+
+  it('keeps it as it was, and its balance', { timeout: timeoutMs }, async () => {
+    const publicKey = await world.wallet();
+    const [before, after] = await pooled(publicKey, async ({ mint }) => {
+      await traded('buy', { publicKey, mint, amount: 1 });
+      await traded('sell', { publicKey, mint, sellAll: true });
+    });
+    expect(after).toEqual(before);
+  });
+
+  it('keeps what arrives before the trade lands, even if the account is new', { timeout: timeoutMs }, async () => {
+    const publicKey = await world.wallet();
+    const coin = launchCoin(world.chain);
+    tradeOnChain(world.chain, coin, 'pump', { exact: 'baseOut', amount: everything }, anyPrice);
+    moveToPool(world.chain, coin, false);
+    let account = '';
+    for (const [side, body, lamports] of [
+      ['buy', { amount: 1 }, 10n ** 8n],
+      ['sell', { sellAll: true }, 10n ** 9n],
+    ] as const) {
+      whenSent(() => {
+        account = wrapFor(world.chain, publicKey, lamports);
+        return true;
+      });
+      await traded(side, { publicKey, mint: coin.mint, ...body });
+      world.node.tampering = null;
+      expect(tokenAmount(world.chain.account(account))).toBeGreaterThanOrEqual(lamports);
+    }
+  });
+});
+
 describe('orders that fail or expire', () => {
   async function ended(orderId: string, status: string): Promise<OrderObject> {
     const done = await until(`${orderId} to be ${status}`, async () => {
@@ -447,11 +490,17 @@ describe('self-custody', () => {
   }
 
   it.each([
-    ['SOL', {}],
-    ['USDC', { quoteMint: usdcMint }],
-  ] as const)('unsigned, signed by web3.js, sent back, followed to its fill: %s', { timeout: timeoutMs }, async (_, parts) => {
+    ['SOL', {}, 'pump'],
+    ['USDC', { quoteMint: usdcMint }, 'pump'],
+    ['SOL on its pool', {}, 'pump-amm'],
+  ] as const)('unsigned, signed by web3.js, sent back, followed to its fill: %s', { timeout: timeoutMs }, async (_, parts, pool) => {
     const coin = launchCoin(world.chain, parts);
     const { mint } = coin;
+    if (pool === 'pump-amm') {
+      tradeOnChain(world.chain, coin, 'pump', { exact: 'baseOut', amount: everything }, anyPrice);
+      moveToPool(world.chain, coin, false);
+    }
+    const wrapped = world.chain.account(wrapFor(world.chain, publicKey, 10n ** 9n));
     const orders = [];
     for (const [side, more] of [
       ['buy', { amount: 0.75 }],
@@ -475,8 +524,8 @@ describe('self-custody', () => {
         kind: 'sent',
         side,
         mint,
-        pool: 'pump',
-        poolAddress: bondingCurveAddress(mint),
+        pool,
+        poolAddress: pool === 'pump' ? bondingCurveAddress(mint) : canonicalPoolAddress(mint, wrappedSolMint),
         publicKey,
         quote: null,
       });
@@ -486,6 +535,7 @@ describe('self-custody', () => {
       orders.push(done);
     }
     expect(tokensOf(world.chain, coin, publicKey)).toBe(0n);
+    expect(world.chain.account(wrapFor(world.chain, publicKey, 10n ** 9n))).toEqual(wrapped);
     for (const { orderId } of orders) await finalized(orderId);
   });
 

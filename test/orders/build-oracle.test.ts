@@ -156,7 +156,7 @@ test('pools: everything around buy, buy_exact_quote_in and sell equals @pump-fun
       const trade = plain(ours.instruction);
       expect(theirs).toContainEqual(trade);
       const isBuy = one.exact !== 'baseIn';
-      const around = { baseAccountExists: false, computeUnitLimit: null, tip: null };
+      const around = { baseAccountExists: false, wrapping: 'associated', wrappingRent: 0n, computeUnitLimit: null, tips: [] } as const;
       const whole = surround(order, ours, around).instructions.filter((instruction) => !isOfBudget(instruction));
       expect(whole.map(plain).toSorted(byText)).toEqual(theirs.toSorted(byText));
       seen.add(`${isBuy} ${trade.accounts.length} ${one.quoteMint === wrappedSolMint}`);

@@ -1,9 +1,17 @@
-import { createMessageBuilder, maxMessageBytes, maxTemplates, type BuildRequest } from '@sluice/gateway/orders/prepare/message-builder.ts';
+import {
+  createMessageBuilder,
+  maxMessageBytes,
+  maxTemplates,
+  type BuildRequest,
+  type BuiltMessage,
+} from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { priceIndex, surround } from '@sluice/gateway/orders/prepare/surround.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions.ts';
+import { temporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import { VersionedMessage } from '@solana/web3.js';
 import * as fc from 'fast-check';
@@ -18,9 +26,11 @@ const u64 = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n });
 const around = fc.record({
   isCurve: fc.boolean(),
   baseAccountExists: fc.constantFrom(true, false, null),
+  wrappingRent: fc.bigInt({ min: 1_000_000n, max: 3_000_000n }),
   computeUnitLimit: fc.option(fc.integer({ min: 1, max: 1_400_000 })),
   microLamportsPerUnit: u64,
-  tip: fc.option(fc.record({ to: text, lamports: u64 })),
+  requestedTips: fc.array(fc.record({ accounts: fc.tuple(text), lamports: u64 }), { maxLength: 1 }),
+  wrappedSolExists: fc.constantFrom(true, false, null),
   blockhash: text,
   amount: fc.bigInt({ min: 1_000_000n, max: 400_000_000n }),
 });
@@ -31,10 +41,16 @@ function requestOf(one: Coin, { isCurve, amount, ...parts }: Around): BuildReque
   return { pool, order: orderOf(one, pool, { exact: one.exact, amount }), ...parts };
 }
 
-/** The message without a template. */
-function plainMessage(request: BuildRequest, recipient: number): Uint8Array {
+const solSeed = 'abcd';
+const builderOf = () => createMessageBuilder(0, () => solSeed);
+
+/** The built message without a template. */
+function plainMessage(request: BuildRequest, { tips, trade }: BuiltMessage, recipient: number): Uint8Array {
   const { pool, order, blockhash, microLamportsPerUnit } = request;
-  const { instructions } = surround(order, pool.build({ ...order, recipient }), request);
+  const associated = associatedTokenAddress(order.user, wrappedSolMint, tokenProgram);
+  const wrapping = trade.quoteAccount === associated ? 'associated' : () => temporarySol(order.user, solSeed);
+  const wrappedSol = (): string => (wrapping === 'associated' ? associated : wrapping().address);
+  const { instructions } = surround(order, pool.build({ ...order, recipient, wrappedSol }), { ...request, wrapping, tips });
   instructions[priceIndex] = computeUnitPrice(microLamportsPerUnit as bigint);
   return compileMessage({ version: 0, feePayer: order.user, recentBlockhash: blockhash, instructions });
 }
@@ -43,7 +59,7 @@ test(
   'filled and compiled messages are the same, byte for byte, for all combinations of parts that change between orders',
   { timeout: 60_000 },
   () => {
-    const builder = createMessageBuilder();
+    const builder = builderOf();
     let recipient = 0;
     let largest = 0;
     fc.assert(
@@ -59,7 +75,7 @@ test(
               for (let turn = 0; turn < 9; turn++) {
                 const request = requestOf(one, parts);
                 const built = builder.build(request);
-                expect(Buffer.from(built.message).equals(plainMessage(request, recipient++))).toBe(true);
+                expect(Buffer.from(built.message).equals(plainMessage(request, built, recipient++))).toBe(true);
                 largest = Math.max(largest, built.message.length);
               }
             }
@@ -82,10 +98,10 @@ function sample(): { readonly one: Coin; readonly parts: Around } {
 
 test('a message is v0 with one signer, and the fee is requested for the accounts that it locks', () => {
   const { one, parts } = sample();
-  const tip = { to: one.mint, lamports: 5n };
+  const requestedTips = [{ accounts: [one.mint] as [string], lamports: 5n }];
   const asked: unknown[] = [];
   const built = createMessageBuilder().build({
-    ...requestOf(one, { ...parts, tip, computeUnitLimit: null }),
+    ...requestOf(one, { ...parts, requestedTips, computeUnitLimit: null }),
     microLamportsPerUnit: (known) => {
       asked.push(known);
       return 777n;
@@ -106,13 +122,13 @@ test('a message is v0 with one signer, and the fee is requested for the accounts
 
 test('the largest of all forms fits a transaction, and a larger one is refused', () => {
   const { one, parts } = sample();
-  const whole = { ...parts, baseAccountExists: null, tip: { to: one.mint, lamports: 1n } };
+  const whole = { ...parts, baseAccountExists: null, requestedTips: [] };
   let largest = 0;
   for (const quoteMint of [wrappedSolMint, one.mint]) {
     for (const exact of ['quoteIn', 'baseOut', 'baseIn'] as const) {
       for (const isCurve of [true, false]) {
         const kind: Coin = { ...one, quoteMint, exact, cashback: true, creator: one.mint, poolBytes: 261 };
-        const built = createMessageBuilder().build(requestOf(kind, { ...whole, isCurve, tip: { ...whole.tip, to: parts.blockhash } }));
+        const built = createMessageBuilder().build(requestOf(kind, { ...whole, isCurve }));
         largest = Math.max(largest, built.message.length);
       }
     }
@@ -148,14 +164,15 @@ test('templates are bounded: the least recently used one is compiled again', () 
 });
 
 test('one template serves all fee recipients and tip accounts, unless keys coincide in another way', () => {
-  const builder = createMessageBuilder();
+  const builder = builderOf();
   const { one, parts } = sample();
   const tips = Array.from({ length: 3 }, (_, i) => encodeBase58(new Uint8Array(32).fill(7 + i)));
   const request = requestOf(one, parts);
   const build = (to: string): void => {
-    const asked = { ...request, tip: { to, lamports: 5n } };
+    const asked = { ...request, requestedTips: [{ accounts: [to], lamports: 5n }] };
     const number = builder.counters.filled + builder.counters.compiled;
-    expect(Buffer.from(builder.build(asked).message).equals(plainMessage(asked, number))).toBe(true);
+    const built = builder.build(asked);
+    expect(Buffer.from(built.message).equals(plainMessage(asked, built, number))).toBe(true);
   };
   for (let turn = 0; turn < 24; turn++) build(tips[turn % tips.length]!);
   expect(builder.counters).toEqual({ filled: 23, compiled: 1 });

@@ -5,6 +5,7 @@ import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
@@ -21,6 +22,7 @@ export const user = buyer.publicKey;
 const tip = { to: wallet('built', 'tip').publicKey, lamports: 2_000_000n };
 const microLamportsPerUnit = 12_345n;
 const signatureFee = 5_000n;
+const wrappingRent = minimumBalance(tokenAccountBytes);
 const lamports = 400_000n * 10n ** 9n;
 
 interface WorldAccount {
@@ -105,7 +107,9 @@ export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, pa
     baseTokenProgram: coin.tokenProgram,
     quoteTokenProgram: quoteProgramOf(world, coin),
   };
-  const around = { baseAccountExists: null, computeUnitLimit: null, tip, microLamportsPerUnit };
+  const requestedTips = [{ accounts: [tip.to], lamports: tip.lamports }];
+  const known = { baseAccountExists: null, wrappedSolExists: null, wrappingRent, computeUnitLimit: null };
+  const around = { ...known, requestedTips, microLamportsPerUnit };
   const built = builder.build({ pool, order, blockhash: world.newBlockhash(), ...around, ...parts });
   const { baseAccount, programAccounts } = built.trade;
   const addresses = [baseAccount, ...programAccounts.map(({ address }) => address)];
@@ -146,7 +150,8 @@ function besideTrade(world: World, { built, before }: SentTrade): bigint {
     if (old === null && now !== null) rent += minimumBalance(bytes);
     else if (grownFrom !== null && now!.data.length > grownFrom) rent += minimumBalance(bytes) - minimumBalance(grownFrom);
   }
-  return signatureFee + priorityFee + tip.lamports + rent;
+  const tips = built.tips.reduce((sum, { lamports: one }) => sum + one, 0n);
+  return signatureFee + priorityFee + tips + rent;
 }
 
 /** For a coin without a creator, the program reports a rate although nobody is paid. */
@@ -198,7 +203,9 @@ export function tradeAll(world: World, coin: QuotedCoin): void {
   // The first one also creates the missing accounts.
   tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum });
   tradeAsQuoted(world, coin, { exact: 'baseOut', amount: 5_000_000_000n });
-  tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum + 7n }, { baseAccountExists: true });
+  // With room for a tip in every message.
+  const tipped = tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum + 7n }, { baseAccountExists: true, wrappedSolExists: false });
+  expect(tipped.built.tips).toEqual([tip]);
   tradeAsQuoted(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) / 3n });
   tradeAsQuoted(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) });
   expect(tokensHeld(world, coin)).toBe(0n);

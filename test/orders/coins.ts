@@ -113,7 +113,8 @@ export function orderOf(one: Coin, pool: QuotedPool, trade: QuotedTrade = { exac
   if (!outcome.ok) throw new Error(outcome.fault);
   const { user, minOut, maxIn, base, recipient } = one;
   const programs = { baseTokenProgram: base, quoteTokenProgram: quoteProgramOf(one) };
-  return { user, trade, quote: outcome.quote, minOut, maxIn, ...programs, recipient };
+  const wrappedSol = (): string => associatedTokenAddress(user, wrappedSolMint, tokenProgram);
+  return { user, trade, quote: outcome.quote, minOut, maxIn, ...programs, wrappedSol, recipient };
 }
 
 export function openCurve(one: Coin, parts: Record<string, unknown> = {}): { readonly pool: QuotedPool; readonly bytes: Buffer } {

@@ -11,7 +11,7 @@ import { minimumBalance } from '../simnet/ledger/rent.ts';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { wallet } from '../simnet/runtime/wallets.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
-import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { launchCoin, moveToPool, tradeOnChain, wrapFor, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { programsNote, programsPresent, RealPrograms } from '../support/chain/real-programs.ts';
 import {
   buyTheRest,
@@ -106,6 +106,18 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
       tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: 1_000_000n });
     },
   );
+
+  it('the associated account of wrapped SOL stays as it is', { timeout }, () => {
+    const chain = startChain();
+    const coin = launchPool(chain);
+    const address = wrapFor(chain, user, 1_000_000_000n);
+    const world = new RealPrograms(chain);
+    const before = world.account(address);
+    tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: 500_000_000n });
+    tradeAsQuoted(world, coin, { exact: 'baseOut', amount: 5_000_000_000n });
+    tradeAsQuoted(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) });
+    expect(world.account(address)).toEqual(before);
+  });
 
   it('coins without a creator', { timeout }, () => {
     const chain = startChain();

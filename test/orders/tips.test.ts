@@ -5,7 +5,8 @@ import { createTippedLanes, laneTips } from '@sluice/gateway/orders/prepare/tips
 import type { Config } from '@sluice/shared/config/config.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { systemProgram, token2022Program, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { systemProgram, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { AddressLookupTableAccount, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import * as fc from 'fast-check';
@@ -24,7 +25,8 @@ const both: Config['broadcast'] = { jitoUrl: 'http://jito.invalid', jitoTip: 1_0
 const noSignature = new Uint8Array(64);
 
 describe('messages with tips', () => {
-  const around = { baseAccountExists: null, computeUnitLimit: null, tip: null, microLamportsPerUnit: 9n, blockhash };
+  const wrapping = { wrappedSolExists: false, wrappingRent: 1_488_440n };
+  const around = { baseAccountExists: null, ...wrapping, computeUnitLimit: null, microLamportsPerUnit: 9n, blockhash };
   const tippedLanes = createTippedLanes(both);
 
   test('every coin has room for one tip, most for both; the fill shows the reported tips', () => {
@@ -35,16 +37,41 @@ describe('messages with tips', () => {
         const { pool } = isCurve ? openCurve(one) : openPool(one);
         const request = { ...around, pool, order: orderOf(one, pool) };
         const plain = builder.build(request);
-        const { message, laneTips: paid } = builder.build({ ...request, requestedTips: laneTips(both) });
+        const { message, tips: paid } = builder.build({ ...request, requestedTips: laneTips(both) });
         expect(message.length).toBeLessThanOrEqual(maxMessageBytes);
         seen[paid.length === 2 ? 'both' : 'one']++;
         expect([...tippedLanes(assembleTransaction(message, [noSignature]))]).toEqual(paid.length === 2 ? ['sender', 'jito'] : ['sender']);
         expect(paid[0]).toMatchObject({ lamports: 1_000_000n });
-        expect(plain.laneTips).toEqual([]);
+        expect(plain.tips).toEqual([]);
       }),
       { seed, numRuns: 400 },
     );
     expect(seen.both).toBeGreaterThan(300);
+  });
+
+  test('if the wallet has an account of wrapped SOL, tips give way to the temporary one', () => {
+    const builder = createMessageBuilder();
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(coin, (one) => {
+        const wrapped = { ...one, quoteMint: wrappedSolMint };
+        const { pool } = openPool(wrapped);
+        const request = {
+          ...around,
+          baseAccountExists: one.exact === 'baseIn' ? true : null,
+          wrappedSolExists: true,
+          pool,
+          order: orderOf(wrapped, pool),
+          requestedTips: laneTips(both),
+        };
+        const { message, trade, tips } = builder.build(request);
+        expect(message.length).toBeLessThanOrEqual(maxMessageBytes);
+        expect(trade.quoteAccount).not.toBe(associatedTokenAddress(one.user, wrappedSolMint, tokenProgram));
+        seen.add(`${one.exact === 'baseIn' ? 'sell' : 'buy'} ${tips.length}`);
+      }),
+      { seed, numRuns: 200 },
+    );
+    expect([...seen].toSorted()).toEqual(['buy 0', 'buy 1', 'buy 2', 'sell 0', 'sell 1', 'sell 2']);
   });
 
   test('without room for both, the block engine is omitted, and the message equals that with one tip', () => {
@@ -70,9 +97,9 @@ describe('messages with tips', () => {
     const [first, second] = laneTips(both);
     const full = createMessageBuilder().build({ ...request, pool: wide(room), requestedTips: [first!, second!] });
     const single = createMessageBuilder().build({ ...request, pool: wide(room), requestedTips: [first!] });
-    expect(full.laneTips.map(({ lamports }) => lamports)).toEqual([1_000_000n]);
+    expect(full.tips.map(({ lamports }) => lamports)).toEqual([1_000_000n]);
     expect(Buffer.from(full.message).equals(single.message)).toBe(true);
-    expect(createMessageBuilder().build({ ...request, pool: wide(room + 1), requestedTips: [first!, second!] }).laneTips).toEqual([]);
+    expect(createMessageBuilder().build({ ...request, pool: wide(room + 1), requestedTips: [first!, second!] }).tips).toEqual([]);
   });
 
   test('tip accounts are used in turn, all of them by several wallets', () => {
@@ -89,7 +116,7 @@ describe('messages with tips', () => {
           order: orderOf(mine, pool),
           requestedTips: laneTips(both),
         });
-        for (const { to } of built.laneTips) paid.add(to);
+        for (const { to } of built.tips) paid.add(to);
       }
     }
     expect([...paid].toSorted()).toEqual([...jitoTipAccounts, ...senderTipAccounts].toSorted());

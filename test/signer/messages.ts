@@ -1,3 +1,4 @@
+import { PublicKey, SystemProgram } from '@solana/web3.js';
 import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
@@ -53,6 +54,8 @@ export interface TradeParts {
   readonly mint: string;
   readonly quoteMint?: string;
   readonly baseProgram?: string;
+  /** Default: the associated account. */
+  readonly quoteAccount?: string;
   /** Input and output, in the order of the instruction. */
   readonly amounts?: readonly [bigint, bigint];
 }
@@ -78,13 +81,14 @@ export function pumpTrade(kind: 'buyV2' | 'buyExactQuoteInV2' | 'sellV2', parts:
 
 export function ammTrade(kind: 'buy' | 'buyExactQuoteIn' | 'sell', parts: TradeParts): Instruction {
   const { wallet, mint, quoteMint = wrappedSolMint, baseProgram = token2022Program, amounts = [1_000n, 2_000n] } = parts;
+  const { quoteAccount = associatedTokenAddress(wallet, quoteMint, tokenProgram) } = parts;
   const accounts = placed(kind === 'sell' ? 24 : 26, {
     0: canonicalPoolAddress(mint, quoteMint),
     1: wallet,
     3: mint,
     4: quoteMint,
     5: associatedTokenAddress(wallet, mint, baseProgram),
-    6: associatedTokenAddress(wallet, quoteMint, tokenProgram),
+    6: quoteAccount,
     11: baseProgram,
     12: tokenProgram,
   });
@@ -112,7 +116,49 @@ export function buyMessage(
   ]);
 }
 
-/** A buy on PumpSwap that wraps the SOL to spend. */
+/** A seeded account of the wallet, by @solana/web3.js. */
+const seedOfSol = 'abcd';
+export async function temporarySolOf(wallet: string): Promise<string> {
+  return (await PublicKey.createWithSeed(new PublicKey(wallet), seedOfSol, new PublicKey(tokenProgram))).toBase58();
+}
+
+export interface SeededAccount {
+  readonly from: string;
+  readonly address: string;
+  readonly base?: string;
+  readonly lamports: bigint;
+  readonly space?: number;
+  readonly owner?: string;
+}
+
+export function createWithSeed({ from, address, base = from, lamports, space = 165, owner = tokenProgram }: SeededAccount): Instruction {
+  const { keys, data } = SystemProgram.createAccountWithSeed({
+    fromPubkey: new PublicKey(from),
+    newAccountPubkey: new PublicKey(address),
+    basePubkey: new PublicKey(base),
+    seed: seedOfSol,
+    lamports: Number(lamports),
+    space,
+    programId: new PublicKey(owner),
+  });
+  const accounts = keys.map(({ pubkey, isSigner: signer, isWritable: writable }) => ({ address: pubkey.toBase58(), signer, writable }));
+  return { programId: systemProgram, accounts, data: Uint8Array.from(data) };
+}
+
+export const initializeFor = (account: string, owner: string, mint = wrappedSolMint, program = tokenProgram): Instruction =>
+  instruction(program, [account, mint], Buffer.concat([Uint8Array.of(18), new PublicKey(owner).toBytes()]));
+
+/** A buy on PumpSwap that wraps the SOL to spend in an account that it opens and closes. Not more, because the accounts of the venue fill it. */
+export function openingBuyMessage(wallet: string, mint: string, lamports: bigint, address: string): Uint8Array {
+  return messageOf(wallet, [
+    createWithSeed({ from: wallet, address, lamports: lamports + 1_488_440n }),
+    initializeFor(address, wallet),
+    ammTrade('buyExactQuoteIn', { wallet, mint, quoteAccount: address, amounts: [lamports, 1n] }),
+    closeAccount(address, wallet, wallet, tokenProgram),
+  ]);
+}
+
+/** A buy on PumpSwap that wraps the SOL to spend in the associated account. */
 export function wrappingBuyMessage(wallet: string, mint: string, lamports: bigint): Uint8Array {
   const wrapped = associatedTokenAddress(wallet, wrappedSolMint, tokenProgram);
   return messageOf(wallet, [

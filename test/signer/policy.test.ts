@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { createMessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { judge } from '@sluice/gateway/signer/check-message.ts';
 import type { Rule, Verdict } from '@sluice/gateway/signer/verdict.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
@@ -17,13 +19,17 @@ import {
   closeAccount,
   computeLimit,
   computePrice,
+  createWithSeed,
+  initializeFor,
   instruction,
   makeAccount,
   messageOf,
+  openingBuyMessage,
   pumpTrade,
   sellMessage,
   stranger,
   syncNative,
+  temporarySolOf,
   transfer,
   u64s,
   wrappingBuyMessage,
@@ -35,6 +41,8 @@ const thief = generateKeypair(new Uint8Array(32).fill(2)).publicKey;
 const mint = generateKeypair(new Uint8Array(32).fill(3)).publicKey;
 const own = associatedTokenAddress(wallet, mint, token2022Program);
 const ownWrapped = associatedTokenAddress(wallet, wrappedSolMint, tokenProgram);
+/** Where a message of the wallet wraps SOL. */
+const temporary = await temporarySolOf(wallet);
 const tip = jitoTipAccounts[0];
 const seed = 20261121;
 
@@ -43,6 +51,8 @@ const aroundTrade = 5_000n + 4_078_560n + 200n;
 /** Rent of token accounts that a message creates, as the policy counts it: SPL Token, and Token-2022 with all extensions. */
 const madeAccount = 2_039_280n;
 const made2022Account = 2_282_880n;
+/** `createAccountWithSeed` of the system program. */
+const createWithSeedTag = 3;
 
 function ruleOf(verdict: Verdict): Rule | 'signed' {
   return verdict.ok ? 'signed' : verdict.rule;
@@ -56,6 +66,8 @@ describe('the policy', () => {
     expect(judge(tipped, wallet)).toMatchObject({ ok: true, lamports: buying + 1_070_000n });
     const wrapping = wrappingBuyMessage(wallet, mint, 70_000n);
     expect(judge(wrapping, wallet)).toMatchObject({ ok: true, lamports: buying + madeAccount + 70_000n });
+    const opening = openingBuyMessage(wallet, mint, 70_000n, temporary);
+    expect(judge(opening, wallet)).toMatchObject({ ok: true, lamports: 5_000n + 4_078_560n + madeAccount + 70_000n });
     expect(judge(sellMessage(wallet, mint), wallet)).toMatchObject({ ok: true, lamports: aroundTrade });
   });
 
@@ -90,29 +102,36 @@ describe('the policy', () => {
     const builder = createMessageBuilder();
     const around = fc.record({
       exists: fc.constantFrom(true, false, null),
+      wrappedSolExists: fc.boolean(),
       tips: fc.boolean(),
       price: fc.bigInt(0n, 10n ** 8n),
     });
     fc.assert(
-      fc.property(coin, around, fc.boolean(), (one, { exists, tips, price }, onPool) => {
+      fc.property(coin, around, fc.boolean(), (one, { exists, wrappedSolExists, tips, price }, onPool) => {
         const { pool } = onPool ? openPool(one) : openCurve(one);
         const { recipient: _recipient, ...random } = orderOf(one, pool);
         // As for the bounds of an order: an exact amount to spend is its own bound.
         const order = one.exact === 'quoteIn' ? { ...random, maxIn: random.trade.amount } : random;
         const isSell = one.exact === 'baseIn';
-        const { message, computeUnitLimit } = builder.build({
+        const {
+          message,
+          computeUnitLimit,
+          tips: paid,
+        } = builder.build({
           pool,
           order,
           baseAccountExists: exists,
+          wrappedSolExists,
+          wrappingRent: 1_488_440n,
           computeUnitLimit: null,
           microLamportsPerUnit: price,
-          tip: tips ? { to: tip, lamports: 7n } : null,
+          requestedTips: tips ? [{ accounts: [tip], lamports: 7n }] : [],
           blockhash,
         });
         const verdict = judge(message, one.user);
         const spent = isSell || one.quoteMint !== wrappedSolMint ? 0n : order.maxIn;
         const fee = (price * BigInt(computeUnitLimit) + 999_999n) / 1_000_000n;
-        const known = 5_000n + 4_078_560n + rentOfMade(message) + fee + (tips ? 7n : 0n) + spent;
+        const known = 5_000n + 4_078_560n + rentOfMade(message) + fee + (paid.length > 0 ? 7n : 0n) + spent;
         expect(
           verdict.ok,
           JSON.stringify(verdict, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
@@ -126,14 +145,23 @@ describe('the policy', () => {
 
 const trade = pumpTrade('buyExactQuoteInV2', { wallet, mint, amounts: [1_000n, 1n] });
 const onPool = ammTrade('buyExactQuoteIn', { wallet, mint, amounts: [1_000n, 1n] });
+/** The same, and a sale, with an account that the message opens and closes. */
+const viaTemporary = ammTrade('buyExactQuoteIn', { wallet, mint, quoteAccount: temporary, amounts: [1_000n, 1n] });
+const saleViaTemporary = ammTrade('sell', { wallet, mint, quoteAccount: temporary });
+const open = createWithSeed({ from: wallet, address: temporary, lamports: madeAccount + 1_000n });
+const initialize = initializeFor(temporary, wallet);
+const close = closeAccount(temporary, wallet, wallet, tokenProgram);
 
-/** The token accounts that the message creates, read by @solana/web3.js. */
+/** Rent of the token accounts that the message creates, read by @solana/web3.js. */
 function rentOfMade(bytes: Uint8Array): bigint {
   const { staticAccountKeys, compiledInstructions } = MessageV0.deserialize(bytes);
   const keyAt = (index: number | undefined): string | undefined => staticAccountKeys[index ?? -1]?.toBase58();
-  return compiledInstructions
-    .filter(({ programIdIndex }) => keyAt(programIdIndex) === associatedTokenProgram)
-    .reduce((sum, { accountKeyIndexes }) => sum + (keyAt(accountKeyIndexes[5]) === token2022Program ? made2022Account : madeAccount), 0n);
+  return compiledInstructions.reduce((sum, { programIdIndex, accountKeyIndexes, data }) => {
+    const program = keyAt(programIdIndex);
+    if (program === systemProgram) return data[0] === createWithSeedTag ? sum + madeAccount : sum;
+    if (program !== associatedTokenProgram) return sum;
+    return sum + (keyAt(accountKeyIndexes[5]) === token2022Program ? made2022Account : madeAccount);
+  }, 0n);
 }
 
 /** A valid trade whose accounts or data are changed. */
@@ -156,6 +184,53 @@ const hostile: readonly (readonly [what: string, rule: Rule, instructions: reado
   ['a priority fee that empties the wallet', 'compute_budget', [computeLimit(1_400_000), computePrice(35_714_286n), trade]],
   ['more wrapped than is traded', 'transfer', [transfer(wallet, ownWrapped, 1_001n), onPool]],
   ['wrapped twice', 'transfer', [transfer(wallet, ownWrapped, 1_000n), transfer(wallet, ownWrapped, 1_000n), onPool]],
+  [
+    'more SOL in a new account than the trade may cost',
+    'transfer',
+    [
+      { ...open, data: createWithSeed({ from: wallet, address: temporary, lamports: madeAccount + 1_001n }).data },
+      initialize,
+      viaTemporary,
+      close,
+    ],
+  ],
+  ['SOL in a new account for a sale', 'transfer', [open, initialize, saleViaTemporary, close]],
+  ['a new account that is not closed', 'token_account', [open, initialize, viaTemporary]],
+  ['a new account that is closed before it is opened', 'token_account', [close, open, initialize, viaTemporary]],
+  [
+    'a new account that is closed to a stranger',
+    'token_account',
+    [open, initialize, viaTemporary, closeAccount(temporary, thief, wallet, tokenProgram)],
+  ],
+  ['a new account whose owner is a stranger', 'token_account', [open, initializeFor(temporary, thief), viaTemporary, close]],
+  ['a new account of another coin', 'token_account', [open, initializeFor(temporary, wallet, mint), viaTemporary, close]],
+  [
+    'a new account under the other token program',
+    'token_account',
+    [open, initializeFor(temporary, wallet, wrappedSolMint, token2022Program), viaTemporary, close],
+  ],
+  ['a new account that no trade uses', 'transfer', [open, initialize, onPool, close]],
+  ['SOL for the account before it is opened', 'transfer', [transfer(wallet, temporary, 2_000_000n), open, initialize, viaTemporary, close]],
+  [
+    'a new account of another size',
+    'token_account',
+    [createWithSeed({ from: wallet, address: temporary, lamports: 1_000n, space: 166 }), initialize, viaTemporary, close],
+  ],
+  [
+    'a new account of another program',
+    'token_account',
+    [createWithSeed({ from: wallet, address: temporary, lamports: 1_000n, owner: thief }), initialize, viaTemporary, close],
+  ],
+  [
+    'a new account of another address',
+    'token_account',
+    [createWithSeed({ from: wallet, address: stranger(), lamports: 1_000n }), initialize, viaTemporary, close],
+  ],
+  [
+    'a new account with a stranger as its base',
+    'signers',
+    [createWithSeed({ from: wallet, address: temporary, base: thief, lamports: 1_000n }), initialize, saleViaTemporary, close],
+  ],
   ['SOL wrapped for a sale', 'transfer', [transfer(wallet, ownWrapped, 1n), ammTrade('sell', { wallet, mint })]],
   [
     'a new system account',
@@ -276,6 +351,7 @@ describe('the policy refuses', () => {
     const messages = [
       buyMessage(wallet, mint, 1_000_000n, { to: tip, lamports: 5_000n }),
       wrappingBuyMessage(wallet, mint, 1_000_000n),
+      openingBuyMessage(wallet, mint, 1_000_000n, temporary),
       sellMessage(wallet, mint),
     ];
     const change = fc.record({ which: fc.nat(messages.length - 1), at: fc.nat(2_000), to: fc.integer({ min: 1, max: 255 }) });
@@ -308,6 +384,10 @@ describe('the policy refuses', () => {
       closeAccount(own, wallet, wallet, token2022Program),
       closeAccount(ownWrapped, wallet, wallet, tokenProgram),
       syncNative(ownWrapped),
+      viaTemporary,
+      open,
+      initialize,
+      close,
     ];
     let signed = 0;
     fc.assert(
@@ -330,18 +410,44 @@ describe('the policy refuses', () => {
 function leavesTo(bytes: Uint8Array): readonly string[] {
   const message = MessageV0.deserialize(bytes);
   const keys = message.staticAccountKeys.map((one) => one.toBase58());
-  const allowed = new Set<string>([wallet, own, ownWrapped, ...jitoTipAccounts, ...senderTipAccounts]);
+  const opened = message.compiledInstructions.flatMap(({ programIdIndex, accountKeyIndexes, data }) =>
+    keys[programIdIndex] === systemProgram && data[0] === createWithSeedTag ? [keys[accountKeyIndexes[1] ?? -1] ?? ''] : [],
+  );
+  const allowed = new Set<string>([wallet, own, ownWrapped, ...opened, ...jitoTipAccounts, ...senderTipAccounts]);
   return message.compiledInstructions.flatMap(({ programIdIndex, accountKeyIndexes, data }) => {
     const program = keys[programIdIndex]!;
     const at = (index: number): string => keys[accountKeyIndexes[index] ?? -1] ?? 'nobody';
     const goes = (index: number): readonly string[] => (allowed.has(at(index)) ? [] : [at(index)]);
-    if (program === systemProgram) return data[0] === 2 ? goes(1) : ['a system instruction'];
+    // An opened account belongs to the wallet, and is closed again.
+    if (program === systemProgram) {
+      if (data[0] !== createWithSeedTag) return data[0] === 2 ? goes(1) : ['a system instruction'];
+      return isSeededBy(wallet, at(1), data) && closes(at(1)) ? goes(0) : ['a new account'];
+    }
     if (program === associatedTokenProgram) return goes(2);
     if (program === tokenProgram || program === token2022Program) {
+      if (data[0] === 18)
+        return encodeBase58(data.subarray(1)) === wallet && at(1) === wrappedSolMint ? goes(0) : ['an account of a stranger'];
       return data[0] === 9 ? goes(1) : data[0] === 17 ? goes(0) : ['a token instruction'];
     }
     if (program === trade.programId) return [...goes(13), ...goes(14)];
     if (program === onPool.programId) return [...goes(1), ...goes(5), ...goes(6)];
     return program === 'ComputeBudget111111111111111111111111111111' ? [] : [program];
   });
+
+  function closes(account: string): boolean {
+    return message.compiledInstructions.some(
+      ({ programIdIndex, accountKeyIndexes, data }) =>
+        keys[programIdIndex] === tokenProgram && data[0] === 9 && keys[accountKeyIndexes[0] ?? -1] === account,
+    );
+  }
+}
+
+/** Whether the data of `createAccountWithSeed` makes a token account at an address that is derived from this base. */
+function isSeededBy(base: string, account: string, data: Uint8Array): boolean {
+  const bytes = Buffer.from(data);
+  const seedAt = 44;
+  const end = seedAt + Number(bytes.readBigUInt64LE(seedAt - 8));
+  const owner = bytes.subarray(end + 16);
+  const derived = createHash('sha256').update(bytes.subarray(4, 36)).update(bytes.subarray(seedAt, end)).update(owner).digest();
+  return encodeBase58(bytes.subarray(4, 36)) === base && encodeBase58(owner) === tokenProgram && encodeBase58(derived) === account;
 }

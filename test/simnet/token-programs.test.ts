@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { openTemporarySol, temporarySol, tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { minimumBalance } from './ledger/rent.ts';
 import { wallet } from './runtime/wallets.ts';
@@ -224,4 +225,23 @@ test('system transfers and accounts have the same codes and log lines', () => {
   expect(both([transferInstruction(a, fresh.publicKey, 5_000_000n)], [alice], [fresh.publicKey])).toBeNull();
   const create = createAccountInstruction(a, fresh.publicKey, minimumBalance(10), 10, tokenProgram);
   expect(both([create], [alice, fresh], [fresh.publicKey])).toBe('{"InstructionError":[0,{"Custom":0}]}');
+});
+
+test('SOL is wrapped in an account with a seed', () => {
+  const a = alice.publicKey;
+  const seeded = temporarySol(a, 'seed');
+  const [open, initialize] = openTemporarySol(a, seeded, minimumBalance(tokenAccountBytes) + 700n);
+  const close = closeAccountInstruction(tokenProgram, seeded.address, a, a);
+  expect(both([open, initialize], [alice], [seeded.address])).toBeNull();
+  expect(both([open], [alice], [seeded.address])).toBe('{"InstructionError":[0,{"Custom":0}]}');
+  expect(both([close], [alice], [seeded.address, a])).toBeNull();
+  // An address other than that of the seed, and a base that does not sign.
+  const [other] = openTemporarySol(a, { ...seeded, address: temporarySol(a, 'other').address }, minimumBalance(tokenAccountBytes));
+  expect(both([other], [alice], [])).toBe('{"InstructionError":[0,{"Custom":5}]}');
+  const [unsigned] = openTemporarySol(bob.publicKey, temporarySol(bob.publicKey, 'seed'), minimumBalance(tokenAccountBytes));
+  const byAlice = { ...unsigned, accounts: [{ address: a, signer: true, writable: true }, unsigned.accounts[1]!] };
+  expect(both([byAlice], [alice], [])).toBe('{"InstructionError":[0,"MissingRequiredSignature"]}');
+  // Somebody who knows the seed can prevent the opening.
+  expect(both([transferInstruction(bob.publicKey, seeded.address, 700_000n)], [bob], [seeded.address])).toBeNull();
+  expect(both([open], [alice], [seeded.address])).toBe('{"InstructionError":[0,{"Custom":0}]}');
 });

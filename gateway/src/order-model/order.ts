@@ -36,7 +36,7 @@ export interface OrderFill {
   readonly venueFees: bigint;
   /** Base fee and priority fee, in lamports. */
   readonly networkFee: bigint;
-  /** Rent of created accounts minus rent of closed accounts, plus tips, in lamports. May be negative. */
+  /** Everything else that the wallet paid, wrapped SOL included: rent of created accounts minus rent of closed ones, and tips, in lamports. May be negative. */
   readonly otherLamports: bigint;
   readonly slot: number;
   /** Unix seconds; null if unknown. */

@@ -7,9 +7,20 @@ import {
   tokenProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
+import { initializeTemporarySol, readTemporarySol, tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { mostTip } from '@sluice/shared/config/settings/tip-settings.ts';
 import { tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
-import { growthRentOf, isGrowth, isVenue, readTrade, rentOf, type NamedInstruction, type Trade } from './trade-instruction.ts';
+import {
+  growthRentOf,
+  isGrowth,
+  isSameInstruction,
+  isVenue,
+  openedSol,
+  readTrade,
+  rentOf,
+  type NamedInstruction,
+  type Trade,
+} from './trade-instruction.ts';
 import { refused, type Refusal, type Verdict } from './verdict.ts';
 
 /** The longest message of a v0 transaction with one signature: 1232 bytes minus the signature and its count. */
@@ -28,7 +39,7 @@ const microLamports = 1_000_000n;
  * 165 bytes. Under Token-2022, 200 bytes are counted, because the mint's extensions need up to 195: 166, immutable owner (4), transfer
  * fees (12), transfer hook (5), non-transferable (4), pausable (4).
  */
-const madeRent = (program: string): bigint => rentOf([program === token2022Program ? 200 : 165]);
+const madeRent = (program: string): bigint => rentOf([program === token2022Program ? 200 : tokenAccountBytes]);
 
 const tipReceivers = ['jito', 'sender'] as const;
 /** 0.05 SOL. Without this limit, an attacker who makes this process sign could pay a whole wallet to a block producer as fees. */
@@ -46,8 +57,9 @@ const syncNativeTag = 17;
 
 /**
  * Judges a message by its bytes alone. It allows exactly one trade of this wallet on a known venue. In addition it allows only compute
- * budget instructions, creating and closing the wallet's own token accounts, wrapping SOL into them, growing the pool's account, and
- * one tip for each receiver of tips. It refuses everything else.
+ * budget instructions, creating and closing the wallet's own token accounts, wrapping SOL into them or into an account that the message opens
+ * and closes, growing the pool's account, and one tip for each receiver of tips. It refuses everything else. Only messages of version 0.1 close the
+ * account of the coin; they are signed so that a signing process can be upgraded before its gateways.
  */
 export function judge(message: Uint8Array, wallet: string): Verdict {
   if (message.length > maxMessageBytes) return refused('malformed', 'The message is longer than any message with one signature.');
@@ -62,7 +74,7 @@ export function judge(message: Uint8Array, wallet: string): Verdict {
   const [instruction] = trades;
   if (instruction === undefined || trades.length > 1)
     return refused('trade', `The message has ${trades.length} trades. It must have exactly one.`);
-  const trade = readTrade(instruction, wallet);
+  const trade = readTrade(instruction, wallet, openedSol(instructions, wallet));
   if ('ok' in trade) return trade;
   return judgeAround(instructions, instruction, trade, wallet);
 }
@@ -93,15 +105,19 @@ interface Around {
   made: number;
   madeRent: bigint;
   closed: number;
+  /** The account of wrapped SOL that the message opens is open. */
+  isSolOpen: boolean;
   grown: bigint;
 }
 
 function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, trade: Trade, wallet: string): Verdict {
-  const around: Around = { unitLimit: null, unitPrice: null, tips: new Map(), wrapped: null, made: 0, madeRent: 0n, closed: 0, grown: 0n };
+  const none = { unitLimit: null, unitPrice: null, wrapped: null, made: 0, madeRent: 0n, closed: 0, isSolOpen: false, grown: 0n };
+  const around: Around = { ...none, tips: new Map() };
   for (const instruction of instructions) {
     const fault = instruction === theTrade ? null : faultAround(instruction, trade, wallet, around);
     if (fault !== null) return fault;
   }
+  if (around.isSolOpen) return refused('token_account', 'The account of wrapped SOL that the message opens is not closed.');
   const limit = around.unitLimit ?? maxComputeUnits;
   const units = limit < maxComputeUnits ? limit : maxComputeUnits;
   const priorityFee = (units * (around.unitPrice ?? 0n) + microLamports - 1n) / microLamports;
@@ -117,7 +133,7 @@ function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string
     case computeBudgetProgram:
       return computeBudgetFault(instruction, around);
     case systemProgram:
-      return transferFault(instruction, trade, wallet, around);
+      return systemFault(instruction, trade, wallet, around);
     case associatedTokenProgram:
       return newAccountFault(instruction, trade, wallet, around);
     case tokenProgram:
@@ -152,6 +168,18 @@ function computeBudgetFault({ accounts, data }: NamedInstruction, around: Around
     'compute_budget',
     'A compute budget instruction does not set the unit limit or the unit price, or sets one of them twice.',
   );
+}
+
+function systemFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+  const opened = readTemporarySol(instruction, wallet);
+  if (opened === null || !trade.opensSol || opened.address !== trade.quoteAccount) return transferFault(instruction, trade, wallet, around);
+  const rent = madeRent(tokenProgram);
+  if (around.wrapped !== null || opened.lamports > rent + (trade.side === 'buy' ? trade.maxIn : 0n))
+    return refused('transfer', 'SOL is wrapped twice, or more of it than the trade may cost.');
+  around.wrapped = opened.lamports;
+  around.madeRent += rent;
+  around.isSolOpen = true;
+  return null;
 }
 
 function transferFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
@@ -194,7 +222,9 @@ function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wal
   return around.made > mostAccountsMade ? refused('token_account', 'More token accounts are created than a trade has.') : null;
 }
 
-function tokenFault({ programId, accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function tokenFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+  if (trade.opensSol && isSameInstruction(instruction, initializeTemporarySol(wallet, trade.quoteAccount))) return null;
+  const { programId, accounts, data } = instruction;
   const [account, destination, owner] = accounts;
   const own = ownAccount(account, trade);
   if (own === null || own.program !== programId || data.length !== 1) {
@@ -208,5 +238,6 @@ function tokenFault({ programId, accounts, data }: NamedInstruction, trade: Trad
       'An instruction on a token account neither closes it to the wallet nor updates its balance of wrapped SOL.',
     );
   around.closed++;
+  if (account === trade.quoteAccount) around.isSolOpen = false;
   return around.closed > mostAccountsClosed ? refused('token_account', 'More token accounts are closed than a trade has.') : null;
 }

@@ -1,5 +1,7 @@
 import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
+import { readTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
+import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
 import type { TradePositions, VenueSigning } from '@sluice/shared/venues/signing.ts';
@@ -24,6 +26,8 @@ export interface Trade {
   readonly quoteProgram: string;
   readonly baseAccount: string;
   readonly quoteAccount: string;
+  /** It wraps SOL in an account that its transaction opens. */
+  readonly opensSol: boolean;
   /** Raw amount: of the quote coin for a buy, of the base coin for a sell. */
   readonly maxIn: bigint;
   /** Maximum rent for accounts that the program creates, lamports. */
@@ -64,8 +68,26 @@ export function isGrowth({ programId, data }: NamedInstruction): boolean {
   return growth !== null && hasPrefix(data, growth.data);
 }
 
-/** Reads a venue's instruction. Refuses everything except a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts. */
-export function readTrade(instruction: NamedInstruction, wallet: string): Trade | Refusal {
+/** Whether both have the same program, accounts and data. */
+export function isSameInstruction({ programId, accounts, data }: NamedInstruction, other: Instruction): boolean {
+  return (
+    programId === other.programId &&
+    accounts.length === other.accounts.length &&
+    other.accounts.every(({ address }, index) => accounts[index] === address) &&
+    Buffer.compare(data, other.data) === 0
+  );
+}
+
+/** The accounts of wrapped SOL that a transaction opens for the wallet. */
+export function openedSol(instructions: readonly NamedInstruction[], wallet: string): ReadonlySet<string> {
+  return new Set(instructions.flatMap((instruction) => readTemporarySol(instruction, wallet)?.address ?? []));
+}
+
+/**
+ * Reads a venue's instruction. Refuses everything except a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts.
+ * `opened`: the accounts of wrapped SOL that the transaction opens.
+ */
+export function readTrade(instruction: NamedInstruction, wallet: string, opened: ReadonlySet<string>): Trade | Refusal {
   const { programId, accounts, data } = instruction;
   const signing = signingByProgram.get(programId);
   const form = signing?.forms.find(({ discriminator }) => hasPrefix(data, discriminator));
@@ -87,7 +109,8 @@ export function readTrade(instruction: NamedInstruction, wallet: string): Trade 
   if (!signing.allowsPool(pool, baseMint, quoteMint))
     return refused('trade', 'The venue does not allow this pool for the coins of the trade.');
   const baseAccount = tokenAddress(wallet, baseMint, baseProgram);
-  const quoteAccount = tokenAddress(wallet, quoteMint, quoteProgram);
+  const opensSol = quoteMint === wrappedSolMint && opened.has(at('quoteAccount'));
+  const quoteAccount = opensSol ? at('quoteAccount') : tokenAddress(wallet, quoteMint, quoteProgram);
   if (at('baseAccount') !== baseAccount || at('quoteAccount') !== quoteAccount) {
     return refused('token_account', "The trade uses a token account that is not the wallet's own.");
   }
@@ -95,6 +118,6 @@ export function readTrade(instruction: NamedInstruction, wallet: string): Trade 
   const [maxIn, minOut] = [view.getBigUint64(form.maxInAt, true), view.getBigUint64(form.minOutAt, true)];
   if (maxIn === 0n || minOut === 0n) return refused('bounds', 'The trade has no maximum to pay or no minimum to receive.');
   const createdRent = rentOf(signing.createdBytes);
-  const { side } = form;
-  return { programId, side, pool, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, maxIn, createdRent };
+  const coins = { baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, opensSol };
+  return { programId, side: form.side, pool, ...coins, maxIn, createdRent };
 }

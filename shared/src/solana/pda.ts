@@ -35,6 +35,11 @@ export function findProgramAddress(seeds: readonly Uint8Array[], programId: stri
   throw new RangeError('No bump gives an address off the curve.');
 }
 
+/** The address that the system program derives from a base, which must sign, a seed of at most 32 bytes, and the owning program. */
+export function addressWithSeed(base: string, seed: string, programId: string): string {
+  return encodeBase58(createHash('sha256').update(addressBytes(base)).update(seed).update(addressBytes(programId)).digest());
+}
+
 /** Associated token account of a wallet for a mint under one of the two token programs. */
 export function associatedTokenAddress(owner: string, mint: string, tokenProgramId: string): string {
   return findProgramAddress([addressBytes(owner), addressBytes(tokenProgramId), addressBytes(mint)], associatedTokenProgram).address;

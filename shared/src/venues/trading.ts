@@ -1,4 +1,5 @@
 import type { Instruction } from '../solana/transaction/transaction.ts';
+import { tokenAccountBytes } from '../solana/transaction/temporary-sol.ts';
 import { token2022Program } from '../solana/well-known.ts';
 import type { Quote, QuotedTrade } from './quoting.ts';
 
@@ -19,6 +20,8 @@ export interface TradeOrder {
   readonly maxIn: bigint;
   readonly baseTokenProgram: string;
   readonly quoteTokenProgram: string;
+  /** The user's token account for wrapped SOL, which exists during the trade. Asked for only if the trade needs it. */
+  readonly wrappedSol: () => string;
   /** Selects one of the fee recipients that the program allows: any integer from 0. Callers vary it. */
   readonly recipient: number;
 }
@@ -45,8 +48,8 @@ export interface BuiltTrade {
   /** The user's token account of the token; it must exist before a buy. */
   readonly baseAccount: string;
   /**
-   * The user's token account of the quote coin, if the program moves tokens; null if it moves SOL itself. For wrapped SOL it is created,
-   * filled and closed around the trade.
+   * The user's token account of the quote coin, if the program moves tokens; null if it moves SOL itself. For wrapped SOL it is `wrappedSol`,
+   * which is opened, filled and closed around the trade.
    */
   readonly quoteAccount: string | null;
   /** Accounts that the program may have to create or grow. `user` pays their rent in addition to the trade's amounts. */
@@ -55,8 +58,6 @@ export interface BuiltTrade {
   readonly computeUnits: number;
 }
 
-/** Bytes of a token account. */
-export const tokenAccountBytes = 165;
 /** An associated token account of Token-2022 has the extension for an immutable owner. */
 const token2022AccountBytes = 170;
 

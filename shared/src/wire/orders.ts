@@ -61,7 +61,7 @@ const OrderFill = Type.Object(
     price: Ui('Quote coins for one token, with all fees of the venue.'),
     networkFee: Raw('Base fee and priority fee, lamports.'),
     otherLamports: SignedRaw(
-      'Rent of created accounts minus rent of closed accounts, plus tips, lamports. Negative if more was returned than paid.',
+      'Everything else that the wallet paid, lamports: rent of created accounts, less that of closed ones, and tips. Negative if it received more than it paid. Wrapped SOL of the wallet counts as its SOL.',
     ),
     slot: Slot('Slot of the block.'),
     blockTime: BlockTime(),

@@ -123,9 +123,10 @@ function messageOf(builder: MessageBuilder, body: QuoteBody, { market }: BenchCo
       quoteTokenProgram: tokenProgram,
     },
     baseAccountExists: null,
+    wrappedSolExists: null,
+    wrappingRent: 1_488_440n,
     computeUnitLimit: null,
     microLamportsPerUnit,
-    tip: null,
     blockhash,
   });
   return built.message;

@@ -36,7 +36,12 @@ test('on the curve and on its pool, in every encoding: amounts to the lamport, w
   const { chain, coin } = world;
   for (const place of ['pump', 'pump-amm'] as const) {
     const held = tokensOf(chain, coin, buyer.publicKey);
-    const first = land(world.prepare({ exact: 'baseOut', amount: 5_000_000_000n }, { tip }));
+    const first = land(
+      world.prepare(
+        { exact: 'baseOut', amount: 5_000_000_000n },
+        { wrappedSolExists: false, requestedTips: [{ accounts: [tip.to], lamports: tip.lamports }] },
+      ),
+    );
     const half = land(world.prepare({ exact: 'baseIn', amount: (held + 5_000_000_000n) / 2n }, { baseAccountExists: true }));
     for (const prepared of [first, half]) {
       const { signature, terms, quote } = prepared;

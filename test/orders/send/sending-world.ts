@@ -15,6 +15,7 @@ import { createSendNodes, type SendNode } from '@sluice/gateway/orders/nodes/nod
 import { createLog } from '@sluice/shared/log/log.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
@@ -119,7 +120,8 @@ export class World {
     const bounds = slippageBounds(trade, quote, slippageBps);
     const order = { user: by.publicKey, trade, quote, ...bounds, baseTokenProgram, quoteTokenProgram: tokenProgram };
     const { blockhash, lastValidBlockHeight } = this.chain.latestBlockhash();
-    const around = { baseAccountExists: null, computeUnitLimit: null, tip: null };
+    const wrappingRent = minimumBalance(tokenAccountBytes);
+    const around = { baseAccountExists: null, wrappedSolExists: null, wrappingRent, computeUnitLimit: null };
     const built = this.#builder.build({ pool, order, ...around, microLamportsPerUnit: this.#price++, blockhash, ...parts });
     const wire = assembleTransaction(built.message, [signMessage(by, built.message)]);
     const terms: OrderTerms = {

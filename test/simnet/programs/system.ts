@@ -3,6 +3,7 @@ import type { Instruction } from '@sluice/shared/solana/transaction/transaction.
 import type { InstructionAccount } from '../runtime/instruction-account.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';
 import type { InvocationContext, Program } from '../runtime/program.ts';
+import { addressWithSeed } from '@sluice/shared/solana/pda.ts';
 import { BorshEnd, BorshReader, BorshWriter } from '../layout/borsh.ts';
 
 const systemUnits = 150;
@@ -11,8 +12,9 @@ const maxDataBytes = 10 * 1024 * 1024;
 const accountAlreadyInUse = 0;
 const resultWithNegativeLamports = 1;
 const invalidAccountDataLength = 3;
+const addressWithSeedMismatch = 5;
 
-const tag = { createAccount: 0, assign: 1, transfer: 2, allocate: 8 } as const;
+const tag = { createAccount: 0, assign: 1, transfer: 2, createAccountWithSeed: 3, allocate: 8 } as const;
 
 export function transferInstruction(from: string, to: string, lamports: bigint): Instruction {
   return {
@@ -71,40 +73,61 @@ function transfer(context: InvocationContext, lamports: bigint): void {
   to.credit(lamports);
 }
 
-function allocate(context: InvocationContext, account: InstructionAccount, space: bigint): void {
-  if (!account.signer) {
-    context.plainLog(`Allocate: 'to' account ${account.address} must sign`);
+/** As the program logs an account; the base signs in place of an account whose address is derived from it. */
+const named = ({ address }: InstructionAccount, base: string | null): string =>
+  `Address { address: ${address}, base: ${base === null ? 'None' : `Some(${base})`} }`;
+
+function isSigned({ accounts }: InvocationContext, account: InstructionAccount, base: string | null): boolean {
+  return base === null ? account.signer : accounts.some(({ address, signer }) => signer && address === base);
+}
+
+function allocate(context: InvocationContext, account: InstructionAccount, space: bigint, base: string | null = null): void {
+  if (!isSigned(context, account, base)) {
+    context.plainLog(`Allocate: 'to' account ${named(account, base)} must sign`);
     fail('MissingRequiredSignature');
   }
   if (account.data.length > 0 || account.owner !== systemProgram) {
-    context.plainLog(`Allocate: account ${account.address} already in use`);
+    context.plainLog(`Allocate: account ${named(account, base)} already in use`);
     failCustom(accountAlreadyInUse);
   }
   if (space > BigInt(maxDataBytes)) failCustom(invalidAccountDataLength);
   account.allocate(Number(space));
 }
 
-function assign(context: InvocationContext, account: InstructionAccount, owner: string): void {
+function assign(context: InvocationContext, account: InstructionAccount, owner: string, base: string | null = null): void {
   if (account.owner === owner) return;
-  if (!account.signer) {
-    context.plainLog(`Assign: account ${account.address} must sign`);
+  if (!isSigned(context, account, base)) {
+    context.plainLog(`Assign: account ${named(account, base)} must sign`);
     fail('MissingRequiredSignature');
   }
   account.assign(owner);
 }
 
-function createAccount(context: InvocationContext, lamports: bigint, space: bigint, owner: string): void {
+function createAccount(context: InvocationContext, lamports: bigint, space: bigint, owner: string, base: string | null = null): void {
   const to = context.account(1);
   if (to.lamports > 0n) {
-    context.plainLog(`Create Account: account Address { address: ${to.address}, base: None } already in use`);
+    context.plainLog(`Create Account: account ${named(to, base)} already in use`);
     failCustom(accountAlreadyInUse);
   }
-  allocate(context, to, space);
-  assign(context, to, owner);
+  allocate(context, to, space, base);
+  assign(context, to, owner, base);
   transfer(context, lamports);
 }
 
-/** The system program: createAccount, assign, transfer, allocate. */
+function createAccountWithSeed(context: InvocationContext, reader: BorshReader): void {
+  const base = reader.address();
+  const seed = Buffer.from(reader.bytes(Number(reader.u64()))).toString();
+  const [lamports, space, owner] = [reader.u64(), reader.u64(), reader.address()];
+  const { address } = context.account(1);
+  const derived = addressWithSeed(base, seed, owner);
+  if (address !== derived) {
+    context.plainLog(`Create: address ${address} does not match derived address ${derived}`);
+    failCustom(addressWithSeedMismatch);
+  }
+  createAccount(context, lamports, space, owner, base);
+}
+
+/** The system program: createAccount with and without a seed, assign, transfer, allocate. */
 export const system: Program = {
   builtin: true,
   execute(context) {
@@ -115,6 +138,7 @@ export const system: Program = {
       if (kind === tag.createAccount) createAccount(context, reader.u64(), reader.u64(), reader.address());
       else if (kind === tag.assign) assign(context, context.account(0), reader.address());
       else if (kind === tag.transfer) transfer(context, reader.u64());
+      else if (kind === tag.createAccountWithSeed) createAccountWithSeed(context, reader);
       else if (kind === tag.allocate) allocate(context, context.account(0), reader.u64());
       else fail('InvalidInstructionData');
     } catch (error) {

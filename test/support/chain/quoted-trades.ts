@@ -86,15 +86,20 @@ export function setUp(chain: SimChain, coin: QuotedCoin): QuotedCoin {
 export function moveToPool(chain: SimChain, coin: QuotedCoin, boost: boolean): void {
   const { mint, tokenProgram: base, quoteMint } = coin;
   succeeded(land(chain, [unitLimitInstruction(800_000), migrateV2(mint, base, quoteMint, maker.publicKey, boost)], [maker]));
-  if (quoteMint !== wrappedSolMint) return;
+  if (quoteMint === wrappedSolMint) wrapFor(chain, trader.publicKey, wrappedLamports);
+}
+
+/** The associated account of wrapped SOL of a wallet, with at least this balance, paid by the trader. */
+export function wrapFor(chain: SimChain, owner: string, atLeast: bigint): string {
   const { publicKey } = trader;
-  const account = deriveTokenAccount(publicKey, wrappedSolMint, tokenProgram).address;
+  const account = deriveTokenAccount(owner, wrappedSolMint, tokenProgram).address;
   const wrap = [
-    associatedTokenInstruction(publicKey, publicKey, wrappedSolMint, tokenProgram, true),
-    transferInstruction(publicKey, account, wrappedLamports),
+    associatedTokenInstruction(publicKey, owner, wrappedSolMint, tokenProgram, true),
+    transferInstruction(publicKey, account, atLeast),
     syncNativeInstruction(tokenProgram, account),
   ];
-  if (tokenAmount(chain.account(account)) < wrappedLamports) succeeded(land(chain, wrap, [trader]));
+  if (tokenAmount(chain.account(account)) < atLeast) succeeded(land(chain, wrap, [trader]));
+  return account;
 }
 
 const kinds = { quoteIn: 'buyExactQuote', baseOut: 'buy', baseIn: 'sell' } as const;

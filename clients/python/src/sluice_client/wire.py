@@ -518,7 +518,7 @@ class Fill(TypedDict):
     networkFee: str
     """Base fee and priority fee, lamports. Raw integer in its smallest unit, as a decimal string."""
     otherLamports: str
-    """Rent of created accounts minus rent of closed accounts, plus tips, lamports. Negative if more was returned than paid. Raw integer in its smallest unit, as a decimal string."""
+    """Everything else that the wallet paid, lamports: rent of created accounts, less that of closed ones, and tips. Negative if it received more than it paid. Wrapped SOL of the wallet counts as its SOL. Raw integer in its smallest unit, as a decimal string."""
     slot: int
     """Slot of the block."""
     blockTime: int | None

@@ -1,7 +1,7 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { isVenue, readTrade, type Trade } from '../../signer/trade-instruction.ts';
+import { isVenue, openedSol, readTrade, type Trade } from '../../signer/trade-instruction.ts';
 import type { OrderTerms } from '../../order-model/order.ts';
 import type { HotState } from '../state/hot-state.ts';
 
@@ -34,11 +34,15 @@ export async function termsOfTransaction(transaction: DecodedTransaction, state:
 /** The only trade in the transaction. Instructions with accounts of lookup tables are not read, because the tables are unknown here. */
 function tradeOf({ accountKeys, instructions }: DecodedTransaction): Trade | null {
   const [wallet = ''] = accountKeys;
-  const trades = instructions.flatMap(({ programIdIndex, accountIndexes, data }) => {
-    const programId = accountKeys[programIdIndex] ?? '';
-    if (!isVenue(programId)) return [];
-    const trade = readTrade({ programId, accounts: accountIndexes.map((index) => accountKeys[index] ?? ''), data }, wallet);
-    return 'baseMint' in trade ? [trade] : [];
+  const named = instructions.map(({ programIdIndex, accountIndexes, data }) => ({
+    programId: accountKeys[programIdIndex] ?? '',
+    accounts: accountIndexes.map((index) => accountKeys[index] ?? ''),
+    data,
+  }));
+  const opened = openedSol(named, wallet);
+  const trades = named.flatMap((instruction) => {
+    const trade = isVenue(instruction.programId) ? readTrade(instruction, wallet, opened) : null;
+    return trade !== null && 'baseMint' in trade ? [trade] : [];
   });
   return trades.length === 1 ? trades[0]! : null;
 }

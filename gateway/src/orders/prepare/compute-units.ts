@@ -7,6 +7,7 @@ export const unitsOf = {
   createTokenAccount: 24_000,
   /** If the account exists already. */
   findTokenAccount: 12_000,
+  initializeTokenAccount: 4_500,
   syncNative: 3_200,
   closeTokenAccount: 3_200,
 } as const;

@@ -1,9 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions.ts';
+import { temporarySol, type TemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
-import { priceIndex, surround, type LaneTip, type Surroundings, type Tip } from './surround.ts';
+import { priceIndex, surround, type LaneTip, type Surrounded, type Surroundings, type Tip, type Wrapping } from './surround.ts';
 import { compileTemplate, fillTemplate, noOtherKeys, otherKeys, type MessageTemplate, type OtherKeys } from './template.ts';
 
 /** Templates of about 6 KB each; the least recently used one is dropped. */
@@ -14,12 +18,16 @@ export const maxMessageBytes = 1_232 - 65;
 /** Priority fee, in micro-lamports for each compute unit, of a message that is otherwise complete. */
 export type PriceOf = (message: { readonly computeUnitLimit: number; readonly writableAccounts: readonly string[] }) => bigint;
 
-export interface BuildRequest extends Omit<Surroundings, 'laneTips'> {
+type RequestedTip = Pick<LaneTip, 'accounts' | 'lamports'>;
+
+export interface BuildRequest extends Omit<Surroundings, 'tips' | 'wrapping'> {
   readonly pool: QuotedPool;
-  readonly order: Omit<TradeOrder, 'recipient'>;
+  readonly order: Omit<TradeOrder, 'recipient' | 'wrappedSol'>;
+  /** Whether the wallet has an associated account of wrapped SOL. Null if unknown: then it is not used. */
+  readonly wrappedSolExists: boolean | null;
   readonly microLamportsPerUnit: bigint | PriceOf;
   /** Tips to add while the message has room; the last one is left out first. */
-  readonly requestedTips?: readonly LaneTip[];
+  readonly requestedTips?: readonly RequestedTip[];
   /** Base58. */
   readonly blockhash: string;
 }
@@ -32,7 +40,7 @@ export interface BuiltMessage {
   /** Accounts that the transaction locks for writing. */
   readonly writableAccounts: readonly string[];
   /** The tips of `requestedTips` that fit into the message. */
-  readonly laneTips: readonly Tip[];
+  readonly tips: readonly Tip[];
   /** The trade instruction, its token accounts, and the accounts that the program may create. */
   readonly trade: BuiltTrade;
 }
@@ -53,14 +61,27 @@ interface Found {
   readonly others: OtherKeys;
 }
 
+/** A message without its price and its blockhash. */
+interface Draft extends Surrounded, Found {
+  readonly trade: BuiltTrade;
+  readonly tips: readonly Tip[];
+}
+
+/** Bytes of a seed of a temporary account, before base64. With more, some trades have no room. */
+const seedBytes = 3;
+const randomSeed = (): string => randomBytes(seedBytes).toString('base64url');
+
 /** Each wallet starts at another account, so that together they use all of them. */
-function tipsOf(requested: readonly LaneTip[], user: string, turn: number): readonly Tip[] {
+function tipsOf(requested: readonly RequestedTip[], user: string, turn: number): readonly Tip[] {
   const from = user.charCodeAt(user.length - 1);
   return requested.map(({ accounts, lamports }) => ({ to: accounts[(from + turn) % accounts.length]!, lamports }));
 }
 
-/** Fee recipients rotate, because all trades of the network write to the same few accounts. `first`: index of the first recipient. */
-export function createMessageBuilder(first = 0): MessageBuilder {
+/**
+ * Fee recipients rotate, because all trades of the network write to the same few accounts. `first`: index of the first recipient. `seedOf`: the
+ * seed of the account in which a message wraps SOL; others must not predict it.
+ */
+export function createMessageBuilder(first = 0, seedOf: () => string = randomSeed): MessageBuilder {
   const counters = { filled: 0, compiled: 0 };
   const templates = new Map<string, MessageTemplate>();
   let recipient = first;
@@ -86,33 +107,60 @@ export function createMessageBuilder(first = 0): MessageBuilder {
     return { template, others: others ?? noOtherKeys };
   }
 
+  function draft({ pool, order, ...request }: BuildRequest, number: number, wrapping: Wrapping, tips: readonly Tip[]): Draft {
+    const {
+      user,
+      trade: { exact },
+    } = order;
+    const wrappedSol = (): string => (wrapping === 'associated' ? tokenAddress(user, wrappedSolMint, tokenProgram) : wrapping().address);
+    const trade = pool.build({ ...order, recipient: number, wrappedSol });
+    const surrounded = surround(order, trade, { ...request, wrapping, tips });
+    const { length } = surrounded.instructions;
+    const key = `${user} ${pool.address} ${exact} ${length} ${request.baseAccountExists} ${wrapping === 'associated'}`;
+    return { ...surrounded, ...templateOf(key, user, surrounded.instructions), trade, tips };
+  }
+
+  /**
+   * The first draft that has room for its tips. A temporary account of wrapped SOL needs more room than the associated one, which is used
+   * instead of it rather than to omit a tip, if it does not exist.
+   */
+  function draftWithRoom(request: BuildRequest, number: number): Draft {
+    const {
+      order: { user },
+      requestedTips = [],
+      wrappedSolExists,
+    } = request;
+    const tips = tipsOf(requestedTips, user, number & lastTurn);
+    let opened: TemporarySol | null = null;
+    const temporary = (): TemporarySol => (opened ??= temporarySol(user, seedOf()));
+    const whole = draft(request, number, temporary, tips);
+    if (hasRoom(whole)) return whole;
+    if (opened !== null && wrappedSolExists === false) {
+      const other = draft(request, number, 'associated', tips);
+      if (hasRoom(other)) return other;
+    }
+    for (let count = tips.length - 1; count >= 0; count--) {
+      const fewer = draft(request, number, temporary, tips.slice(0, count));
+      if (hasRoom(fewer)) return fewer;
+    }
+    throw new RangeError(`a message of ${whole.template.bytes.length} bytes is too long for a transaction`);
+  }
+
   return {
     counters,
     build(request) {
-      const { pool, order, microLamportsPerUnit, blockhash, requestedTips = [] } = request;
-      const { baseAccountExists, computeUnitLimit: fixedLimit, tip } = request;
-      const number = recipient++;
-      const { user, ...terms } = order;
-      const trade = pool.build({ user, ...terms, recipient: number });
-      const turn = number & lastTurn;
-      let laneTips = tipsOf(requestedTips, user, turn);
-      const around = () => surround(order, trade, { baseAccountExists, computeUnitLimit: fixedLimit, tip, laneTips });
-      let { instructions, computeUnitLimit } = around();
-      const keyOf = (): string => `${user} ${pool.address} ${order.trade.exact} ${instructions.length} ${baseAccountExists}`;
-      let found = templateOf(keyOf(), user, instructions);
-      while (found.template.bytes.length > maxMessageBytes) {
-        if (laneTips.length === 0) throw new RangeError(`a message of ${found.template.bytes.length} bytes is too long for a transaction`);
-        laneTips = laneTips.slice(0, -1);
-        ({ instructions, computeUnitLimit } = around());
-        found = templateOf(keyOf(), user, instructions);
-      }
-      const { template, others } = found;
+      const { microLamportsPerUnit, blockhash } = request;
+      const { template, others, instructions, computeUnitLimit, trade, tips } = draftWithRoom(request, recipient++);
       const writableAccounts = template.writableAccounts.map((address) => others.get(address) ?? address);
       const price =
         typeof microLamportsPerUnit === 'bigint' ? microLamportsPerUnit : microLamportsPerUnit({ computeUnitLimit, writableAccounts });
       instructions[priceIndex] = computeUnitPrice(price);
       const message = fillTemplate(template, others, blockhashBytes(blockhash), instructions);
-      return { message, computeUnitLimit, microLamportsPerUnit: price, writableAccounts, laneTips, trade };
+      return { message, computeUnitLimit, microLamportsPerUnit: price, writableAccounts, tips, trade };
     },
   };
+}
+
+function hasRoom({ template }: Draft): boolean {
+  return template.bytes.length <= maxMessageBytes;
 }

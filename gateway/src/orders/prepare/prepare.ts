@@ -1,12 +1,12 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/venues/trading.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
+import { associatedAccountBytes } from '@sluice/shared/venues/trading.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { quoteOfOrder } from '../../quote/answer.ts';
 import { wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
-import type { LaneTip } from './surround.ts';
-import { priceOrder, unavailable, type PriceParts, type TradeInputs } from './quote-order.ts';
+import { priceOrder, requestedTips, unavailable, type PriceParts, type TradeInputs } from './quote-order.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
 import type { FailureTerms } from '../simulate/failure.ts';
 import type { ExpectedTrade } from '../simulate/simulated-amounts.ts';
@@ -49,8 +49,6 @@ export interface LaterQuote {
 export interface PrepareParts extends PriceParts {
   readonly state: PriceParts['state'] & Pick<HotState, 'freshBlockhash' | 'feeLevel' | 'rent'>;
   readonly builder: MessageBuilder;
-  /** Tips for the lanes that require one. */
-  readonly laneTips?: readonly LaneTip[];
 }
 
 /** Quotes on state that two endpoints report, because no simulation will confirm it. Rejects with an `RpcError`. */
@@ -69,7 +67,7 @@ export async function prepareAgreed(request: TradeRequest, parts: PrepareParts):
  * Rejects with an `RpcError`.
  */
 export async function prepareTrade(request: TradeRequest, parts: PrepareParts, agreed = false): Promise<PreparedTrade | QuoteRefusal> {
-  const { state, builder, laneTips = [] } = parts;
+  const { state, builder } = parts;
   const startedMs = performance.now();
   const priced = await priceOrder(request, parts, agreed);
   if ('error' in priced) return priced;
@@ -77,11 +75,13 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   const blockhash = found instanceof Promise ? await found : found;
   if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
   const { inputs, quoted, bounds } = priced;
-  const { market, baseAccount } = inputs;
+  const { market, baseAccount, wrappedSolExists } = inputs;
   const quotedMs = performance.now();
   const { pool, trade, quote } = quoted;
   const { publicKey, priorityFeeLamports: fixed, blockEngineOnly = false } = request;
-  const requestedTips = blockEngineOnly ? laneTips.filter(({ lane }) => lane === 'jito') : laneTips;
+  const tips = requestedTips(request, parts);
+  const wrappingRent = state.rent(tokenAccountBytes);
+  if (wrappingRent === null) return unknownRent;
   const built = builder.build({
     pool,
     order: {
@@ -96,20 +96,18 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
       fixed === null ? state.feeLevel(writableAccounts) : pricePerUnit(fixed, computeUnitLimit),
     blockhash: blockhash.blockhash,
     baseAccountExists: baseAccount !== null,
+    wrappedSolExists,
+    wrappingRent,
     computeUnitLimit: null,
-    tip: request.tip ?? null,
-    requestedTips,
+    requestedTips: tips,
   });
-  if (blockEngineOnly && built.laneTips.length < requestedTips.length) {
+  if (blockEngineOnly && built.tips.length < tips.length) {
     return wrongFields({ jitoOnly: 'is not possible, because the transaction has no room for the tip of the block engine' });
   }
   const rent = rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state);
   const ownRent = state.rent(0);
-  if (rent === null || ownRent === null) return unavailable('The rent of accounts is not known.');
-  const tipLamports = [...(request.tip === undefined ? [] : [request.tip]), ...built.laneTips].reduce(
-    (sum, { lamports }) => sum + lamports,
-    0n,
-  );
+  if (rent === null || ownRent === null) return unknownRent;
+  const tipLamports = built.tips.reduce((sum, { lamports }) => sum + lamports, 0n);
   const priorityFeeLamports = priorityFeeOf(built.microLamportsPerUnit, built.computeUnitLimit);
   const lamportsNeeded = lamportsOf(quoted, bounds.maxIn, priorityFeeLamports + tipLamports, rent);
   return {
@@ -136,6 +134,8 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
     buildMs: performance.now() - quotedMs,
   };
 }
+
+const unknownRent = unavailable('The rent of accounts is not known.');
 
 interface Balances {
   readonly inputs: TradeInputs;

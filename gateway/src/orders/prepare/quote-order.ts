@@ -1,12 +1,13 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import type { TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
-import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
 import { quoteOfOrder } from '../../quote/answer.ts';
 import { rawAmount } from '../../quote/amounts.ts';
 import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { TokenMarket } from '../../pools/quoted-market.ts';
 import type { TradeRequest } from './request.ts';
+import type { LaneTip } from './surround.ts';
 import type { HotMarketRead } from '../state/hot-markets.ts';
 import type { HotState } from '../state/hot-state.ts';
 import type { WalletRead } from '../state/hot-wallets.ts';
@@ -18,6 +19,15 @@ export interface PriceParts {
   readonly ownOrders: Pick<OwnOrders, 'landedIn' | 'mayHaveLanded'>;
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
+  /** Tips for the lanes that require one. */
+  readonly laneTips?: readonly LaneTip[];
+}
+
+/** The tips of an order while its message has room, the most important one first. */
+export function requestedTips(request: TradeRequest, { laneTips = [] }: Pick<PriceParts, 'laneTips'>): readonly LaneTip[] {
+  const { tip, blockEngineOnly = false } = request;
+  const all = tip === undefined ? laneTips : [tip, ...laneTips];
+  return blockEngineOnly ? all.filter(({ lane }) => lane === 'jito') : all;
 }
 
 /** The state that a quote depends on: a market and a wallet, read at about the same time. */
@@ -25,6 +35,8 @@ export interface TradeInputs {
   readonly market: HotMarketRead;
   readonly wallet: WalletRead;
   readonly baseAccount: TokenAccount | null;
+  /** Whether the wallet has an associated account of wrapped SOL; null if no order of this kind depends on it. */
+  readonly wrappedSolExists: boolean | null;
 }
 
 export interface PricedOrder {
@@ -58,7 +70,8 @@ export function unavailable(message: string): QuoteRefusal {
   return { error: 'UPSTREAM_UNAVAILABLE', message };
 }
 
-async function priceOn(request: TradeRequest, { state, ownOrders, solUsd }: PriceParts, agreed: boolean): Promise<PricedOrder | Refused> {
+async function priceOn(request: TradeRequest, parts: PriceParts, agreed: boolean): Promise<PricedOrder | Refused> {
+  const { state, ownOrders, solUsd } = parts;
   const { order, publicKey } = request;
   const isSell = order.side === 'sell';
   const own: OwnSlot = { slot: isSell ? ownOrders.landedIn(publicKey) : 0, deadlineMs: ownOrdersDeadlineMs() };
@@ -66,9 +79,12 @@ async function priceOn(request: TradeRequest, { state, ownOrders, solUsd }: Pric
   const isUnsure = (read: HotMarketRead | WalletRead): boolean =>
     read.slot < own.slot || (agreed ? read.isDisputed : read.soleSources !== 0);
   if (market.result.kind !== 'market') return { refusal: quotedRefusal(market.result.kind), isDoubtful: isUnsure(market) };
-  const { wallet, baseAddress } = await readWallet(request, market.result.market, { state, own, agreed });
+  const hasTips = requestedTips(request, parts).length > 0;
+  const { wallet, baseAddress, wrappedAddress } = await readWallet(request, market.result.market, { state, own, agreed, hasTips });
   if (agreed && isSell && market.slot < wallet.slot) market = await state.agreedMarket(order.mint, wallet.slot);
-  const inputs: TradeInputs = { market, wallet, baseAccount: wallet.tokenAccounts.get(baseAddress) ?? null };
+  const wrapped = wallet.tokenAccounts.get(wrappedAddress);
+  const wrappedSolExists = wrapped === undefined ? null : wrapped !== null;
+  const inputs: TradeInputs = { market, wallet, baseAccount: wallet.tokenAccounts.get(baseAddress) ?? null, wrappedSolExists };
   const mayBeOld = (): boolean => market.slot < wallet.slot || (!agreed && ownOrders.mayHaveLanded(publicKey));
   // Only sales depend on the wallet's tokens; the pool must be at least as new as the wallet.
   const isDoubtful = isUnsure(market) || (isSell && (isUnsure(wallet) || mayBeOld()));
@@ -107,23 +123,32 @@ function readMarket(
   return slot > 0 ? awaitOwnOrders(() => state.market(mint), slot, deadlineMs) : state.market(mint);
 }
 
+interface WalletTerms {
+  readonly state: PriceParts['state'];
+  readonly own: OwnSlot;
+  readonly agreed: boolean;
+  readonly hasTips: boolean;
+}
+
 /** The market names the token programs, from which the token accounts follow. */
 async function readWallet(
   { order: { mint, side, amount }, publicKey }: TradeRequest,
-  { tokenProgram, pools }: TokenMarket,
-  { state, own: { slot, deadlineMs }, agreed }: { readonly state: PriceParts['state']; readonly own: OwnSlot; readonly agreed: boolean },
-): Promise<{ readonly wallet: WalletRead; readonly baseAddress: string }> {
-  const baseAddress = tokenAddress(publicKey, mint, tokenProgram);
+  { tokenProgram: baseProgram, pools }: TokenMarket,
+  { state, own: { slot, deadlineMs }, agreed, hasTips }: WalletTerms,
+): Promise<{ readonly wallet: WalletRead; readonly baseAddress: string; readonly wrappedAddress: string }> {
+  const baseAddress = tokenAddress(publicKey, mint, baseProgram);
+  const wrappedAddress = tokenAddress(publicKey, wrappedSolMint, tokenProgram);
+  const mayWrap = hasTips && pools.some(({ pool: { curve, quoteMint } }) => !curve && quoteMint === wrappedSolMint);
   // Accounts that pay for a purchase in a coin other than SOL.
   const paying = pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
     side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],
   );
-  const accounts = [...new Set([baseAddress, ...paying])];
+  const accounts = [...new Set([baseAddress, ...paying, ...(mayWrap ? [wrappedAddress] : [])])];
   const read = (): WalletRead | Promise<WalletRead> => state.wallet(publicKey, accounts);
   const reading = slot > 0 ? awaitOwnOrders(read, slot, deadlineMs) : read();
   const wallet = reading instanceof Promise ? await reading : reading;
   const mustAgree = (agreed && side === 'sell') || (amount.kind === 'part' && wallet.soleSources !== 0);
-  return { wallet: mustAgree ? await state.agreedWallet(publicKey, accounts, slot) : wallet, baseAddress };
+  return { wallet: mustAgree ? await state.agreedWallet(publicKey, accounts, slot) : wallet, baseAddress, wrappedAddress };
 }
 
 function quotedRefusal(kind: 'no_mint' | 'malformed'): QuoteRefusal {

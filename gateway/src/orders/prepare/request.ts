@@ -2,7 +2,7 @@ import { maxU64 } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { BuyBody, SellBody } from '@sluice/shared/wire/rest/trade.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import type { Tip } from './surround.ts';
+import type { LaneTip } from './surround.ts';
 import { rawAmount } from '../../quote/amounts.ts';
 import { readOrder, type QuoteOrder } from '../../quote/order.ts';
 import { wrongFields, type QuoteRefusal } from '../../quote/best-quote.ts';
@@ -19,8 +19,8 @@ export interface TradeRequest {
   readonly minOut: bigint | null;
   readonly dryRun: boolean;
   readonly skipSimulation: boolean;
-  /** Paid by the transaction to a block engine or sender that forwards it. */
-  readonly tip?: Tip;
+  /** Paid by the transaction to a block engine or sender that forwards it, if the message has room. */
+  readonly tip?: LaneTip;
   /** Sent to the block engine alone, and tips only it. */
   readonly blockEngineOnly?: true;
 }

@@ -9,6 +9,8 @@ import {
 import type { PaidLane } from '@sluice/shared/solana/tip-accounts.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { openTemporarySol, type TemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
+import { maxU64 } from '@sluice/shared/venues/quoting.ts';
 import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { unitsOf, withMargin } from './compute-units.ts';
 
@@ -24,14 +26,18 @@ export interface LaneTip {
   readonly lamports: bigint;
 }
 
+/** Where SOL is wrapped: in a temporary account, or in the associated one, which must not exist. */
+export type Wrapping = (() => TemporarySol) | 'associated';
+
 export interface Surroundings {
   /** Null if unknown: the message then creates the account if it is missing. */
   readonly baseAccountExists: boolean | null;
+  readonly wrapping: Wrapping;
+  /** Rent of the account in which SOL is wrapped, lamports. */
+  readonly wrappingRent: bigint;
   /** Null: the measured units of such a trade plus a margin. */
   readonly computeUnitLimit: number | null;
-  readonly tip: Tip | null;
-  /** Additional tips, to lanes. */
-  readonly laneTips?: readonly Tip[];
+  readonly tips: readonly Tip[];
 }
 
 export interface Surrounded {
@@ -44,11 +50,11 @@ export interface Surrounded {
 export const priceIndex = 1;
 
 /**
- * Adds the instructions around a trade: compute budget, token accounts, wrapped SOL, tips. For wrapped SOL an account is created, filled with the
- * most that the trade may take, and closed afterwards, which returns the rest as SOL, with any wrapped SOL that was in it before.
+ * Adds the instructions around a trade: compute budget, token accounts, wrapped SOL, tips. For wrapped SOL an account is opened with the most that
+ * the trade may take, and closed afterwards, which returns the rest as SOL.
  */
 export function surround(
-  { user, trade: { exact }, maxIn, baseTokenProgram, quoteTokenProgram }: Omit<TradeOrder, 'recipient'>,
+  { user, trade: { exact }, maxIn, baseTokenProgram, quoteTokenProgram }: Omit<TradeOrder, 'recipient' | 'wrappedSol'>,
   trade: BuiltTrade,
   around: Surroundings,
 ): Surrounded {
@@ -56,6 +62,7 @@ export function surround(
   const { baseMint, quoteMint, quoteAccount } = trade;
   const isWrapped = quoteAccount !== null && quoteMint === wrappedSolMint;
   const { createTokenAccount: create, findTokenAccount: find, builtin } = unitsOf;
+  const { wrapping, wrappingRent } = around;
   const instructions: Instruction[] = [];
   let units = 2 * builtin + trade.computeUnits;
   const add = (instruction: Instruction, cost: number): void => {
@@ -63,7 +70,12 @@ export function surround(
     units += cost;
   };
   if (isBuy && around.baseAccountExists !== true) add(createTokenAccount(user, baseMint, baseTokenProgram), create);
-  if (isWrapped) {
+  if (isWrapped && wrapping !== 'associated') {
+    const most = wrappingRent + (isBuy ? maxIn : 0n);
+    const [open, initialize] = openTemporarySol(user, wrapping(), most < maxU64 ? most : maxU64);
+    add(open, builtin);
+    add(initialize, unitsOf.initializeTokenAccount);
+  } else if (isWrapped) {
     add(createTokenAccount(user, quoteMint, tokenProgram), create);
     if (isBuy) {
       add(transferLamports(user, quoteAccount, maxIn), builtin);
@@ -72,8 +84,7 @@ export function surround(
   } else if (quoteAccount !== null && !isBuy) add(createTokenAccount(user, quoteMint, quoteTokenProgram), find);
   instructions.push(trade.instruction);
   if (isWrapped) add(closeTokenAccount(quoteAccount, user, tokenProgram), unitsOf.closeTokenAccount);
-  const tips = [...(around.tip === null ? [] : [around.tip]), ...(around.laneTips ?? [])];
-  for (const { to, lamports } of tips) add(transferLamports(user, to, lamports), builtin);
+  for (const { to, lamports } of around.tips) add(transferLamports(user, to, lamports), builtin);
   const limit = around.computeUnitLimit ?? withMargin(units);
   return { instructions: [computeUnitLimit(limit), computeUnitPrice(0n), ...instructions], computeUnitLimit: limit };
 }

@@ -1,7 +1,7 @@
 import { keepDerived, tokenAddress } from '../../solana/derived.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/transaction/instructions.ts';
 import type { AccountMeta } from '../../solana/transaction/transaction.ts';
-import { associatedTokenProgram, systemProgram, zeroAddress } from '../../solana/well-known.ts';
+import { associatedTokenProgram, systemProgram, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
 import { associatedAccountBytes, madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type TradeOrder } from '../trading.ts';
 import type { QuotedAmmPool } from './decode.ts';
 import { volumeAccumulatorBytes } from '../pump-fees/fees.ts';
@@ -42,12 +42,12 @@ interface Parties {
   readonly quoteOf: (owner: string) => string;
 }
 
-function partiesOf({ pool }: TradedPool, { user, baseTokenProgram, quoteTokenProgram }: TradeOrder): Parties {
+function partiesOf({ pool }: TradedPool, { user, baseTokenProgram, quoteTokenProgram, wrappedSol }: TradeOrder): Parties {
   const quoteOf = (owner: string): string => tokenAddress(owner, pool.quoteMint, quoteTokenProgram);
   return {
     user,
     base: tokenAddress(user, pool.baseMint, baseTokenProgram),
-    quote: quoteOf(user),
+    quote: pool.quoteMint === wrappedSolMint ? wrappedSol() : quoteOf(user),
     volume: volumeAccumulatorOf(user),
     creatorAuthority: creatorAuthorityOf(pool.coinCreator),
     quoteOf,

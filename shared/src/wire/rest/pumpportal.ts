@@ -199,7 +199,7 @@ export const pumpPortalLocalEndpoint = defineEndpoint({
   keyless: true,
   tag: 'PumpPortal',
   summary: "The unsigned transaction of a buy or sell as raw bytes; the body has PumpPortal's format.",
-  description: `Returns the same transaction as \`/transaction/buy\` and \`/transaction/sell\`. Nothing is stored or sent. \`${expiryHeader}\` says in how many seconds it expires: about 30. ${differences} Without a key it works while \`PUMPPORTAL_KEYLESS\` is \`on\`, with at most ${keylessQuota.perMinute} requests a minute from one address. For a list, the answer is a JSON list of transactions in base58, in the same order, for a Jito bundle. They are quoted against the current state and not simulated, because each may depend on the previous one. The \`priorityFee\` of the first is required and is the tip of the bundle; the others are ignored.`,
+  description: `Returns the same transaction as \`/transaction/buy\` and \`/transaction/sell\`. Nothing is stored or sent. \`${expiryHeader}\` says in how many seconds it expires: about 30. ${differences} Without a key it works while \`PUMPPORTAL_KEYLESS\` is \`on\`, with at most ${keylessQuota.perMinute} requests a minute from one address. For a list, the answer is a JSON list of transactions in base58, in the same order, for a Jito bundle. They are quoted against the current state and not simulated, because each may depend on the previous one. The \`priorityFee\` of the first is required and is the tip of the bundle; the others are ignored. The first order that has room for the tip pays it.`,
   body: PumpPortalLocalBody,
   form: true,
   batch: {

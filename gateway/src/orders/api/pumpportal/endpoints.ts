@@ -29,6 +29,9 @@ export interface PumpPortalParts extends UnsignedParts {
   readonly hasBlockEngine: boolean;
 }
 
+const noRoomForTip =
+  'no order has room for this tip: the wallets have accounts of wrapped SOL; close the one of the first order, or set it to 0';
+
 type LocalAnswer = OrderAnswer<typeof pumpPortalLocalEndpoint>;
 
 /** `POST /api/trade` and `/api/trade-local`: the same orders with the bodies of PumpPortal's clients. */
@@ -94,12 +97,15 @@ async function bundle(bodies: readonly PumpPortalBody[], parts: PumpPortalParts)
   if (lamports === null) return wrongFields({ '0.priorityFee': 'is required: the fee of the first order is the tip of the bundle' });
   const to = jitoTipAccounts[Math.floor(Math.random() * jitoTipAccounts.length)]!;
   const all: PreparedTrade[] = [];
+  let isTipped = lamports === 0n;
   for (const [index, request] of requests.entries()) {
-    const tipped = index === 0 && lamports > 0n ? { tip: { to, lamports } } : {};
-    const prepared = await prepareAgreed({ ...request, priorityFeeLamports: 0n, ...tipped }, parts);
+    const tip = isTipped ? {} : { tip: { lane: 'jito', accounts: [to], lamports } as const };
+    const prepared = await prepareAgreed({ ...request, priorityFeeLamports: 0n, ...tip }, parts);
     if ('error' in prepared) return ofOrder(index, prepared);
+    isTipped ||= prepared.tipLamports > 0n;
     all.push(prepared);
   }
+  if (!isTipped) return wrongFields({ '0.priorityFee': noRoomForTip });
   return { json: all.map((prepared) => encodeBase58(unsignedWire(prepared))), headers: expiryOf(all, parts) };
 }
 
