@@ -135,6 +135,8 @@ export interface Trade {
   readonly marketCapSol: number | null;
   /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
+  /** Null if the event on the chain does not show it. */
+  readonly priceQuoteBefore: number | null;
   /** Fees of the venue, one for each kind that was charged. */
   readonly fees: readonly ({
     /** `cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers. */
@@ -474,13 +476,13 @@ export interface Candle {
   readonly interval: '1s' | '5s' | '15s' | '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
   /** Begin of the interval, Unix seconds of block time; a multiple of the interval. */
   readonly start: number;
-  /** Quote coins for one token in the main pool after the first trade. UI number (float64). */
+  /** Quote coins for one token in the main pool before the first trade, without fees. UI number (float64). */
   readonly open: number;
-  /** Highest. UI number (float64). */
+  /** Highest, `open` included. UI number (float64). */
   readonly high: number;
-  /** Lowest. UI number (float64). */
+  /** Lowest, `open` included. UI number (float64). */
   readonly low: number;
-  /** After the last trade. UI number (float64). */
+  /** After the last trade, without fees. UI number (float64). */
   readonly close: number;
   /** Null if no trade had a price in USD. This also holds for the next three fields. */
   readonly openUsd: number | null;
@@ -1391,13 +1393,13 @@ export interface CandlePage {
   readonly candles: readonly ({
     /** Begin of the interval, Unix seconds of block time; a multiple of the interval. */
     readonly start: number;
-    /** Quote coins for one token in the main pool after the first trade. UI number (float64). */
+    /** Quote coins for one token in the main pool before the first trade, without fees. UI number (float64). */
     readonly open: number;
-    /** Highest. UI number (float64). */
+    /** Highest, `open` included. UI number (float64). */
     readonly high: number;
-    /** Lowest. UI number (float64). */
+    /** Lowest, `open` included. UI number (float64). */
     readonly low: number;
-    /** After the last trade. UI number (float64). */
+    /** After the last trade, without fees. UI number (float64). */
     readonly close: number;
     /** Null if no trade had a price in USD. This also holds for the next three fields. */
     readonly openUsd: number | null;
@@ -1482,6 +1484,8 @@ export interface TradePage {
     readonly marketCapSol: number | null;
     /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
     readonly marketCapUsd: number | null;
+    /** Null if the event on the chain does not show it. */
+    readonly priceQuoteBefore: number | null;
     /** Fees of the venue, one for each kind that was charged. */
     readonly fees: readonly ({
       /** `cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers. */

@@ -274,15 +274,15 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     };
     await publish(first, [
       tradeOf({ mint, atS: someS, price: 0.5 }),
-      tradeOf({ mint, atS: someS, price: 60, pool: 'pump-amm', poolAddress: addressOf(920_009), depthSol: 9 }),
+      tradeOf({ mint, atS: someS, before: 50, price: 60, pool: 'pump-amm', poolAddress: addressOf(920_009), depthSol: 9 }),
       tradeOf({ mint, atS: someS, price: 0.25 }),
       migration,
-      tradeOf({ mint, atS: someS + 31, price: 0.75, pool: 'pump-amm', depthSol: 84 }),
+      tradeOf({ mint, atS: someS + 31, before: 0.5625, price: 0.75, pool: 'pump-amm', depthSol: 84 }),
       tradeOf({ mint, atS: someS + 31, price: 0.0625, pool: 'pump-amm', poolAddress: addressOf(920_009), depthSol: 85 }),
     ]);
     const [before, after] = await first.market.buckets(mint, '1s', ...allTime);
     expect(before).toMatchObject({ open: 0.5, high: 0.5, low: 0.25, close: 0.25, buys: 3, volumeBase: 12 });
-    expect(after).toMatchObject({ open: 0.75, high: 0.75, low: 0.75, close: 0.75, buys: 2, volumeBase: 8 });
+    expect(after).toMatchObject({ open: 0.5625, high: 0.75, low: 0.5625, close: 0.75, buys: 2, volumeBase: 8 });
   });
 
   it('removes the prices of a pool of a few coins that came first, and publishes its candles again', async () => {

@@ -63,6 +63,7 @@ describe.skipIf(!fixturesPresent)(`single events (${fixturesNote})`, () => {
         trader: 'H1MkQA2uUnycYsBtfxwVLNAqGBNZYoZpnKSxJWEmFLTu',
         baseAmount: 185_302_193_907n,
         quoteAmount: 81_182_168n,
+        before: { priceQuote: 88_363_224_835n, priceBase: 201_507_997_683_183n },
         reserves: {
           virtualBase: 201_693_299_877_090n,
           virtualQuote: 88_282_205_032n,

@@ -80,6 +80,7 @@ describe.skipIf(!fixturesPresent)(`transactions (${fixturesNote})`, () => {
           trader: '7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd',
           baseAmount: 159_676_340_219n,
           quoteAmount: 9_876_542n,
+          before: { priceQuote: 44_616_407_633n, priceBase: 721_483_464_015_084n },
           reserves: {
             virtualBase: 721_323_787_674_865n,
             virtualQuote: 44_626_284_175n,
@@ -119,6 +120,7 @@ describe.skipIf(!fixturesPresent)(`transactions (${fixturesNote})`, () => {
           trader: 'BwWK17cbHxwWBKZkUYvzxLcNQ1YVyaFezduWbtm2de6s',
           baseAmount: 445_377_137_871n,
           quoteAmount: 3_517_192n,
+          before: { priceQuote: 9_794_944_560n, priceBase: 1_068_122_876_949_440n },
           reserves: {
             virtualBase: 1_067_677_499_811_569n,
             virtualQuote: 9_798_461_752n,
@@ -175,6 +177,7 @@ describe.skipIf(!fixturesPresent)(`transactions (${fixturesNote})`, () => {
           trader: '5zsxd4pGNCQpwyKiBWZ95nCTPsEPoS62xEGnjpW6FRy7',
           baseAmount: 3_520_371_073_923n,
           quoteAmount: 98_750_018n,
+          before: { priceQuote: 30_000_000_000n, priceBase: 1_073_000_000_000_000n },
           reserves: {
             virtualBase: 1_069_479_628_926_077n,
             virtualQuote: 30_098_750_018n,
@@ -238,6 +241,7 @@ describe.skipIf(!fixturesPresent)(`transactions (${fixturesNote})`, () => {
           trader: '5htGpHK2oV9g2BcDqLdRBqjCLdy8mc3fsESfR5DU73eM',
           baseAmount: 96_449_438_144_093n,
           quoteAmount: 2_962_962_962n,
+          before: { priceQuote: 30_000_000_000n, priceBase: 1_073_000_000_000_000n },
           reserves: {
             virtualBase: 976_550_561_855_907n,
             virtualQuote: 32_962_962_962n,

@@ -315,7 +315,8 @@ describe('reserves without a price', () => {
     } as const;
     const state = stateOfReserves({ virtualBase: 0n, virtualQuote: 5n, realBase: 0n, realQuote: 5n });
     const amounts = { baseAmount: 10n ** 6n, quoteAmount: 2n * 10n ** 9n };
-    const trade: MarketTrade = { side: 'buy', trader: addressOf('trader'), ...amounts, ...state, fees: [], feeTotal: 0n, timestamp };
+    const rest = { before: null, fees: [], feeTotal: 0n, timestamp };
+    const trade: MarketTrade = { side: 'buy', trader: addressOf('trader'), ...amounts, ...state, ...rest };
     expect(tradeEvent(seen, '0', market, trade, null, false)).toMatchObject({ priceQuote: 2, priceSol: 2 });
     const priceless = tradeEvent(seen, '0', market, { ...trade, quoteAmount: 0n }, null, false);
     expect(priceless).toMatchObject({ priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null });
@@ -349,7 +350,8 @@ describe('the depth of a pool', () => {
   // 2 raw B for one raw A. Sellers of A receive 10^10 × √2 × (1 − √0.99) raw B until the price has fallen by 1 %.
   const state = stateOfSqrtPrice(((1n << 64n) * 141_421_356n) / 100_000_000n, 10_000n * 10n ** 6n);
   const amounts = { baseAmount: 1_000n, quoteAmount: 2_000n, fees: [], feeTotal: 0n } as const;
-  const swap = { type: 'trade', pool: place.poolAddress, mint: null, quoteMint: null, side: 'sell', supply: null, timestamp } as const;
+  const unknown = { mint: null, quoteMint: null, before: null, supply: null } as const;
+  const swap = { type: 'trade', pool: place.poolAddress, ...unknown, side: 'sell', timestamp } as const;
   const published = (flipped: boolean) => {
     const trade = marketTrade({ ...swap, trader: addressOf('trader'), ...amounts, ...state }, flipped);
     const made = tradeEvent(seen, '0', { ...market, flipped }, trade, null, false);

@@ -8,7 +8,7 @@ import { addressOf, entryOf, migrationEvent } from '../support/events/stream-eve
 import { candlesOf } from './brute-force.ts';
 import { StoredMarket } from './stored-market.ts';
 import { chainSteps, RandomChain } from './random-chain.ts';
-import { someS, tradeOf } from './trades.ts';
+import { someS, tradeOf, type TradeShape } from './trades.ts';
 
 const mint = addressOf(1);
 const pool = addressOf(920_000);
@@ -47,6 +47,41 @@ describe('the changes of a mint', () => {
   it('follow a token to its pool although nobody saw the migration', async () => {
     const stored = await takeAll([[entryOf(completion)], [entryOf(first)]]);
     expect(await stateOf(stored)).toMatchObject({ head: { poolAddress: pool }, close: 0.25 });
+  });
+
+  it('open a candle at the price before its first trade, so that candles join and a single buy has a body', async () => {
+    const before = (atS: number, from: number | null, price: number, more: Partial<TradeShape> = {}): BusEntry =>
+      entryOf(tradeOf({ mint, atS, before: from, price, ...more }));
+    const stored = await takeAll([
+      [before(someS, 0.25, 0.5), before(someS + 3, 0.5, 0.375), before(someS + 3, 0.375, 0.4375)],
+      // The price before this one is not shown, so that of the pool is used.
+      [before(someS + 5, null, 0.5625), before(someS + 7, 0.5625, 0.5, { solUsd: 256 })],
+      // A trade in another pool adds the current price.
+      [before(someS + 8, 8, 9, { pool: 'pump-amm', poolAddress: addressOf(920_007), depthSol: 1 })],
+    ]);
+    const candles = await stored.market.buckets(mint, '1s', ...allTime);
+    expect(candles.map(({ open, high, low, close }) => [open, high, low, close])).toEqual([
+      [0.25, 0.5, 0.25, 0.5],
+      [0.5, 0.5, 0.375, 0.4375],
+      [0.4375, 0.5625, 0.4375, 0.5625],
+      [0.5625, 0.5625, 0.5, 0.5],
+      [0.5, 0.5, 0.5, 0.5],
+    ]);
+    // They join in USD too, although the price of SOL has changed.
+    expect(candles.map(({ openUsd, closeUsd }) => [openUsd, closeUsd])).toEqual([
+      [32, 64],
+      [64, 56],
+      [56, 72],
+      [72, 128],
+      [128, 128],
+    ]);
+    expect(await stored.market.buckets(mint, '1h', ...allTime)).toMatchObject([{ open: 0.25, high: 0.5625, low: 0.25, close: 0.5 }]);
+  });
+
+  it('take the earlier opening of a trade that was read late', async () => {
+    const late = { ...tradeOf({ mint, atS: someS, before: 0.75, price: 0.5 }), slot: 9, late: true as const };
+    const stored = await takeAll([[entryOf({ ...tradeOf({ mint, atS: someS, before: 0.5, price: 0.25 }), slot: 10 })], [entryOf(late)]]);
+    expect(await stored.market.buckets(mint, '1s', ...allTime)).toMatchObject([{ open: 0.75, high: 0.75, low: 0.25, close: 0.25 }]);
   });
 
   it('reflect the living events in chain order, however they arrive, are divided and resumed', async () => {

@@ -9,7 +9,14 @@ import { someS, tradeOf } from './trades.ts';
 /** One step of the chain, or of the reports about it. */
 type Step =
   | { readonly does: 'slot' }
-  | { readonly does: 'trade' | 'late'; readonly back: number; readonly tokens: number; readonly price: number; readonly usd: boolean }
+  | {
+      readonly does: 'trade' | 'late';
+      readonly back: number;
+      readonly tokens: number;
+      readonly price: number;
+      readonly before: number;
+      readonly usd: boolean;
+    }
   | { readonly does: 'confirm'; readonly slots: number }
   | { readonly does: 'die'; readonly relands: boolean };
 
@@ -19,6 +26,8 @@ const tradeStep = (does: 'trade' | 'late', furthest: number): Arbitrary<Step> =>
     back: integer({ min: 0, max: furthest }),
     tokens: integer({ min: 1, max: 4096 }),
     price: integer({ min: 1, max: 64 }).map((n) => n / 64),
+    // Never equal to a price, so that the candles do not depend on the order of arrival.
+    before: integer({ min: 0, max: 63 }).map((n) => (2 * n + 1) / 128),
     usd: boolean(),
   });
 
@@ -77,12 +86,13 @@ export class RandomChain {
       if (this.#dead.has(slot)) return;
       const isLate = step.does === 'late';
       if (isLate) this.#certain.add(slot);
-      const { tokens, price } = step;
+      const { tokens, price, before } = step;
       const trade = tradeOf({
         mint: this.#mint,
         atS: someS + Math.floor((slot - firstSlot) * 0.4),
         tokens,
         price,
+        before,
         solUsd: step.usd ? 128 : null,
       });
       this.#publish(isLate ? { ...trade, slot, commitment: 'confirmed', late: true } : { ...trade, slot });

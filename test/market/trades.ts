@@ -13,6 +13,8 @@ export interface TradeShape {
   readonly atS: number;
   readonly tokens?: number;
   readonly price?: number | null;
+  /** The price before the trade; unknown by default. */
+  readonly before?: number | null;
   /** USD for one SOL; null if unknown. */
   readonly solUsd?: number | null;
   readonly side?: 'buy' | 'sell';
@@ -38,6 +40,7 @@ export function tradeOf(shape: TradeShape): TradeEvent {
     priceQuote: price,
     priceSol: price,
     priceUsd,
+    priceQuoteBefore: shape.before ?? null,
     ...(shape.completes === true ? { curveCompleted: true } : {}),
   });
   return { ...event, reserves: { ...event.reserves!, ...quoteReservesOf(depthSol) } };

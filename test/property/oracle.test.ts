@@ -111,6 +111,7 @@ function expectedTrade(t: Trade, lacking: number): PlainDecoded {
   const creator = lacking >= 9 ? fee(0n, 0n) : fee(t.creator_fee_basis_points, t.creator_fee);
   const cashback = lacking >= 5 ? fee(0n, 0n) : fee(t.cashback_fee_basis_points, t.cashback);
   const holderRewards = lacking >= 1 ? fee(0n, 0n) : fee(t.holder_rewards_bps, t.holder_rewards);
+  const sign = t.is_buy ? 1n : -1n;
   const otherQuote = lacking < 2 && Buffer.compare(t.quote_mint, zeroKey) !== 0;
   return {
     kind: 'decoded',
@@ -123,6 +124,10 @@ function expectedTrade(t: Trade, lacking: number): PlainDecoded {
       trader: address(t.user),
       baseAmount: t.token_amount,
       quoteAmount: otherQuote ? t.quote_amount : t.sol_amount,
+      before: {
+        priceQuote: (otherQuote ? t.virtual_quote_reserves : t.virtual_sol_reserves) - sign * (otherQuote ? t.quote_amount : t.sol_amount),
+        priceBase: t.virtual_token_reserves + sign * t.token_amount,
+      },
       reserves: {
         virtualBase: t.virtual_token_reserves,
         virtualQuote: otherQuote ? t.virtual_quote_reserves : t.virtual_sol_reserves,
@@ -336,6 +341,7 @@ describe('pump PostCompleteBuyEvent (2026-10)', () => {
               trader: address(user),
               baseAmount: out,
               quoteAmount: net,
+              before: { priceQuote: 84_990n, priceBase: left + out },
               reserves: { virtualBase: left, virtualQuote: 84_990n + net, realBase: left, realQuote: 84_990n + net },
               fees: {
                 protocol: fee(feeBps, feeAmount),
@@ -569,6 +575,10 @@ function expectedAmm(
       trader: address(t.user),
       baseAmount,
       quoteAmount,
+      before: {
+        priceQuote: t.pool_quote_token_reserves + (has.virtual ? t.virtual_quote_reserves : 0n),
+        priceBase: t.pool_base_token_reserves,
+      },
       reserves: { virtualBase: realBase, virtualQuote, realBase, realQuote: realQuote + stayed },
       fees: {
         protocol: fee(t.protocol_fee_basis_points, t.protocol_fee),

@@ -38,6 +38,7 @@ export const fieldReaders = [
       'priceQuote',
       'priceSol',
       'priceUsd',
+      'priceQuoteBefore',
       'reserves.virtualQuote',
       'reserves.realQuote',
       'depth',

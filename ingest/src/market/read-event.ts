@@ -74,7 +74,16 @@ function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): PoolRead | null
   const { mint, venue: pool, address: poolAddress, quoteMint, depthSol, slot, main } = news;
   const { atS, priceQuote, priceUsd, simulated, curveOver: completesCurve } = main;
   const read = { pool, poolAddress, quoteMint, depthSol, slot, atS, receivedUs: atS * 1_000_000, priceQuote, priceUsd, simulated };
-  const noTrade = { id: '', sizeSol: null, commitment: 'confirmed', late: false, isBuy: false, base: 0, quote: 0 } as const;
+  const noTrade = {
+    id: '',
+    sizeSol: null,
+    priceBefore: null,
+    commitment: 'confirmed',
+    late: false,
+    isBuy: false,
+    base: 0,
+    quote: 0,
+  } as const;
   return { kind: 'pool', mint, trade: { kind: 'pool', ...noTrade, ...read, completesCurve }, json: entry.json };
 }
 
@@ -106,6 +115,7 @@ function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeRead | null {
     simulated: fields.simulated,
     priceQuote,
     priceUsd: fields.priceUsd,
+    priceBefore: fields.priceQuoteBefore,
     depthSol: rawInSol(rawDepth(fields.reservesVirtualQuote, fields.reservesRealQuote, fields.depth), quoteMint, priceQuote, priceSol),
     isBuy: fields.side === 'buy',
     base: fields.tokenAmount,
@@ -141,6 +151,7 @@ function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
     receivedUs: event.ts.received,
     late: event.late === true,
     simulated: event.simulated === true,
+    priceBefore: isTrade ? (event.priceQuoteBefore ?? null) : null,
     isBuy: isTrade && event.side === 'buy',
     base: isTrade ? event.tokenAmount : 0,
     quote: isTrade ? event.quoteUiAmount : 0,

@@ -42,6 +42,8 @@ export interface MarketTrade extends PriceState {
   readonly trader: string;
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
+  /** The price before the trade; null if it is not known. */
+  readonly before: Pick<PriceState, 'priceQuote' | 'priceBase'> | null;
   /** `base` is the token, `quote` the money. */
   readonly fees: readonly Fee[];
   /** In the money, at the rate of this trade. */
@@ -50,7 +52,7 @@ export interface MarketTrade extends PriceState {
 }
 
 export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
-  const { side, trader, baseAmount, quoteAmount, timestamp } = trade;
+  const { side, trader, baseAmount, quoteAmount, before, timestamp } = trade;
   // `feeTotal` counts the fees in the program's quote coin; those in its base coin come from the list.
   const ofBase = feesInBase(trade.fees);
   if (!flipped && ofBase === 0n) return trade;
@@ -64,6 +66,7 @@ export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
     trader,
     baseAmount: tokens,
     quoteAmount: money,
+    before: flipped && before !== null ? { priceQuote: before.priceBase, priceBase: before.priceQuote } : before,
     priceQuote: state.priceQuote,
     priceBase: state.priceBase,
     reserves: state.reserves,
@@ -115,6 +118,7 @@ export function tradeEvent(
     priceUsd,
     marketCapSol,
     marketCapUsd,
+    priceQuoteBefore: trade.before === null ? null : priceOf(trade.before, baseDecimals, quoteDecimals),
     fees: chargedFees(trade.fees, market.mint, quoteMint),
     feeTotal: trade.feeTotal.toString(),
     reserves: trade.reserves === null ? null : wireReserves(trade.reserves),

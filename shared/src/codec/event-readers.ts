@@ -25,6 +25,7 @@ export interface MarketTradeFields {
   readonly priceQuote: TradeEvent['priceQuote'];
   readonly priceSol: TradeEvent['priceSol'];
   readonly priceUsd: TradeEvent['priceUsd'];
+  readonly priceQuoteBefore: TradeEvent['priceQuoteBefore'];
   readonly reservesVirtualQuote: NonNullable<TradeEvent['reserves']>['virtualQuote'] | null;
   readonly reservesRealQuote: NonNullable<TradeEvent['reserves']>['realQuote'] | null;
   readonly depth: NonNullable<TradeEvent['depth']> | null;
@@ -63,6 +64,7 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
   const priceUsd = fields.nullableNumber('priceUsd');
   fields.skip('marketCapSol');
   fields.skip('marketCapUsd');
+  const priceQuoteBefore = fields.nullableNumber('priceQuoteBefore');
   fields.skip('fees');
   fields.skip('feeTotal');
   const hasReserves = fields.enterOrNull('reserves');
@@ -92,6 +94,7 @@ export function readMarketTradeFields(msgpack: Uint8Array): MarketTradeFields | 
     priceQuote,
     priceSol,
     priceUsd,
+    priceQuoteBefore,
     reservesVirtualQuote,
     reservesRealQuote,
     depth,

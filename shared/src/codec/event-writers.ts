@@ -9,9 +9,9 @@ export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
   const mintToSimulated = writeMintToSimulated(event);
   const priceQuoteToMarketCapUsd = writePriceQuoteToMarketCapUsd(event);
   const reservesToDepth = writeReservesToDepth(event);
-  const json = `{"type":"trade","id":"${event.id}",${mintToSimulated.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${priceQuoteToMarketCapUsd.json},"fees":${feesListJson(event.fees)},"feeTotal":"${event.feeTotal}",${reservesToDepth.json}${event.traderBalance === undefined ? '' : `,"traderBalance":"${event.traderBalance}"`}${event.curveCompleted === undefined ? '' : ',"curveCompleted":true'}}`;
+  const json = `{"type":"trade","id":"${event.id}",${mintToSimulated.json},"side":"${event.side}","trader":"${event.trader}","feePayer":${quoted(event.feePayer)},"baseAmount":"${event.baseAmount}","baseDecimals":${event.baseDecimals},"quoteAmount":"${event.quoteAmount}","quoteDecimals":${event.quoteDecimals},"tokenAmount":${event.tokenAmount},"solAmount":${event.solAmount},"quoteUiAmount":${event.quoteUiAmount},${priceQuoteToMarketCapUsd.json},"priceQuoteBefore":${event.priceQuoteBefore},"fees":${feesListJson(event.fees)},"feeTotal":"${event.feeTotal}",${reservesToDepth.json}${event.traderBalance === undefined ? '' : `,"traderBalance":"${event.traderBalance}"`}${event.curveCompleted === undefined ? '' : ',"curveCompleted":true'}}`;
   const fieldCount =
-    29 +
+    30 +
     (event.late === undefined ? 0 : 1) +
     (event.simulated === undefined ? 0 : 1) +
     (event.depth === undefined ? 0 : 1) +
@@ -43,6 +43,8 @@ export function encodeTradeEvent(event: TradeEvent): EncodedEvent {
     '\xadquoteUiAmount' +
     packNumber(event.quoteUiAmount) +
     priceQuoteToMarketCapUsd.msgpack +
+    '\xb0priceQuoteBefore' +
+    packNumber(event.priceQuoteBefore) +
     '\xa4fees' +
     feesListMsgpack(event.fees) +
     '\xa8feeTotal' +

@@ -43,8 +43,8 @@ export function beginFold(head: MintHead | null, intervals: readonly BaseInterva
 
 /**
  * Adds the next event of a mint, in the order of the chain, or a late event, which happened before the event that the head shows. A trade
- * adds to its second, its minute and its hour: its amounts, in any pool, and the price after it, if it was in the main pool and counts. Any
- * other trade adds the main pool's price at that time; if it is late and that price is no longer known, it adds none.
+ * adds to its second, its minute and its hour: its amounts, in any pool, and the prices before and after it, if it was in the main pool and counts.
+ * So a candle begins where the one before it ended. Any other trade adds the main pool's price at that time; if it is late and that price is no longer known, it adds none.
  */
 export function foldNext(fold: Fold, event: MarketTrade): void {
   const isOld = fold.head !== null && comesBefore(event, fold.head.slot);
@@ -54,6 +54,8 @@ export function foldNext(fold: Fold, event: MarketTrade): void {
 }
 
 function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
+  const last = fold.head?.poolAddress === event.poolAddress ? fold.head.priceQuote : null;
+  const lastUsd = fold.head?.priceUsd ?? null;
   const isMain = isOld ? wasMainPool(fold.head!, event) : enter(fold, event, placeOf(fold.head, event));
   const head = (fold.head ??= headOf(event));
   /** The current price of the main pool was also its price after this event. */
@@ -67,10 +69,13 @@ function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
   const priceUsd = hasOwn ? event.priceUsd : head.priceUsd;
   const quote = event.quoteMint === head.quoteMint ? event.quote : event.base * (head.priceQuote ?? 0);
   const usd = valueOf(event, event.priceUsd);
+  const opening = hasOwn ? (event.priceBefore ?? (isLast ? last : null)) : null;
+  const openingUsd = opening === last && isLast && lastUsd !== null ? lastUsd : priceInUsd(event, opening);
   for (const [interval, byStart] of fold.tallies) {
     const startS = event.atS - (event.atS % baseIntervals[interval]);
     let tally = byStart.get(startS);
     if (tally === undefined) byStart.set(startS, (tally = emptyTally()));
+    if (opening !== null) addPrice(tally, opening, event.priceUsd === null ? null : openingUsd, event.slot);
     if (price !== null) addPrice(tally, price, priceUsd, event.slot);
     tally.volumeBase += event.base;
     tally.volumeQuote += quote;
@@ -153,6 +158,11 @@ function note(head: Mutable<MintHead>, { kind, slot, atS, receivedUs, simulated 
   head.slot = slot;
   head.receivedUs = receivedUs;
   head.simulated = simulated;
+}
+
+/** The USD price that belongs to another price in quote coins, at the rate of this trade; null if one of them is unknown. */
+function priceInUsd({ priceQuote, priceUsd }: MarketTrade, price: number | null): number | null {
+  return price === null || priceQuote === null || priceQuote === 0 || priceUsd === null ? null : price * (priceUsd / priceQuote);
 }
 
 /** Quote coins of a trade, at a price of the token that belongs to its `priceQuote`; 0 if either price is unknown. */

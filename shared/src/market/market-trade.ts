@@ -16,6 +16,8 @@ export interface MarketTrade extends PoolPrice {
   readonly receivedUs: number;
   readonly late: boolean;
   readonly simulated: boolean;
+  /** Of a trade: the price in quote coins before it; null if it is not known. */
+  readonly priceBefore: number | null;
   /** Of a trade; 0 and false for the others. */
   readonly isBuy: boolean;
   readonly base: number;

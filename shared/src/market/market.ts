@@ -14,7 +14,10 @@ export type BaseInterval = keyof typeof baseIntervals;
 
 export { candleIntervals, type CandleInterval } from '../wire/intervals.ts';
 
-/** Trades of one mint in `[startS, startS + interval)`, by block time. Prices are in quote coins and in USD for one token. */
+/**
+ * Trades of one mint in `[startS, startS + interval)`, by block time. Prices are in quote coins and in USD for one token. `open` is the price before
+ * the first trade.
+ */
 export interface Bucket {
   /** Unix seconds, a multiple of the interval. */
   readonly startS: number;

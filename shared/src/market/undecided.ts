@@ -53,7 +53,7 @@ export function encodeTrade({ trade }: UndecidedTrade): string {
   const texts = `"${kind}",${JSON.stringify(id)},"${quoteMint}","${pool}","${poolAddress}","${commitment}"`;
   const numbers = `${trade.slot},${trade.atS},${trade.receivedUs},${flags}`;
   const prices = `${trade.priceQuote},null,${trade.priceUsd},${trade.depthSol}`;
-  return `[${texts},${numbers},${prices},${trade.base},${trade.quote},${trade.sizeSol}]`;
+  return `[${texts},${numbers},${prices},${trade.base},${trade.quote},${trade.sizeSol},${trade.priceBefore}]`;
 }
 
 type Texts = [
@@ -74,15 +74,17 @@ type Values = [
   base: number,
   quote: number,
   sizeSol: number | null,
+  /** Absent if the previous version stored it. */
+  priceBefore?: number | null,
 ];
 
 function decodeTrade(bytes: Uint8Array): MarketTrade {
   const stored = JSON.parse(textOf(bytes)) as [...Texts, ...Numbers, ...Values];
   const [kind, id, quoteMint, pool, poolAddress, commitment, slot, atS, receivedUs, flags, ...values] = stored;
-  const [priceQuote, , priceUsd, depthSol, base, quote, sizeSol] = values;
+  const [priceQuote, , priceUsd, depthSol, base, quote, sizeSol, priceBefore = null] = values;
   const is = (bit: number): boolean => (flags & (1 << bit)) !== 0;
   const common = { kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late: is(0), simulated: is(1) };
-  return { ...common, priceQuote, priceUsd, depthSol, sizeSol, isBuy: is(2), base, quote, completesCurve: is(3) };
+  return { ...common, priceQuote, priceUsd, priceBefore, depthSol, sizeSol, isBuy: is(2), base, quote, completesCurve: is(3) };
 }
 
 /** Reads stored fields, in any order. */

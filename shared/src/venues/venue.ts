@@ -165,6 +165,8 @@ export interface VenueTrade extends PriceState {
   readonly trader: string;
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
+  /** The price before the trade, as in `PriceState`; null if the event does not show it. */
+  readonly before: Pick<PriceState, 'priceQuote' | 'priceBase'> | null;
   readonly fees: readonly Fee[];
   /** What the trader paid (buy) or did not receive (sell) in the quote coin beyond the amount through the pool. */
   readonly feeTotal: bigint;

@@ -102,6 +102,10 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null if the quote coin is not SOL.'),
   quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
   ...valuation,
+  priceQuoteBefore: Nullable(
+    Ui('Quote coins for one token in this pool before the trade, without fees.'),
+    'Null if the event on the chain does not show it.',
+  ),
   fees: Fees,
   feeTotal: Raw('What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade.'),
   reserves: ReservesOrNull,
@@ -219,10 +223,10 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
 /** Prices and sums of one interval. Events and answers use the same fields. */
 export const candleFields = {
   start: UnixSeconds('Begin of the interval, Unix seconds of block time; a multiple of the interval.'),
-  open: Ui('Quote coins for one token in the main pool after the first trade.'),
-  high: Ui('Highest.'),
-  low: Ui('Lowest.'),
-  close: Ui('After the last trade.'),
+  open: Ui('Quote coins for one token in the main pool before the first trade, without fees.'),
+  high: Ui('Highest, `open` included.'),
+  low: Ui('Lowest, `open` included.'),
+  close: Ui('After the last trade, without fees.'),
   openUsd: Nullable(Ui('USD for one token.'), 'Null if no trade had a price in USD. This also holds for the next three fields.'),
   highUsd: Nullable(Ui('Highest.')),
   lowUsd: Nullable(Ui('Lowest.')),

@@ -81,6 +81,7 @@ export function tradeEvent(mint: string, changes: Partial<TradeEvent> = {}): Tra
     solAmount: 2.629842459,
     quoteUiAmount: 2.629842459,
     ...valuation,
+    priceQuoteBefore: null,
     fees: [
       { kind: 'protocol', amount: '19000000', bps: 95, mint: wrappedSolMint },
       { kind: 'creator', amount: '6000000', bps: 30, mint: wrappedSolMint },

@@ -177,6 +177,8 @@ class Trade(TypedDict):
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    priceQuoteBefore: float | None
+    """Null if the event on the chain does not show it."""
     fees: list[Fee]
     """Fees of the venue, one for each kind that was charged."""
     feeTotal: str
@@ -460,13 +462,13 @@ class Candle(TypedDict):
     start: int
     """Begin of the interval, Unix seconds of block time; a multiple of the interval."""
     open: float
-    """Quote coins for one token in the main pool after the first trade. UI number (float64)."""
+    """Quote coins for one token in the main pool before the first trade, without fees. UI number (float64)."""
     high: float
-    """Highest. UI number (float64)."""
+    """Highest, `open` included. UI number (float64)."""
     low: float
-    """Lowest. UI number (float64)."""
+    """Lowest, `open` included. UI number (float64)."""
     close: float
-    """After the last trade. UI number (float64)."""
+    """After the last trade, without fees. UI number (float64)."""
     openUsd: float | None
     """Null if no trade had a price in USD. This also holds for the next three fields."""
     highUsd: float | None
@@ -1040,13 +1042,13 @@ class CandlePageCandle(TypedDict):
     start: int
     """Begin of the interval, Unix seconds of block time; a multiple of the interval."""
     open: float
-    """Quote coins for one token in the main pool after the first trade. UI number (float64)."""
+    """Quote coins for one token in the main pool before the first trade, without fees. UI number (float64)."""
     high: float
-    """Highest. UI number (float64)."""
+    """Highest, `open` included. UI number (float64)."""
     low: float
-    """Lowest. UI number (float64)."""
+    """Lowest, `open` included. UI number (float64)."""
     close: float
-    """After the last trade. UI number (float64)."""
+    """After the last trade, without fees. UI number (float64)."""
     openUsd: float | None
     """Null if no trade had a price in USD. This also holds for the next three fields."""
     highUsd: float | None

@@ -118,6 +118,7 @@ function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
     trader,
     baseAmount,
     quoteAmount,
+    before: stateOfSqrtPrice(before, null),
     ...state,
     depth: cappedDepth(state, pool, isSell, context.tokenBalances),
     fees: feesOf(lp, protocol, received, isSell ? 'base' : 'quote'),

@@ -110,6 +110,7 @@ function decodeTrade(data: Uint8Array, isBuy: boolean, emit: Emit): DecodeOutcom
     trader,
     baseAmount,
     quoteAmount,
+    before: { priceQuote: quoteBefore + virtualQuote, priceBase: baseBefore },
     priceQuote: pricingQuote,
     priceBase: realBase,
     reserves: { virtualBase: realBase, virtualQuote: pricingQuote, realBase, realQuote: pricedQuote + stayed },

@@ -92,6 +92,7 @@ function decodeTrade(data: Uint8Array, emit: Emit): DecodeOutcome {
     realQuote: quote === null ? realSol : quote.real,
   };
   if (virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('TradeEvent without reserves');
+  const quoteAmount = quote === null ? solAmount : quote.amount;
   emit({
     type: 'trade',
     pool: null,
@@ -100,7 +101,11 @@ function decodeTrade(data: Uint8Array, emit: Emit): DecodeOutcome {
     side: isBuy ? 'buy' : 'sell',
     trader: encodeBase58(data, traderAt, 32),
     baseAmount,
-    quoteAmount: quote === null ? solAmount : quote.amount,
+    quoteAmount,
+    before: {
+      priceQuote: isBuy ? reserves.virtualQuote - quoteAmount : reserves.virtualQuote + quoteAmount,
+      priceBase: isBuy ? virtualBase + baseAmount : virtualBase - baseAmount,
+    },
     priceQuote: reserves.virtualQuote,
     priceBase: virtualBase,
     reserves,
@@ -238,6 +243,7 @@ function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
     trader,
     baseAmount,
     quoteAmount: virtualQuote - quoteBefore,
+    before: { priceQuote: quoteBefore, priceBase: virtualBase + baseAmount },
     priceQuote: virtualQuote,
     priceBase: virtualBase,
     reserves: { virtualBase, virtualQuote, realBase: virtualBase, realQuote: virtualQuote },
