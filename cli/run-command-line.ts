@@ -34,6 +34,16 @@ const commands: readonly Entry[] = [
     summary: 'halt and resume all trading',
     load: async () => (await import('./commands/trading.ts')).tradingCommand,
   },
+  {
+    name: 'backup',
+    summary: 'copy the embedded store to a file, while gateways run',
+    load: async () => (await import('./commands/backup.ts')).backupCommand,
+  },
+  {
+    name: 'restore',
+    summary: 'replace the embedded store by a copy',
+    load: async () => (await import('./commands/restore.ts')).restoreCommand,
+  },
   { name: 'watch', summary: 'print live events', load: async () => (await import('./commands/watch.ts')).watchCommand },
   { name: 'mcp', summary: 'serve tools to an agent', load: async () => (await import('./commands/mcp.ts')).mcpCommand },
   { name: 'simnet', summary: 'run a simulated chain', load: async () => (await import('./commands/simnet.ts')).simnetCommand },

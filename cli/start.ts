@@ -59,7 +59,7 @@ async function start(settings: Config): Promise<void> {
   const signal = closeOnStop(log, closers);
   try {
     output.step('opening the store');
-    const store = await openStore(config);
+    const store = await openStore(config, 'service');
     closers.add('store', () => store.close());
     output.step(config.rpc === null ? 'starting the simulated chain' : 'checking the API keys');
     const simnet = config.rpc === null ? await startChain(config, log) : null;

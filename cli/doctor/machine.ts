@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
+import { storeFault } from '@sluice/gateway/store/backup/store-fault.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
@@ -49,6 +50,8 @@ export async function checkDataDir(config: Config): Promise<readonly Finding[]> 
 
 async function checkStore(config: Config): Promise<readonly Finding[]> {
   try {
+    const damage = config.databaseUrl === null ? await storeFault(config.dataDir) : null;
+    if (damage !== null) return [fail('store', damage)];
     const store = await openStoreOf(config);
     try {
       // Fails if the pepper is missing or belongs to another store.

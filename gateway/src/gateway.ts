@@ -291,7 +291,7 @@ async function openKeys({ config, store, authenticator, sealKey: given, log, ...
     const clock = options.clock ?? systemClock;
     return { authenticator, dashboard: null, sealKey: given ?? randomBytes(sealKeyBytes), clock, close: async () => undefined };
   }
-  const used = store ?? (await openStore(config));
+  const used = store ?? (await openStore(config, 'service'));
   let stopWatching = (): void => undefined;
   const closeStore = async (): Promise<void> => {
     stopWatching();

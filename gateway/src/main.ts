@@ -23,7 +23,7 @@ async function main(config: Config): Promise<void> {
   const log = createLog({ level: config.logLevel, name: 'gateway' });
   const ending = new AbortController();
   endOnStop(ending, log);
-  const store = await openStore(config);
+  const store = await openStore(config, 'service');
   let bus: Bus | null = null;
   let market: Market | null = null;
   let directory: PoolDirectory | null = null;

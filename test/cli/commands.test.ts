@@ -1,4 +1,15 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readHaltMarks } from '@sluice/gateway/store/halt-mark.ts';
@@ -289,7 +300,7 @@ describe('sluice trading', () => {
   /** What makes the store refuse the command, the settings with which it does, and what the command says. */
   const refusals: readonly (readonly [string, () => void, Record<string, string>, RegExp])[] = [
     ['does not answer', () => undefined, { DATABASE_URL: nowhere }, /DATABASE_URL: the store cannot be opened: .*\n.*other machines/],
-    ['cannot be read', damageStore, {}, /not a database\n/],
+    ['cannot be read', damageStore, {}, /file is not a database\. .*sluice restore FILE\n/],
     ['has wrong settings', () => undefined, { TRADING: 'maybe' }, /TRADING: "maybe" must be one of/],
     ['does not exist', () => rmSync(join(folder, '.data'), { recursive: true }), {}, /There is no store in .*\.data yet/],
   ];
@@ -349,6 +360,43 @@ describe('sluice trading', () => {
       stdout: '',
       stderr: expect.stringMatching(/^Trading is not halted\.\n.*halted cannot be created/),
     });
+  });
+});
+
+describe('sluice backup and restore', () => {
+  it('copy the store and bring it back, and say what the copy lacks and means', async () => {
+    const key = (await json(['keys', 'create', '--plan', 'standard', '--label', 'first'])) as { readonly id: string };
+    const copied = await run(['backup', 'copy.db']);
+    expect(copied).toMatchObject({ code: 0, stderr: '' });
+    expect(copied.stdout).toMatch(/copy\.db: 0\.\d MB, 1 key, 0 wallets, 0 orders \(0 open\)\.\n/);
+    for (const name of ['pepper', 'simnet-passphrase', 'audit']) expect(copied.stdout).toContain(`  ${join(folder, '.data', name)}  `);
+    expect(await run(['backup', 'copy.db'])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('exists') });
+    await json(['keys', 'create', '--plan', 'standard', '--label', 'second']);
+    // Files of their own, because this process has the others open until its objects are collected.
+    mkdirSync(join(folder, 'there'));
+    for (const name of ['sluice.db', 'pepper']) copyFileSync(join(folder, '.data', name), join(folder, 'there', name));
+    const env = { DATA_DIR: join(folder, 'there') };
+    const restored = await sluice(['restore', 'copy.db'], { folder, env });
+    expect(restored).toMatchObject({ code: 0, stderr: '' });
+    expect(restored.stdout).toMatch(/^Restored the store: 1 key, 0 wallets, 0 orders \(0 open\); it has no order\.\n.* are in .*replaced-/);
+    expect(restored.stdout).toContain('Idempotency-Keys');
+    expect(restored.stdout).toContain('sluice trading resume');
+    expect(((await json(['keys', 'list'], env)) as readonly { readonly id: string }[]).map(({ id }) => id)).toEqual([key.id]);
+    expect((await run(['trading', 'status'], env)).stdout).toMatch(/^Trading is halted/);
+    expect(await sluice(['restore', 'nothing'], { folder, env })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Nothing was restored: /),
+    });
+  });
+
+  it('refer to the tools of PostgreSQL, and report what the disk refuses', async () => {
+    const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+    expect((await run(['backup', 'copy.db'], env)).stderr).toContain('pg_dump');
+    expect((await run(['restore', 'copy.db'], env)).stderr).toContain('pg_restore');
+    await json(['keys', 'list']);
+    mkdirSync(join(folder, 'there'));
+    writeFileSync(join(folder, '.data', 'text'), '');
+    expect((await run(['backup', join('.data', 'text', 'copy.db')])).stderr).toMatch(/^No copy was made: /);
   });
 });
 
@@ -604,6 +652,15 @@ describe('sluice doctor', () => {
     expect(await lines()).toMatch(/^fail {2}signer +the passphrase does not unlock the keystore$/m);
     writeFileSync(file, '');
     expect(await lines()).toMatch(/^fail {2}settings +KEYSTORE_PASSPHRASE_FILE/m);
+  });
+
+  it('checks the store completely, and says what to do if it is damaged', async () => {
+    await json(['keys', 'list']);
+    const file = join(folder, '.data', 'sluice.db');
+    const bytes = readFileSync(file);
+    bytes.fill(0xa5, bytes.length - 4_096, bytes.length - 3_000);
+    writeFileSync(file, bytes);
+    expect((await run(['doctor'], { PORT: '0' })).stdout).toMatch(/^fail {2}store .*sluice\.db: .*sluice restore FILE$/m);
   });
 
   it('detects that others can read the store', async () => {

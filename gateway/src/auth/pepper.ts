@@ -35,6 +35,17 @@ export async function needsPepper({ checks }: Pick<Store, 'checks'>): Promise<bo
   return (await checks.get(checkName)) !== null;
 }
 
+/** Why the keys of a store cannot be checked here. Null: they can, or there are none. */
+export async function pepperFaultOf(place: PepperPlace): Promise<string | null> {
+  try {
+    if (await needsPepper(place)) await openKeyHash(place);
+    return null;
+  } catch (error) {
+    if (error instanceof SettingError) return error.message;
+    throw error;
+  }
+}
+
 /**
  * Replaces a lost pepper: revokes all keys, because they can no longer be checked, and creates a new pepper. Returns the number of revoked
  * keys. Null if no pepper is lost: the file exists, or no key was ever created.

@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { giveToOwner } from './files/give-to-owner.ts';
 import { makeFolder } from './files/make-folder.ts';
+import { syncFolder } from './files/sync-folder.ts';
 import type { HaltTable, StoredHalt } from './interfaces/halt-table.ts';
 import { reasonOf } from './store-unavailable.ts';
 
@@ -71,12 +72,7 @@ function makeMark(mark: string, content: string): void {
     // A mark that was created and is incomplete, because the disk is full, works too.
     if (statSync(mark, { throwIfNoEntry: false }) === undefined) throw error;
   }
-  const fd = openSync(folder, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  syncFolder(folder);
 }
 
 /** What the first mark says. Null: there is no mark. */

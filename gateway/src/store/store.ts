@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import type { AccountTable } from './interfaces/account-table.ts';
 import type { AuditHeadTable } from './interfaces/audit-head-table.ts';
 import type { CheckTable } from './interfaces/check-table.ts';
+import { storeFiles, useStore } from './backup/store-files.ts';
 import { markedHalt } from './halt-mark.ts';
 import type { HaltTable } from './interfaces/halt-table.ts';
 import type { KeyTable } from './interfaces/key-table.ts';
@@ -25,7 +25,8 @@ import { operatorLogTable } from './sql/operator-log.ts';
 import { orderTable } from './sql/orders/orders.ts';
 import { sessionTable } from './sql/sessions.ts';
 import { StoreTime } from './sql/store-time.ts';
-import { earlyCheckpointPages, openSqlite } from './sql/sqlite/sqlite.ts';
+import { asDamage } from './sql/sqlite/integrity.ts';
+import { openSqlite, type ConnectionUse } from './sql/sqlite/sqlite.ts';
 import { walletTable } from './sql/wallets.ts';
 import { reasonOf } from './store-unavailable.ts';
 import type { WalletTable } from './interfaces/wallet-table.ts';
@@ -61,11 +62,10 @@ export type StorePlace = Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<
 
 /**
  * Opens the store: PostgreSQL at `databaseUrl` if given, otherwise SQLite under `dataDir`. Creates missing tables. Rejects with a
- * `SettingError` if the store cannot be opened or was written by a newer version. `inBackground`: no request waits for the calling
- * thread, so it does the periodic checkpoints of the SQLite file.
+ * `SettingError` if the store cannot be opened, is damaged, or was written by a newer version.
  */
-export async function openStore({ dataDir, databaseUrl, signerDir = null }: StorePlace, inBackground = false): Promise<Store> {
-  const { db, health } = metered(await openDatabase({ dataDir, databaseUrl }, migrate, inBackground));
+export async function openStore({ dataDir, databaseUrl, signerDir = null }: StorePlace, use: ConnectionUse = 'command'): Promise<Store> {
+  const { db, health } = metered(await openDatabase({ dataDir, databaseUrl }, migrate, use));
   const time = new AgreedTime();
   const storeTime = new StoreTime(db, time);
   await prepared(db, () => storeTime.hear());
@@ -114,17 +114,24 @@ type Prepare = (db: Database) => Promise<void>;
 function openDatabase(
   { dataDir, databaseUrl }: Pick<StorePlace, 'dataDir' | 'databaseUrl'>,
   prepare: Prepare,
-  inBackground = false,
+  use: ConnectionUse = 'command',
 ): Promise<Database> {
-  return databaseUrl === null ? openEmbedded(dataDir, prepare, inBackground) : openShared(databaseUrl, prepare);
+  return databaseUrl === null ? openEmbedded(dataDir, prepare, use) : openShared(databaseUrl, prepare);
 }
 
-async function openEmbedded(dataDir: string, prepare: Prepare, inBackground: boolean): Promise<Database> {
-  const file = join(dataDir, 'sluice.db');
+async function openEmbedded(dataDir: string, prepare: Prepare, use: ConnectionUse): Promise<Database> {
+  const files = storeFiles(dataDir);
   try {
-    return await prepared(await openSqlite(file, inBackground ? { checkpointPages: earlyCheckpointPages } : {}), prepare);
+    const lock = useStore(files);
+    try {
+      const db = await prepared(await openSqlite(files.database, { use }), prepare);
+      return { ...db, close: () => db.close().finally(() => lock.release()) };
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   } catch (error) {
-    throw new SettingError('DATA_DIR', `the store ${file} cannot be opened: ${reasonOf(error)}`, error);
+    throw new SettingError('DATA_DIR', `the store ${files.database} cannot be opened: ${reasonOf(asDamage(error))}`, error);
   }
 }
 

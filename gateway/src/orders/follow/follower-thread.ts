@@ -31,7 +31,7 @@ async function main({
   const post = (message: FromThread): void => port.postMessage(message);
   const log = createLog({ level, name: 'orders' });
   const life = new AbortController();
-  const store = await openStore(place, true);
+  const store = await openStore(place, 'thread');
   const halt = createHalt(store, log);
   const clock = agreedClock(store.time);
   let stopWatching = (): void => undefined;

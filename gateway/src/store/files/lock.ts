@@ -1,4 +1,4 @@
-import { SqliteDatabase } from '../libsql.ts';
+import { SqliteDatabase, type SqliteConnection } from '../libsql.ts';
 import { makeFile } from './make-file.ts';
 import { isCode } from '../system-error.ts';
 
@@ -11,11 +11,23 @@ export interface Lock {
  * releases it when the process ends, even if it is killed. Throws if the file cannot be opened.
  */
 export function takeLock(file: string): Lock | null {
+  return lock(file, (db) => db.exec('BEGIN EXCLUSIVE'));
+}
+
+/** As `takeLock`, but several can hold it at once. Null: somebody holds the lock alone. */
+export function takeSharedLock(file: string): Lock | null {
+  return lock(file, (db) => {
+    db.exec('BEGIN');
+    db.prepare('SELECT count(*) FROM sqlite_schema').all();
+  });
+}
+
+function lock(file: string, take: (db: SqliteConnection) => void): Lock | null {
   makeFile(file);
   const db = new SqliteDatabase(file);
   try {
     db.pragma('busy_timeout = 0');
-    db.exec('BEGIN EXCLUSIVE');
+    take(db);
   } catch (error) {
     db.close();
     if (isCode(error, 'SQLITE_BUSY')) return null;

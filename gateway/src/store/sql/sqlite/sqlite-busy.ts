@@ -23,6 +23,6 @@ export async function whileBusy<T>(work: () => T): Promise<T> {
 }
 
 /** Includes the extended codes, for example `SQLITE_BUSY_SNAPSHOT`. */
-function isBusy(error: unknown): boolean {
+export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }

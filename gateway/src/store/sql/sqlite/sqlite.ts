@@ -1,10 +1,14 @@
 import type Libsql from 'libsql';
-import { SqliteDatabase } from '../../libsql.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { SqliteDatabase, type SqliteConnection } from '../../libsql.ts';
 import { makeFile } from '../../files/make-file.ts';
 import { StoreUnavailableError } from '../../store-unavailable.ts';
 import type { Database, Dialect, Sql, SqlRow, SqlValue } from '../database.ts';
-import { whileBusy } from './sqlite-busy.ts';
-import { createGroups, type Turns } from './sqlite-groups.ts';
+import { isBusy, whileBusy } from './sqlite-busy.ts';
+import { DamagedStoreError, quickFault } from './integrity.ts';
+import { createGroups, type Groups, type Turns } from './sqlite-groups.ts';
+import { startUpkeep, type UpkeepParts } from './sqlite-upkeep.ts';
+import { pairFault, storedStamp, storeStamp } from './wal-pair.ts';
 import { createWalSync } from './wal-sync.ts';
 
 /** Maximum number of calls that wait for the connection. A further one is refused. A group of transactions counts as one. */
@@ -17,7 +21,7 @@ const usualCheckpointPages = 12_000;
  * requests. It is not lower still, because an order changes its page four times within seconds, and a later checkpoint writes that
  * page once.
  */
-export const earlyCheckpointPages = 4_000;
+const earlyCheckpointPages = 4_000;
 
 /** Statements that cannot change anything. Others may, even if they return rows. */
 const isRead = /^\s*SELECT\b/i;
@@ -29,20 +33,29 @@ const dialect: Dialect = {
 };
 
 /**
- * Opens or creates a SQLite file, readable by its owner only. Other processes may have it open too. Calls run one after the other on one
- * connection. Rejects if the file is no database or cannot be opened. `checkpointPages`: the length of the write-ahead log at which
- * this connection makes a checkpoint. `flush`: writes a file to the disk, as `fdatasync` does.
+ * How a connection is used. `service`: for as long as a process serves requests. `thread`: the same, on a thread for which no request
+ * waits. `command`: for a short time.
  */
-export async function openSqlite(
-  file: string,
-  {
-    checkpointPages = usualCheckpointPages,
-    flush,
-  }: { readonly checkpointPages?: number; readonly flush?: (fd: number) => Promise<void> } = {},
-): Promise<Database> {
-  // SQLite gives its -wal and -shm files the mode of this file.
-  makeFile(file);
-  const db = await whileBusy(() => connect(file, checkpointPages));
+export type ConnectionUse = 'service' | 'thread' | 'command';
+
+export interface SqliteOptions {
+  readonly use?: ConnectionUse;
+  readonly clock?: Clock;
+  /** The length of the write-ahead log at which this connection makes a checkpoint. */
+  readonly checkpointPages?: number;
+  /** Writes a file to the disk, as `fdatasync` does. */
+  readonly flush?: (fd: number) => Promise<void>;
+}
+
+/**
+ * Opens or creates a SQLite file, readable by its owner only. Other processes may have it open too. Calls run one after the other on one
+ * connection. Rejects if the file is no database, cannot be opened, or does not belong to the write-ahead log next to it. A `service`
+ * also checks whether the file is damaged.
+ */
+export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<Database> {
+  const { use = 'command', clock = systemClock, flush } = options;
+  const { checkpointPages = use === 'thread' ? earlyCheckpointPages : usualCheckpointPages } = options;
+  const db = await open(file, use, checkpointPages);
   const statements = new Map<string, Libsql.Statement>();
   const prepare = (sql: string): Libsql.Statement => {
     const known = statements.get(sql);
@@ -85,6 +98,7 @@ export async function openSqlite(
     if (wrote !== null) await (wrote ? disk.wrote() : disk.seen());
     return result;
   };
+  const upkeep = use === 'command' ? null : startUpkeep({ file, clock, stamps: use === 'service', ...upkeepOf(db, inTurn, inGroup) });
   return {
     dialect,
     get: (sql, ...values) =>
@@ -106,22 +120,66 @@ export async function openSqlite(
         () => false,
       ),
     transaction: (_area, work) => inGroup(() => work(inTransaction)),
-    close: () => {
+    close: async () => {
+      await upkeep?.close();
       inGroup.close();
-      return inTurn(async () => {
+      await inTurn(async () => {
         statements.clear();
         await disk.close();
+        emptyLog(db);
         db.close();
       });
     },
   };
 }
 
+function upkeepOf(db: SqliteConnection, inTurn: Turns, inGroup: Groups): Pick<UpkeepParts, 'restamp' | 'copy' | 'empty'> {
+  return {
+    restamp: (next) =>
+      inGroup(async () => {
+        const stored = storedStamp(db);
+        const stamp = next(stored);
+        if (stamp !== null) storeStamp(db, stamp);
+        return stamp ?? stored;
+      }),
+    copy: () => inTurn(async () => copyLog(db)),
+    empty: () => inTurn(async () => emptyLog(db)),
+  };
+}
+
+async function open(file: string, use: ConnectionUse, checkpointPages: number): Promise<SqliteConnection> {
+  const fault = await pairFault(file);
+  if (fault !== null) throw new DamagedStoreError(fault);
+  // SQLite gives its -wal and -shm files the mode of this file.
+  makeFile(file);
+  const db = await whileBusy(() => connect(file, checkpointPages));
+  const damage = use === 'service' ? quickFault(db, file) : null;
+  if (damage === null) return db;
+  db.close();
+  throw new DamagedStoreError(`it is damaged: ${damage}`);
+}
+
+/** Copies the log into the file. If other connections use the log, or the disk is full, it copies less, and the rest stays in the log. */
+function copyLog(db: SqliteConnection, mode: 'PASSIVE' | 'TRUNCATE' = 'PASSIVE'): void {
+  try {
+    db.exec(`PRAGMA wal_checkpoint(${mode})`);
+  } catch (error) {
+    if (!isBusy(error) && !(faultOf(error) instanceof StoreUnavailableError)) throw error;
+  }
+}
+
+/** As `copyLog`, and empties the log, unless another connection uses it. */
+function emptyLog(db: SqliteConnection): void {
+  // First as much as is possible without the lock of the writers.
+  copyLog(db);
+  copyLog(db, 'TRUNCATE');
+}
+
 /**
  * SQLite's own waiting (`busy_timeout`) blocks the thread. It also does not wait when a connection raises its lock: of several processes
  * that switch a new file to WAL at the same time, all but one fail at once. So SQLite never waits here; `whileBusy` does.
  */
-function connect(file: string, checkpointPages: number): Libsql.Database {
+function connect(file: string, checkpointPages: number): SqliteConnection {
   const db = new SqliteDatabase(file);
   try {
     db.pragma('busy_timeout = 0');
@@ -137,8 +195,8 @@ function connect(file: string, checkpointPages: number): Libsql.Database {
   }
 }
 
-/** Errors of the disk or the file, which may be temporary. Any other error is a bug. */
-const unavailableCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM)/;
+/** Errors of the disk or the file. Any other error is a bug. */
+const unavailableCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM|CORRUPT|NOTADB)/;
 
 function faultOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error && unavailableCodes.test(String(error.code)) ? new StoreUnavailableError(error) : error;

@@ -1,0 +1,42 @@
+import type { SqliteConnection } from '../libsql.ts';
+
+/** What a copy of the store has. */
+export interface CopySummary {
+  /** The number of the newest migration. */
+  readonly layout: number;
+  readonly keys: number;
+  readonly wallets: number;
+  readonly orders: number;
+  readonly openOrders: number;
+  /** When an order was last changed. Null: it has no order. */
+  readonly lastChangeAtMs: number | null;
+}
+
+/** Null: it is not a store of sluice. Throws SQLite's error if the file is no database. */
+export function summaryOf(db: SqliteConnection): CopySummary | null {
+  const tables = new Set(
+    db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .all()
+      .map((row) => nameOf(row)),
+  );
+  if (!tables.has('migrations') || !tables.has('api_keys')) return null;
+  const number = (table: string, value: string, where = ''): number | null => {
+    if (!tables.has(table)) return null;
+    const [row] = db.prepare(`SELECT ${value} AS value FROM ${table} ${where}`).all() as { readonly value: number | null }[];
+    return row?.value ?? null;
+  };
+  const count = (table: string, where?: string): number => number(table, 'count(*)', where) ?? 0;
+  return {
+    layout: number('migrations', 'max(step)') ?? 0,
+    keys: count('api_keys', 'WHERE revoked_at_ms IS NULL'),
+    wallets: count('wallets'),
+    orders: count('orders'),
+    openOrders: count('orders', 'WHERE ended = 0'),
+    lastChangeAtMs: number('orders', 'max(updated_at_ms)'),
+  };
+}
+
+function nameOf(row: unknown): string {
+  return (row as { readonly name: string }).name;
+}
