@@ -172,7 +172,7 @@ describe('a restore', () => {
     expect(await after.halt.read()).toMatchObject({ halted: true });
     expect(await after.orders.byId(first)).not.toBeNull();
     expect(await after.orders.byId(second)).toBeNull();
-    expect(await after.orders.lookUp('key key', use('two'), nowMs)).toEqual({ kind: 'fresh' });
+    expect(await after.orders.lookUp('key key', use('two'))).toEqual({ kind: 'fresh' });
     expect(statSync(join(killed, 'sluice.db')).mode & 0o777).toBe(0o600);
     const replaced = (outcome as { readonly replaced: string }).replaced;
     expect(readFileSync(join(replaced, 'sluice.db-wal')).includes(second)).toBe(true);
