@@ -20,7 +20,9 @@ assert response.status_code == 200, response.text
 payer = str(VersionedTransaction.from_bytes(response.content).message.account_keys[0])
 assert payer == wallet, payer
 
-response = requests.post(url=f"http://{host}/api/trade?api-key={key}", data=order)
+# Python's booleans become `True` and `False` in a form.
+flags = {"denominatedInSol": True, "skipPreflight": False, "jitoOnly": True}
+response = requests.post(url=f"http://{host}/api/trade?api-key={key}&cluster=mainnet", data={**order, **flags})
 data = response.json()
 assert data.get("signature") and not data.get("errors"), data
 print(f"transaction of {payer}; signature {data['signature']}")

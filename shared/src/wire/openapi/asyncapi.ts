@@ -11,9 +11,9 @@ import type { Json, JsonObject, SchemaShape } from './json.ts';
 import { errorList, type DocumentOptions } from './openapi.ts';
 import { componentName, SchemaBook } from './schema-book.ts';
 
-const about = `One WebSocket delivers all events of the token market as they happen. Messages are JSON in text frames, or with \`?format=msgpack\` MessagePack in binary frames. With \`?batch=1\`, every message of the server is an array of messages.
+const about = `One WebSocket delivers all events of the token market as they happen. Messages are JSON in text frames, or with \`?format=msgpack\` MessagePack in binary frames. With \`?batch=1\`, every message of the server is an array of messages. No message of the server has more than ${streamLimits.frameBytes} bytes, unless one event alone is longer.
 
-Every command has exactly one reply, with the same \`id\`. The \`seq\` of a topic counts up by one with each frame, the same on every gateway. After a frame comes the next one, a \`gap\`, or a close. A client that resumes with \`since\` gets the frames that it missed. A refused handshake is a plain HTTP 400, 401, 403, 429 or 503 with the error body. After a close code from 4000 to 4499, reconnect; after 4500 to 4999, do not. Clients of PumpPortal use the same socket in their own dialect.
+Every command has exactly one reply, with the same \`id\`; a long one is preceded by messages with \`of\`. The \`seq\` of a topic counts up by one with each frame, the same on every gateway. After a frame comes the next one, a \`gap\`, or a close. A client that resumes with \`since\` gets the frames that it missed. A refused handshake is a plain HTTP 400, 401, 403, 429 or 503 with the error body. After a close code from 4000 to 4499, reconnect; after 4500 to 4999, do not. Clients of PumpPortal use the same socket in their own dialect.
 
 The actions in this document are those of the server: it receives commands, and sends replies, frames and notices.`;
 
@@ -64,7 +64,7 @@ const securitySchemes: JsonObject = {
     in: 'query',
     name: 'ticket',
     description:
-      'For browsers: a ticket from `POST /api/ws-ticket`, for one connection within 30 s. Alternatively, send the command `auth` as the first message.',
+      'For browsers: a ticket from `POST /api/ws-ticket`, for one connection within 30 s. Alternatively, offer `sluice` and the ticket or the key as subprotocols, or send the command `auth` as the first message.',
   },
 };
 
