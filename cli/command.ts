@@ -3,6 +3,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings/settings.ts';
 import { faultsText } from '@sluice/shared/config/start-fault.ts';
+import { print } from './terminal.ts';
 
 export interface Command {
   /** What it does in one line, the usage, the options with units and defaults, and an example. */
@@ -91,15 +92,11 @@ export function watchOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EPIPE' ? readerGone() : process.exit(1)));
 }
 
-export function printJson(value: unknown): void {
-  console.log(JSON.stringify(value));
-}
-
 /** Prints the headings and the rows in aligned columns. */
 export function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = headings.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of [headings, ...rows]) {
-    console.log(
+    print(
       row
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))
         .join('  ')

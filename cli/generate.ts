@@ -12,6 +12,7 @@ import { generateWriters } from './generate/codec/writers.ts';
 import { generatePythonTypes } from './generate/client/python.ts';
 import { generateTypeScriptTypes } from './generate/client/typescript.ts';
 import { fillBlocks } from './generate/fill-document-blocks.ts';
+import { printError } from './terminal.ts';
 
 /** Writes all generated parts: the codec, `.env.example` and blocks of documents. With `--check` it only exits with 1 if one is stale. */
 const root = process.cwd();
@@ -80,7 +81,7 @@ function main(args: readonly string[]): number {
     const next = render(current);
     if (next === current) continue;
     stale++;
-    if (isCheck) console.error(`${file} is stale. Run: pnpm generate`);
+    if (isCheck) printError(`${file} is stale. Run: pnpm generate`);
     else writeFileSync(path, next);
   }
   return isCheck && stale > 0 ? 1 : 0;

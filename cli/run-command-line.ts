@@ -1,5 +1,6 @@
 import { startFault } from '@sluice/shared/config/start-fault.ts';
 import { type Command, CommandError, inQuotes, UsageError } from './command.ts';
+import { print, printError } from './terminal.ts';
 
 interface Entry {
   readonly name: string;
@@ -74,29 +75,29 @@ function overview(): string {
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    console.log(overview());
+    print(overview());
     return name === undefined ? 2 : 0;
   }
   const entry = commands.find((candidate) => candidate.name === name);
   if (entry === undefined) {
-    console.error(`There is no command ${inQuotes(name)}.\n\n${overview()}`);
+    printError(`There is no command ${inQuotes(name)}.\n\n${overview()}`);
     return 2;
   }
   const command = await entry.load();
   if (rest.includes('--help') || rest.includes('-h')) {
-    console.log(helpOf(command, rest));
+    print(helpOf(command, rest));
     return 0;
   }
   try {
     return await command.run(rest);
   } catch (error) {
     if (error instanceof UsageError) {
-      console.error(`${error.message}\n\n${helpOf(command, rest)}`);
+      printError(`${error.message}\n\n${helpOf(command, rest)}`);
       return 2;
     }
     const fault = error instanceof CommandError ? error.message : startFault(error);
     if (fault === null) throw error;
-    console.error(fault);
+    printError(fault);
     return 1;
   }
 }

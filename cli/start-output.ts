@@ -1,5 +1,6 @@
 import { holdLogs } from '@sluice/shared/log/held.ts';
 import { showProgress } from './progress.ts';
+import { print } from './terminal.ts';
 
 /** A normal start is faster. A slower start prints its log before the summary, so that the user sees the reason. */
 const holdLogsMs = 30_000;
@@ -23,7 +24,7 @@ export function startOutput(terminal: Parameters<typeof showProgress>[1] = proce
     step: (text) => void (step = text),
     succeed: (block) => {
       stop();
-      console.log(block);
+      print(block);
       held.release();
     },
     fail: () => {

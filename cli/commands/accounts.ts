@@ -13,7 +13,6 @@ import {
   loadConfig,
   parseCommand,
   positionalsOf,
-  printJson,
   printTable,
   inQuotes,
   storeNote,
@@ -23,6 +22,7 @@ import { readPlan } from '../keys/key-options.ts';
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
+import { print, printJson } from '../terminal.ts';
 
 /** How long a sign-in link is valid. */
 const linkLifeMs = 10 * 60_000;
@@ -93,7 +93,7 @@ async function create(argv: readonly string[]): Promise<number> {
   if (outcome === 'taken') throw new CommandError('An account with this wallet exists already. List the accounts: sluice accounts list');
   if (outcome === 'full') throw new CommandError(`The store already has ${maxAccounts} accounts, the most that it can have.`);
   if (values.json === true) printJson({ id, kind: 'holder', wallet, plan });
-  else console.log(`Account ${id}, ${plan}, is created. ${wallet === null ? `To sign in to it: sluice accounts link ${id}` : ''}`.trim());
+  else print(`Account ${id}, ${plan}, is created. ${wallet === null ? `To sign in to it: sluice accounts link ${id}` : ''}`.trim());
   return 0;
 }
 
@@ -145,7 +145,7 @@ async function setPlan(argv: readonly string[]): Promise<number> {
   const plan = readPlan('set-plan', name);
   if (!(await withStore(loadConfig(), (store) => store.accounts.setPlan(id, plan)))) throw noSuchAccount(id);
   if (values.json === true) printJson({ id, plan });
-  else console.log(`Account ${id} and its keys now have the plan ${plan}.`);
+  else print(`Account ${id} and its keys now have the plan ${plan}.`);
   return 0;
 }
 
@@ -154,7 +154,7 @@ async function disable(argv: readonly string[]): Promise<number> {
   const [id = ''] = positionalsOf(positionals, '<id>');
   if (!(await withStore(loadConfig(), (store) => store.accounts.disable(id, Date.now())))) throw noSuchAccount(id);
   if (values.json === true) printJson({ id, disabled: true });
-  else console.log(`Account ${id} is disabled. Its keys, sessions and links no longer work.`);
+  else print(`Account ${id} is disabled. Its keys, sessions and links no longer work.`);
   return 0;
 }
 
@@ -175,7 +175,7 @@ async function link(argv: readonly string[]): Promise<number> {
   // Browsers do not send the part after `#` to a server, so the token appears in no log.
   const url = `${address}/#sign-in=${token}`;
   if (values.json === true) printJson({ accountId: id, url, expiresAtMs });
-  else console.log(`${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.`);
+  else print(`${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.`);
   return 0;
 }
 

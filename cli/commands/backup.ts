@@ -3,9 +3,10 @@ import { passphraseFileOf } from '@sluice/gateway/custody/passphrase.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { join, resolve } from 'node:path';
-import { CommandError, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { CommandError, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
 import { orCommandError, summaryText } from '../backup/texts.ts';
 import { withProgress } from '../progress.ts';
+import { print, printJson } from '../terminal.ts';
 
 export const backupCommand: Command = {
   help: `Write a copy of the embedded store to a new file, while gateways run.
@@ -28,9 +29,9 @@ Example: sluice backup /backups/sluice-$(date +%F).db`,
       printJson({ file: outcome.file, bytes: outcome.bytes, ...outcome.summary, notIncluded: notIncluded.map(({ path }) => path) });
       return 0;
     }
-    console.log(`${outcome.file}: ${(outcome.bytes / 1e6).toFixed(1)} MB, ${summaryText(outcome.summary)}.`);
-    console.log('The copy does not contain these. Store them elsewhere, apart from the copy:');
-    for (const { path, what } of notIncluded) console.log(`  ${path}  ${what}`);
+    print(`${outcome.file}: ${(outcome.bytes / 1e6).toFixed(1)} MB, ${summaryText(outcome.summary)}.`);
+    print('The copy does not contain these. Store them elsewhere, apart from the copy:');
+    for (const { path, what } of notIncluded) print(`  ${path}  ${what}`);
     return 0;
   },
 };

@@ -1,6 +1,6 @@
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings/settings.ts';
-import { parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { parseCommand, positionalsOf, type Command } from '../command.ts';
 import { withProgress } from '../progress.ts';
 import { checkChain } from '../doctor/chain.ts';
 import { fail, ok, type Finding } from '../doctor/finding.ts';
@@ -10,6 +10,7 @@ import { checkDataDir, checkNativeServer, checkNode, checkPassphrase } from '../
 import { checkPublic } from '../doctor/public.ts';
 import { checkRedis } from '../doctor/redis.ts';
 import { checkTrading } from '../doctor/trading.ts';
+import { print, printJson } from '../terminal.ts';
 
 export const doctorCommand: Command = {
   help: `Check everything that sluice needs: settings, Redis, RPC nodes, clock, data folder and gateway.
@@ -25,7 +26,7 @@ It prints one line for each check: ok, warn or fail. The exit code is 1 if a che
     const findings = await withProgress('checking nodes, Redis, the store and the gateway', examine);
     const healthy = findings.every((finding) => finding.state !== 'fail');
     if (values.json) printJson({ ok: healthy, checks: findings });
-    else for (const { name, state, detail } of findings) console.log(`${state.padEnd(4)}  ${name.padEnd(13)}  ${detail}`);
+    else for (const { name, state, detail } of findings) print(`${state.padEnd(4)}  ${name.padEnd(13)}  ${detail}`);
     return healthy ? 0 : 1;
   },
 };

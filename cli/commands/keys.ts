@@ -13,7 +13,6 @@ import {
   parseCommand,
   parseDuration,
   positionalsOf,
-  printJson,
   printTable,
   inQuotes,
   storeNote,
@@ -24,6 +23,7 @@ import { readLabel, readPlan, readRanges, readScopes, wholeKeyMessage } from '..
 import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withStore } from '../with-store.ts';
+import { print, printJson } from '../terminal.ts';
 
 const maxRequestsPerMinute = 10_000_000;
 
@@ -123,7 +123,7 @@ async function create(argv: readonly string[]): Promise<number> {
 
 function show(key: CreatedKey, json: boolean, note: string): void {
   if (json) printJson(key);
-  else console.log(`${key.key}\n\n${note}`);
+  else print(`${key.key}\n\n${note}`);
 }
 
 function whyNot(reason: Exclude<KeyInsertOutcome, 'stored'>, accountId: string | null): string {
@@ -140,7 +140,7 @@ async function list(argv: readonly string[]): Promise<number> {
   if (values.json === true) {
     printJson(keys.map(keyJson));
   } else if (keys.length === 0) {
-    console.log('There are no keys yet. Create one: sluice keys create --plan standard');
+    print('There are no keys yet. Create one: sluice keys create --plan standard');
   } else {
     printTable(
       ['id', 'prefix', 'plan', 'scopes', 'account', 'state', 'created', 'last used', 'label'],
@@ -179,7 +179,7 @@ async function revoke(argv: readonly string[]): Promise<number> {
   const [id = ''] = positionalsOf(positionals, '<id>');
   if (!(await withStore(loadConfig(), (store) => store.keys.revoke(id, Date.now())))) throw noSuchKey(id, 'revoked');
   if (values.json === true) printJson({ id, revoked: true });
-  else console.log(`Key ${id} is revoked.`);
+  else print(`Key ${id} is revoked.`);
   return 0;
 }
 
@@ -192,7 +192,7 @@ async function resetKeys(argv: readonly string[]): Promise<number> {
   if (revoked === null)
     throw new CommandError(`There is nothing to reset: ${join(config.dataDir, 'pepper')} exists, or the store has no key.`);
   if (values.json === true) printJson({ revoked });
-  else console.log(`A new pepper was created. Revoked keys: ${revoked}. Wallets and accounts are unchanged.`);
+  else print(`A new pepper was created. Revoked keys: ${revoked}. Wallets and accounts are unchanged.`);
   return 0;
 }
 

@@ -10,10 +10,11 @@ import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
 import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
-import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, inQuotes } from '../command.ts';
+import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, inQuotes } from '../command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withStore } from '../with-store.ts';
+import { print, printJson } from '../terminal.ts';
 
 /** Maximum size of a policy file or key file. */
 const maxFileBytes = 1 << 20;
@@ -78,7 +79,7 @@ async function keygen(argv: readonly string[]): Promise<number> {
   const { publicKey } = keypair;
   writeKeyFile(file, keypair);
   if (values.json === true) printJson({ publicKey });
-  else console.log(`${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}`);
+  else print(`${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}`);
   return 0;
 }
 
@@ -95,7 +96,7 @@ async function pin(argv: readonly string[]): Promise<number> {
   });
   if (values.json === true) printJson({ publicKey });
   else
-    console.log(
+    print(
       `From now on, the signing processes of ${signerFolder(loadConfig())} accept only policies that ${publicKey} has signed. They sign nothing until a policy is installed.`,
     );
   return 0;
@@ -157,7 +158,7 @@ async function install(argv: readonly string[]): Promise<number> {
     return opened;
   });
   if (values.json === true) printJson(policyJson(installed));
-  else console.log(`Policy ${installed.version} is installed.`);
+  else print(`Policy ${installed.version} is installed.`);
   return 0;
 }
 

@@ -9,13 +9,14 @@ import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { TransactionRecord } from '@sluice/simnet/chain.ts';
 import { encodeTransaction } from '@sluice/simnet/rpc/encode-transaction.ts';
 import { replayFile, type ReplayNode } from '@sluice/simnet/simnet.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, printJson, type Command } from '../command.ts';
+import { CommandError, UsageError, loadConfig, parseCommand, type Command } from '../command.ts';
 import { readInteger } from '../integer.ts';
 import { showProgress, withProgress } from '../progress.ts';
 import { exampleRecording } from '../replay/example.ts';
 import { closeOnStop, Closers } from '../lifecycle.ts';
 import { eventLine } from '../watch/event-line.ts';
 import { paintFor } from '../watch/paint.ts';
+import { print, printError, printJson } from '../terminal.ts';
 
 const maxSpeed = 1000;
 /** Ingest has finished when nothing has changed for this long. */
@@ -66,7 +67,7 @@ Examples:
       await closers.closeAll(log);
       throw new CommandError(['No transaction could be read.', ...node.recording.reasons].join('\n  '));
     }
-    for (const reason of node.recording.reasons) console.error(`skipped: ${reason}`);
+    for (const reason of node.recording.reasons) printError(`skipped: ${reason}`);
     if (!values.events) return serve(node, values.json);
     await printEvents(node, config, log, closers, signal, values.json);
     return 0;
@@ -87,10 +88,10 @@ function readSpeed(text: string): number {
 async function serve(node: ReplayNode, json: boolean): Promise<number> {
   const { rpcUrl, wsUrl, recording } = node;
   if (json) printJson({ rpcUrl, wsUrl, transactions: recording.records.length, refused: recording.refused, simulated: true });
-  else console.log(`${recording.records.length} recorded transactions.\n\n  SOLANA_RPC_URL=${rpcUrl}\n  SOLANA_WS_URL=${wsUrl}\n`);
+  else print(`${recording.records.length} recorded transactions.\n\n  SOLANA_RPC_URL=${rpcUrl}\n  SOLANA_WS_URL=${wsUrl}\n`);
   const report = await finished(node);
   if (json) printJson({ finished: true, ...report });
-  else console.error(`replayed ${report.transactions} transactions in ${report.blocks} blocks; press Ctrl-C to exit`);
+  else printError(`replayed ${report.transactions} transactions in ${report.blocks} blocks; press Ctrl-C to exit`);
   return 0;
 }
 
@@ -114,12 +115,12 @@ async function printEvents(
       if (readVerdict(entry) !== null || isPoolNews(entry)) return;
       count++;
       const text = Buffer.from(entry.json).toString('utf8');
-      if (json) return console.log(text);
       const event = JSON.parse(text) as StreamEvent;
+      if (json) return printJson(event);
       if (event.type === 'newToken' && symbols.size < maxSymbols) symbols.set(event.mint, event.symbol);
-      console.log(eventLine(event, paint, { symbolOf: (mint) => symbols.get(mint) ?? null }));
+      print(eventLine(event, paint, { symbolOf: (mint) => symbols.get(mint) ?? null }));
     },
-    onLost: ({ from, to, reason }) => console.error(`events ${from} to ${to} were lost: ${reason}`),
+    onLost: ({ from, to, reason }) => printError(`events ${from} to ${to} were lost: ${reason}`),
   });
   const source = new ReplaySource(playbackOf(node), log);
   const ingest = await startIngest({ config, bus, source, log, signal });
@@ -127,7 +128,7 @@ async function printEvents(
   const report = await (process.stdout.isTTY ? node.finished : finished(node));
   await whenQuiet(ingest, () => count, signal);
   await closers.closeAll(log);
-  console.error(`${count} events from ${report.transactions} transactions`);
+  printError(`${count} events from ${report.transactions} transactions`);
 }
 
 /** The end of the replay. Until then, a terminal shows how far it is. */

@@ -1,9 +1,10 @@
 import { pepperFaultOf } from '@sluice/gateway/auth/pepper.ts';
 import { restore, type LookAtCopy } from '@sluice/gateway/store/backup/restore.ts';
-import { CommandError, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { CommandError, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
 import { orCommandError, summaryText } from '../backup/texts.ts';
 import { withProgress } from '../progress.ts';
 import { isoTime } from '../times.ts';
+import { print, printError, printJson } from '../terminal.ts';
 
 const meaning = `What an older copy means:
 - Orders that were placed after the copy are not in the store, but their transactions may have landed. Their Idempotency-Keys are unknown: if a
@@ -43,10 +44,10 @@ Example: sluice restore /backups/sluice-2026-11-27.db`,
       return 0;
     }
     const last = summary.lastChangeAtMs === null ? 'it has no order' : `an order was last changed at ${isoTime(summary.lastChangeAtMs)}`;
-    console.log(`Restored the store: ${summaryText(summary)}; ${last}.`);
-    if (replaced !== null) console.log(`The files of the store before are in ${replaced}. Delete them when you no longer need them.`);
-    console.log(`\n${meaning}\n\nTrading is halted. Check the wallets and the keys, then run: sluice trading resume`);
-    if (pepperFault !== null) console.error(pepperFault);
+    print(`Restored the store: ${summaryText(summary)}; ${last}.`);
+    if (replaced !== null) print(`The files of the store before are in ${replaced}. Delete them when you no longer need them.`);
+    print(`\n${meaning}\n\nTrading is halted. Check the wallets and the keys, then run: sluice trading resume`);
+    if (pepperFault !== null) printError(pepperFault);
     return 0;
   },
 };

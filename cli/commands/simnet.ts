@@ -1,8 +1,9 @@
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startSimnet } from '@sluice/simnet/simnet.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
 import { readInteger } from '../integer.ts';
 import { closeOnStop, Closers } from '../lifecycle.ts';
+import { print, printJson } from '../terminal.ts';
 
 export const simnetCommand: Command = {
   help: `Run a simulated Solana chain that serves JSON-RPC and PubSub.
@@ -47,7 +48,7 @@ Example: sluice simnet --trades-per-second 50`,
     );
     closers.add('simnet', () => simnet.close());
     if (values.json) printJson({ rpcUrl: simnet.rpcUrl, wsUrl: simnet.wsUrl, seed, simulated: true });
-    else console.log(`A SIMULATED chain is running.\n\n  SOLANA_RPC_URL=${simnet.rpcUrl}\n  SOLANA_WS_URL=${simnet.wsUrl}\n`);
+    else print(`A SIMULATED chain is running.\n\n  SOLANA_RPC_URL=${simnet.rpcUrl}\n  SOLANA_WS_URL=${simnet.wsUrl}\n`);
     return untilAborted(signal);
   },
 };

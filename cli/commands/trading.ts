@@ -8,8 +8,9 @@ import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readFolders } from '@sluice/shared/config/settings/settings.ts';
-import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, printJson, type Command } from '../command.ts';
+import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
 import { isoTime } from '../times.ts';
+import { print, printError, printJson } from '../terminal.ts';
 
 /** The exit code of a halt that does not reach everything. */
 const haltedInPart = 3;
@@ -83,7 +84,7 @@ async function halt(argv: readonly string[]): Promise<number> {
   if (state === null) throw new CommandError(['Trading is not halted.', ...missing].join('\n'));
   if (values.json === true) printJson({ ...state, missing });
   else show(state, store.state === null ? ' on this machine' : '');
-  if (values.json !== true) for (const line of missing) console.error(line);
+  if (values.json !== true) for (const line of missing) printError(line);
   return missing.length === 0 ? 0 : haltedInPart;
 }
 
@@ -104,7 +105,7 @@ async function resume(argv: readonly string[]): Promise<number> {
   if (values.json === true) printJson(state);
   else {
     show(state);
-    if (config.databaseUrl !== null) console.log('If trading was halted on other machines too, run this command on each of them.');
+    if (config.databaseUrl !== null) print('If trading was halted on other machines too, run this command on each of them.');
   }
   return 0;
 }
@@ -118,7 +119,7 @@ async function status(argv: readonly string[]): Promise<number> {
     stored = await inStore(loadConfig(), (store) => store.read());
   } catch (error) {
     if (marked === null) throw error;
-    console.error(`The store was not read: ${reasonOf(error)}`);
+    printError(`The store was not read: ${reasonOf(error)}`);
   }
   const state = stored?.halted === true ? stored : (marked ?? stored);
   if (state === null) throw new TypeError('neither the store nor the mark was read');
@@ -167,7 +168,7 @@ function elsewhere(): string {
 function show(state: StoredHalt, where = ''): void {
   const since = state.changedAtMs === 0 ? '' : ` since ${isoTime(state.changedAtMs)}`;
   const why = state.reason === null ? '.' : `: ${state.reason}`;
-  console.log(`Trading is ${state.halted ? 'halted' : 'not halted'}${where}${since}${why}`);
+  print(`Trading is ${state.halted ? 'halted' : 'not halted'}${where}${since}${why}`);
 }
 
 function readReason(text: string | undefined): string | null {

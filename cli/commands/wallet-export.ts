@@ -2,11 +2,12 @@ import { createInterface } from 'node:readline/promises';
 import { openWallet, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, printJson, inQuotes } from '../command.ts';
+import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, inQuotes } from '../command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../operator-log.ts';
 import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
+import { print, printJson } from '../terminal.ts';
 
 /** The progress of a command that opens wallets: the passphrase is slow to check on purpose. */
 export const unlocking = 'unlocking the keystore';
@@ -45,7 +46,7 @@ export async function exportWallet(argv: readonly string[]): Promise<number> {
     writeKeyFile(file, keypair);
   });
   if (values.json === true) printJson({ publicKey, file });
-  else console.log(`The secret key of ${publicKey} is in ${file}. Move it to a safe place and delete it here.`);
+  else print(`The secret key of ${publicKey} is in ${file}. Move it to a safe place and delete it here.`);
   return 0;
 }
 

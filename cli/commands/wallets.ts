@@ -17,7 +17,6 @@ import {
   loadConfig,
   parseCommand,
   positionalsOf,
-  printJson,
   printTable,
   inQuotes,
   storeNote,
@@ -31,6 +30,7 @@ import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
 import { policy, policyHelp } from './policy.ts';
 import { exportHelp, exportWallet, unlocking } from './wallet-export.ts';
+import { print, printError, printJson } from '../terminal.ts';
 
 export const walletsCommand: Command = {
   help: `Create and manage custodial wallets, and check what was signed with them.
@@ -139,7 +139,7 @@ async function list(argv: readonly string[]): Promise<number> {
   if (values.json === true) {
     printJson(wallets);
   } else if (wallets.length === 0) {
-    console.log('There are no wallets yet. Create one: sluice wallets create');
+    print('There are no wallets yet. Create one: sluice wallets create');
   } else {
     printTable(
       ['public key', 'account', 'created', 'from', 'label'],
@@ -169,8 +169,8 @@ async function defaultWallet(argv: readonly string[]): Promise<number> {
     return store.wallets.defaultOf(keystore, { keyId, accountId: key.accountId ?? operatorAccountId });
   });
   if (values.json === true) printJson({ keyId, publicKey });
-  else if (publicKey === null) console.log(`The account of key ${keyId} has no wallet. Create one: sluice wallets create`);
-  else console.log(`The default wallet of key ${keyId} is ${publicKey}.`);
+  else if (publicKey === null) print(`The account of key ${keyId} has no wallet. Create one: sluice wallets create`);
+  else print(`The default wallet of key ${keyId} is ${publicKey}.`);
   return 0;
 }
 
@@ -215,7 +215,7 @@ async function audit(argv: readonly string[]): Promise<number> {
   });
   const damaged = reports.filter((one) => one.fault !== null);
   if (values.json === true) printJson(reports);
-  else if (reports.length === 0) console.log('Nothing was signed with this DATA_DIR yet.');
+  else if (reports.length === 0) print('Nothing was signed with this DATA_DIR yet.');
   else {
     printTable(
       ['log', 'lines', 'signed', 'refused', 'until', 'state'],
@@ -270,7 +270,7 @@ function withKeystore<T>(account: string | undefined, work: (keystore: Keystore,
 }
 
 async function readStandardInput(): Promise<string> {
-  if (process.stdin.isTTY) console.error('Paste the secret key, then press Enter and Ctrl-D:');
+  if (process.stdin.isTTY) printError('Paste the secret key, then press Enter and Ctrl-D:');
   return readAll(process.stdin);
 }
 
@@ -287,5 +287,5 @@ function readKeyFile(file: string): string {
 
 function report(wallet: WalletInfo, json: boolean, what: string): void {
   if (json) printJson(wallet);
-  else console.log(`Wallet ${wallet.publicKey} is ${what}.`);
+  else print(`Wallet ${wallet.publicKey} is ${what}.`);
 }

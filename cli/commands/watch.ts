@@ -6,7 +6,7 @@ import { onStop } from '@sluice/shared/process/on-stop.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
 import { channelNames, channels, type Channel } from '@sluice/shared/wire/stream/topics.ts';
-import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, printJson, inQuotes, type Command } from '../command.ts';
+import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, inQuotes, type Command } from '../command.ts';
 import { gatewayUrl, httpUrl } from '../gateway/gateway-url.ts';
 import { keyForSluice } from '../keys/key-for-sluice.ts';
 import { headingLine } from '../watch/event-line.ts';
@@ -15,6 +15,7 @@ import { Names } from '../watch/names.ts';
 import { paintFor } from '../watch/paint.ts';
 import { Printer } from '../watch/printer.ts';
 import { openStoreOf } from '../with-store.ts';
+import { print, printError, printJson } from '../terminal.ts';
 
 const keyLabel = 'sluice watch';
 /** The temporary key expires after this time, in case watch is killed before it can delete it. A longer watch creates further keys. */
@@ -69,7 +70,7 @@ Examples:
         subscription,
         {
           onEvent: (event) => (printer === null ? printJson(event) : printer.print(event as StreamEvent)),
-          onNotice: (text) => console.error(text),
+          onNotice: (text) => printError(text),
         },
         controller.signal,
       );
@@ -90,9 +91,9 @@ const minHeadingEvery = 20;
 const otherRows = 4;
 
 function printerOf(names: Names, channel: Channel): Printer {
-  const note = process.stdout.isTTY && process.stderr.isTTY ? (text: string) => console.error(text) : null;
+  const note = process.stdout.isTTY && process.stderr.isTTY ? (text: string) => printError(text) : null;
   return new Printer(names, paintFor(process.stdout), {
-    line: (text) => console.log(text),
+    line: print,
     note,
     // In a pipe, each line is an event.
     heading: process.stdout.isTTY ? headingLine(channel) : null,

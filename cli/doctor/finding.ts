@@ -1,3 +1,5 @@
+import { oneLine } from '@sluice/shared/log/terminal-text.ts';
+
 export type FindingState = 'ok' | 'warn' | 'fail';
 
 /** What one check of `doctor` found. */
@@ -7,9 +9,9 @@ export interface Finding {
   readonly detail: string;
 }
 
-export const ok = (name: string, detail: string): Finding => ({ name, state: 'ok', detail });
-export const warn = (name: string, detail: string): Finding => ({ name, state: 'warn', detail });
-export const fail = (name: string, detail: string): Finding => ({ name, state: 'fail', detail });
+export const ok = (name: string, detail: string): Finding => ({ name, state: 'ok', detail: oneLine(detail) });
+export const warn = (name: string, detail: string): Finding => ({ name, state: 'warn', detail: oneLine(detail) });
+export const fail = (name: string, detail: string): Finding => ({ name, state: 'fail', detail: oneLine(detail) });
 
 /** An error's message, for a finding. */
 export function reason(error: unknown): string {

@@ -1,3 +1,4 @@
+import { oneLine, printableValue } from '@sluice/shared/log/terminal-text.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import type {
@@ -56,8 +57,18 @@ export function headingLine(channel: Channel): string {
   return `time (UTC)    ${headings[channel]}`;
 }
 
-/** One event as a line of text. Control characters are removed from the names and texts of tokens. */
-export function eventLine(event: StreamEvent, paint: Paint, symbols: Symbols): string {
+/** One event as a line of text. Control characters and direction marks are removed from every text of the event: a gateway may lie. */
+export function eventLine(received: StreamEvent, paint: Paint, symbols: Symbols): string {
+  try {
+    return lineOf(printableValue(received), paint, symbols);
+  } catch (error) {
+    // The gateway sent an event without a field, or with one of another type.
+    if (error instanceof TypeError || error instanceof RangeError) return paint.faint('an event in a wrong form');
+    throw error;
+  }
+}
+
+function lineOf(event: StreamEvent, paint: Paint, symbols: Symbols): string {
   switch (event.type) {
     case 'trade':
       return line(event, tradeText(event, paint, symbols), paint);
@@ -75,6 +86,8 @@ export function eventLine(event: StreamEvent, paint: Paint, symbols: Symbols): s
       return line(event, orderText(event, paint, symbols), paint);
     case 'retract':
       return paint.faint(`retracted ${event.id}: its fork died`);
+    default:
+      return paint.faint('an event in a wrong form');
   }
 }
 
@@ -103,21 +116,21 @@ function priceText(event: PriceEvent, paint: Paint, symbols: Symbols): string {
 }
 
 function token(mint: string, symbols: Symbols, paint: Paint): string {
-  const symbol = clean(symbols.symbolOf(mint) ?? '');
+  const symbol = oneLine(symbols.symbolOf(mint) ?? '');
   return symbol === '' ? left(short(mint), 'token') : paint.strong(left(symbol, 'token'));
 }
 
 function newTokenText(event: NewTokenEvent, paint: Paint): string {
   const bought = event.initialBuy?.solAmount ?? null;
-  const names = `${paint.strong(left(clean(event.symbol), 'token'))} ${left(clean(event.name), 'name')}`;
+  const names = `${paint.strong(left(event.symbol, 'token'))} ${left(event.name, 'name')}`;
   const place = paint.faint(`${left(event.pool, 'venue')} ${left(short(event.creator), 'wallet')}`);
   return `${paint.strong(left('NEW', 'kind'))} ${names} ${left(event.mint, 'mint')} ${place} ${bought === null ? '-' : `${amount(bought)} SOL`}`;
 }
 
 function metadataText(event: TokenMetadataEvent, paint: Paint): string {
-  const links = [event.website, event.twitter, event.telegram].flatMap((link) => (link === null ? [] : [clean(link)]));
-  const said = event.description === null || event.description === '' ? '' : `${clean(event.description)}  `;
-  const names = `${paint.strong(left(clean(event.symbol), 'token'))} ${left(clean(event.name), 'name')}`;
+  const links = [event.website, event.twitter, event.telegram].flatMap((link) => (link === null ? [] : [cut(link)]));
+  const said = event.description === null || event.description === '' ? '' : `${cut(event.description)}  `;
+  const names = `${paint.strong(left(event.symbol, 'token'))} ${left(event.name, 'name')}`;
   return `${left('META', 'kind')} ${names} ${left(event.mint, 'mint')} ${said}${paint.faint(links.join(' '))}`;
 }
 
@@ -147,10 +160,8 @@ function orderText(event: OrderEvent, paint: Paint, symbols: Symbols): string {
 
 const maxNameLength = 40;
 
-/** Anyone can choose these texts. Escape sequences and direction marks must not reach the terminal. */
-function clean(text: string): string {
-  const printable = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '');
-  return printable.length > maxNameLength ? `${printable.slice(0, maxNameLength)}…` : printable;
+function cut(text: string): string {
+  return text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text;
 }
 
 function short(address: string): string {

@@ -8,6 +8,7 @@ import {
   type Sluice,
   type Status,
 } from '@sluice/client';
+import { oneLine } from '@sluice/shared/log/terminal-text.ts';
 
 export interface WatchedKeys {
   readonly channel: Channel;
@@ -32,6 +33,7 @@ const repeatAfterMs = 10_000;
 
 /** Follows one channel until the signal aborts. Returns why it ended; null for the signal. */
 export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchHandlers, signal: AbortSignal): Promise<string | null> {
+  const notice = (text: string): void => handlers.onNotice(oneLine(text));
   const { channel, mints, accounts, interval } = keys;
   const seen = new Set<string>();
   const isNew = (id: string): boolean => {
@@ -47,9 +49,9 @@ export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchH
     ...(accounts.length > 0 && { accounts }),
     ...(interval !== null && { interval }),
     signal,
-    onGap: ({ topic, from, to, reason }: Gap) => handlers.onNotice(`gap in ${topic}: ${from} to ${to ?? 'unknown'} (${reason})`),
+    onGap: ({ topic, from, to, reason }: Gap) => notice(`gap in ${topic}: ${from} to ${to ?? 'unknown'} (${reason})`),
     onRejected: (rejected: readonly RejectedKey[]) => {
-      for (const { key, code } of rejected) handlers.onNotice(`"${key}" is rejected: ${code}`);
+      for (const { key, code } of rejected) notice(`"${key}" is rejected: ${code}`);
     },
     onStatus: (status: Status) => {
       // A gateway that stays unreachable is not reported at each attempt.
@@ -57,7 +59,7 @@ export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchH
       const nowMs = performance.now();
       if (reason !== null && reason === last.reason && nowMs - last.atMs < repeatAfterMs) return;
       last = { reason, atMs: nowMs };
-      handlers.onNotice(statusText(status));
+      notice(statusText(status));
     },
   });
   try {
@@ -65,8 +67,8 @@ export async function follow(sluice: Sluice, keys: WatchedKeys, handlers: WatchH
     return null;
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
-    if (error.code === 'UNAUTHENTICATED' && error.details['closeCode'] === undefined) return `${refusedKey}: ${error.message}`;
-    return error.message;
+    if (error.code === 'UNAUTHENTICATED' && error.details['closeCode'] === undefined) return `${refusedKey}: ${oneLine(error.message)}`;
+    return oneLine(error.message);
   }
 }
 

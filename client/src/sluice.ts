@@ -1,5 +1,5 @@
 import { checkNames, checkNumber, isHeaderValue, unknownName } from './check-options.ts';
-import { Requester, wrongRequest, type Request, type RequestOptions } from './http/requests.ts';
+import { Requester, wrongRequest, type Expected, type Request, type RequestOptions } from './http/requests.ts';
 import type { OpenSocket } from './stream/connection.ts';
 import { Stream } from './stream/stream.ts';
 import type { SubscribeOptions, Subscription } from './stream/subscription.ts';
@@ -101,52 +101,54 @@ export class Sluice {
 
   /** What a trade would give now. */
   quote(body: QuoteBody, options: RequestOptions = {}): Promise<QuoteAnswer> {
-    return this.#send({ method: 'POST', path: '/api/quote', body }, options, requestNames);
+    const { side, mint } = body;
+    const expected = { side: is(side), mint: is(mint), quote: isFields };
+    return this.#send({ method: 'POST', path: '/api/quote', body, expected }, options, requestNames);
   }
 
   /** Buys with a custodial wallet. `amount`: SOL; `slippage`: percent. It returns once the order is sent; `order` and the channel `orders` follow it. */
   buy(body: BuyBody, options: TradeOptions = {}): Promise<TradeAnswer> {
-    return this.#trade('/api/trade/buy', body, options);
+    return this.#trade('buy', body, options);
   }
 
   /** Sells with a custodial wallet. `amount`: tokens, or a part of the balance such as `50%`. Otherwise like `buy`. */
   sell(body: SellBody, options: TradeOptions = {}): Promise<TradeAnswer> {
-    return this.#trade('/api/trade/sell', body, options);
+    return this.#trade('sell', body, options);
   }
 
   /** The state of an order, and its fills. */
   order(id: string, options: RequestOptions = {}): Promise<OrderObject> {
-    return this.#get(`/api/trade/orders/${encodeURIComponent(id)}`, {}, options);
+    return this.#get(`/api/trade/orders/${encodeURIComponent(id)}`, {}, options, { orderId: is(id), status: isText });
   }
 
   /** The key's orders, newest first. `before`: `next` of the page before. */
   orders(query: OrdersQuery = {}, options: RequestOptions = {}): Promise<OrderPage> {
-    return this.#get('/api/trade/orders', { ...query }, options);
+    return this.#get('/api/trade/orders', { ...query }, options, { orders: Array.isArray });
   }
 
   /** A token: its names, its pools, its price. */
   tokenInfo(mint: string, options: RequestOptions = {}): Promise<TokenInfo> {
-    return this.#get(`/api/token/info/${encodeURIComponent(mint)}`, {}, options);
+    return this.#get(`/api/token/info/${encodeURIComponent(mint)}`, {}, options, { mint: is(mint) });
   }
 
   /** Candles of a token, oldest first. `interval`: `1m` by default; `from` and `to`: Unix seconds. */
   candles(mint: string, query: CandlesQuery = {}, options: RequestOptions = {}): Promise<CandlePage> {
-    return this.#get(`/api/token/candles/${encodeURIComponent(mint)}`, { ...query }, options);
+    return this.#get(`/api/token/candles/${encodeURIComponent(mint)}`, { ...query }, options, { mint: is(mint), candles: Array.isArray });
   }
 
   /** Trades of a token, newest first. `before`: `next` of the page before. */
   trades(mint: string, query: TradesQuery = {}, options: RequestOptions = {}): Promise<TradePage> {
-    return this.#get(`/api/token/trades/${encodeURIComponent(mint)}`, { ...query }, options);
+    return this.#get(`/api/token/trades/${encodeURIComponent(mint)}`, { ...query }, options, { mint: is(mint), trades: Array.isArray });
   }
 
   /** The largest holders of a token; `holders` is null if no node lists them. */
   holders(mint: string, options: RequestOptions = {}): Promise<TokenHolders> {
-    return this.#get(`/api/token/holders/${encodeURIComponent(mint)}`, {}, options);
+    return this.#get(`/api/token/holders/${encodeURIComponent(mint)}`, {}, options, { mint: is(mint) });
   }
 
   /** All tokens of a wallet, valued in SOL. */
   portfolio(publicKey: string, options: RequestOptions = {}): Promise<Portfolio> {
-    return this.#get(`/api/portfolio/${encodeURIComponent(publicKey)}`, {}, options);
+    return this.#get(`/api/portfolio/${encodeURIComponent(publicKey)}`, {}, options, { publicKey: is(publicKey), sol: isFields });
   }
 
   /** Ends all subscriptions. */
@@ -154,12 +156,20 @@ export class Sluice {
     this.#stream.close();
   }
 
-  #get<T>(path: string, query: Readonly<Record<string, string | number | undefined>>, options: RequestOptions): Promise<T> {
-    return this.#send({ method: 'GET', path, query }, options, requestNames);
+  #get<T>(
+    path: string,
+    query: Readonly<Record<string, string | number | undefined>>,
+    options: RequestOptions,
+    expected: Expected,
+  ): Promise<T> {
+    return this.#send({ method: 'GET', path, query, expected }, options, requestNames);
   }
 
-  #trade(path: string, body: BuyBody | SellBody, options: TradeOptions): Promise<TradeAnswer> {
-    return this.#send({ method: 'POST', path, body, idempotencyKey: newKey() }, options, tradeNames);
+  #trade(side: 'buy' | 'sell', body: BuyBody | SellBody, options: TradeOptions): Promise<TradeAnswer> {
+    const { mint, publicKey, dryRun = false } = body;
+    const expected = { orderId: dryRun ? is(null) : isText, status: isText, side: is(side), mint: is(mint), publicKey: is(publicKey) };
+    const request = { method: 'POST', path: `/api/trade/${side}`, body, idempotencyKey: newKey(), expected } as const;
+    return this.#send(request, options, tradeNames);
   }
 
   async #send<T>(request: Omit<Request, 'isSafe'>, options: TradeOptions, known: Readonly<Record<string, true>>): Promise<T> {
@@ -174,6 +184,13 @@ export class Sluice {
     });
   }
 }
+
+const is =
+  (expected: unknown) =>
+  (value: unknown): boolean =>
+    value === expected;
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isFields = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 /** Without a slash at their ends. */
 function readUrls(url: unknown): readonly string[] {

@@ -45,6 +45,12 @@ const ok =
   (json: unknown) =>
   (response: ServerResponse): void =>
     void response.setHeader('content-type', 'application/json').end(JSON.stringify(json));
+/** The answer to the order that was asked for last. */
+const placed = (response: ServerResponse): void => {
+  const { path, body } = asked.at(-1)!;
+  const { mint, publicKey } = JSON.parse(body) as Record<string, unknown>;
+  ok({ orderId: 'o', status: 'submitted', side: path.slice('/api/trade/'.length), mint, publicKey })(response);
+};
 const refused =
   (status: number, code: string, retryable: boolean, headers: Readonly<Record<string, string>> = {}) =>
   (response: ServerResponse): void =>
@@ -62,15 +68,15 @@ const silent = (): void => undefined;
 describe('requests', () => {
   it('wait for an order that is under way, beyond the usual number of repetitions', async () => {
     const underWay = refused(409, 'IDEMPOTENCY_IN_PROGRESS', true);
-    answers = [cut, ...Array.from({ length: 5 }, () => underWay), ok({ orderId: 'o' })];
-    expect(await sluice.buy({ publicKey: 'w', mint: 'm', amount: 0.1 })).toEqual({ orderId: 'o' });
+    answers = [cut, ...Array.from({ length: 5 }, () => underWay), placed];
+    expect(await sluice.buy({ publicKey: 'w', mint: 'm', amount: 0.1 })).toMatchObject({ orderId: 'o' });
     expect(asked).toHaveLength(7);
     expect(new Set(asked.map(({ key }) => key)).size).toBe(1);
   });
 
   it('carry the key, and return the answer', async () => {
-    answers = [ok({ mint: 'm' })];
-    expect(await sluice.tokenInfo('a/b')).toEqual({ mint: 'm' });
+    answers = [ok({ mint: 'a/b' }), ok({ mint: 'm', candles: [] })];
+    expect(await sluice.tokenInfo('a/b')).toEqual({ mint: 'a/b' });
     await sluice.candles('m', { interval: '5m', limit: 2 });
     expect(asked).toMatchObject([
       { method: 'GET', path: '/api/token/info/a%2Fb', authorization: 'Bearer a_key' },
@@ -98,7 +104,7 @@ describe('requests', () => {
   });
 
   it('of a trade are not repeated if the market has left its quote, because they would trade at another one', async () => {
-    answers = [refused(400, 'SLIPPAGE_EXCEEDED', true), ok({ orderId: 'o' })];
+    answers = [refused(400, 'SLIPPAGE_EXCEEDED', true), placed];
     await expect(sluice.buy({ publicKey: 'p', mint: 'm', amount: 0.1 })).rejects.toMatchObject({ code: 'SLIPPAGE_EXCEEDED' });
     expect(asked).toHaveLength(1);
   });
@@ -110,9 +116,9 @@ describe('requests', () => {
   });
 
   it('of a trade have one Idempotency-Key for all repetitions, and another for the next trade', async () => {
-    answers = [cut, refused(503, 'UPSTREAM_UNAVAILABLE', true), ok({ orderId: 'o' })];
+    answers = [cut, refused(503, 'UPSTREAM_UNAVAILABLE', true), placed];
     const body = { publicKey: 'p', mint: 'm', amount: 0.1 };
-    expect(await sluice.buy(body)).toEqual({ orderId: 'o' });
+    expect(await sluice.buy(body)).toMatchObject({ orderId: 'o' });
     await sluice.sell({ publicKey: 'p', mint: 'm', amount: '50%' }, { idempotencyKey: 'mine' });
     await sluice.buy(body);
     const keys = asked.map(({ key }) => key);
@@ -136,10 +142,10 @@ describe('requests', () => {
   });
 
   it('go to another gateway after a cut, with the same Idempotency-Key', async () => {
-    answers = [ok({ orderId: 'o' })];
+    answers = [placed];
     const { port } = server.address() as AddressInfo;
     const several = new Sluice({ url: ['http://127.0.0.1:1', `http://127.0.0.1:${port}/`], apiKey: 'a_key', timeoutMs: 500 });
-    expect(await several.buy({ publicKey: 'p', mint: 'm', amount: 0.1 }, { idempotencyKey: 'mine' })).toEqual({ orderId: 'o' });
+    expect(await several.buy({ publicKey: 'p', mint: 'm', amount: 0.1 }, { idempotencyKey: 'mine' })).toMatchObject({ orderId: 'o' });
     expect(asked).toMatchObject([{ path: '/api/trade/buy', key: 'mine' }]);
   });
 
@@ -172,6 +178,54 @@ describe('requests', () => {
     await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'MALFORMED', status: 200 });
   });
 
+  it('are not sent to another address by a redirect', async () => {
+    const other = createServer((_, response) => void response.end('{"mint":"m"}'));
+    let calls = 0;
+    other.on('connection', () => calls++);
+    await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening));
+    const { port } = other.address() as AddressInfo;
+    for (const status of [301, 302, 303, 307, 308]) {
+      answers = [page(status, { Location: `http://127.0.0.1:${port}/` })];
+      await expect(sluice.tokenInfo('m')).rejects.toMatchObject({ code: 'MALFORMED', status, message: expect.stringMatching('redirects') });
+    }
+    expect(calls).toBe(0);
+    other.close();
+  });
+
+  it('refuse an answer of any other form, and one without an end', async () => {
+    const order = { publicKey: 'p', mint: 'm', amount: 0.1 };
+    const answer = { orderId: 'o', status: 'submitted', side: 'buy', mint: 'm', publicKey: 'p' };
+    const once = new Sluice({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, retries: 0, timeoutMs: 60_000 });
+    const wrong = [
+      {},
+      [],
+      { ...answer, orderId: null },
+      { ...answer, side: 'sell' },
+      { ...answer, mint: 'n' },
+      { ...answer, publicKey: 'q' },
+    ];
+    for (const json of wrong) {
+      answers = [ok(json)];
+      await expect(once.buy(order), JSON.stringify(json)).rejects.toMatchObject({ code: 'MALFORMED', retryable: true, status: 200 });
+    }
+    answers = [ok({ ...answer, orderId: null })];
+    await expect(once.buy({ ...order, dryRun: true })).resolves.toMatchObject({ orderId: null });
+    answers = [ok({ mint: 'm', trades: {} })];
+    await expect(once.trades('m')).rejects.toMatchObject({ code: 'MALFORMED' });
+    let sentBytes = 0;
+    answers = [
+      (response) => {
+        const more = (): void => {
+          while (!response.destroyed && response.write('x'.repeat(65_536))) sentBytes += 65_536;
+        };
+        response.on('drain', more);
+        more();
+      },
+    ];
+    await expect(once.tokenInfo('m')).rejects.toMatchObject({ code: 'MALFORMED' });
+    expect(sentBytes).toBeLessThan(64 * 1024 * 1024);
+  });
+
   it('wait for a Retry-After that is a date, or that another server sends', async () => {
     const inTwoSeconds = { Date: 'Sun, 06 Nov 1994 08:49:38 GMT', 'Retry-After': 'Sun, 06 Nov 1994 08:49:40 GMT' };
     answers = [refused(429, 'RATE_LIMIT', true, inTwoSeconds), page(503, { 'Retry-After': '1' }), ok({ mint: 'm' })];
@@ -189,8 +243,8 @@ describe('requests', () => {
 
 describe('an order whose answer is lost', () => {
   const body = { publicKey: 'p', mint: 'm', amount: 0.1 };
-  const failureOf = async (placed: Promise<unknown>): Promise<SluiceError> => {
-    const error: unknown = await placed.catch((fault: unknown) => fault);
+  const failureOf = async (order: Promise<unknown>): Promise<SluiceError> => {
+    const error: unknown = await order.catch((fault: unknown) => fault);
     expect(error).toBeInstanceOf(SluiceError);
     return error as SluiceError;
   };
@@ -218,8 +272,8 @@ describe('an order whose answer is lost', () => {
     }
     asked = [];
     const lost = await failureOf(hasty.buy(body));
-    answers = [ok({ orderId: 'o' })];
-    expect(await sluice.buy(body, { idempotencyKey: lost.idempotencyKey! })).toEqual({ orderId: 'o' });
+    answers = [placed];
+    expect(await sluice.buy(body, { idempotencyKey: lost.idempotencyKey! })).toMatchObject({ orderId: 'o' });
     expect(new Set(asked.map(({ key }) => key)).size).toBe(1);
   });
 
@@ -253,7 +307,7 @@ describe('an order whose answer is lost', () => {
   });
 
   it('is not placed by a call with wrong arguments', async () => {
-    answers = [ok({ orderId: 'o' })];
+    answers = [placed];
     const wrong: readonly (readonly [object, object])[] = [
       ...['', 'a\nb', 'a b', 'ä', 'заказ-1', 'x'.repeat(256), null, 5].map((idempotencyKey) => [body, { idempotencyKey }] as const),
       [body, { idempotencykey: 'mine' }],

@@ -39,6 +39,11 @@ const rules: readonly Rule[] = [
     applies: (path) => isCode(path) && !readsEnvironment(path),
   },
   {
+    what: 'text on a terminal that is not made printable; use cli/terminal.ts',
+    pattern: /\bconsole\./,
+    applies: (path) => isCode(path) && path.startsWith('cli/') && path !== 'cli/terminal.ts',
+  },
+  {
     what: 'a clock, a random number or the process in the pure core',
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bprocess\.|\bconsole\./,
     applies: (path) => isCode(path) && isPure(path),

@@ -28,8 +28,9 @@ interface Sent {
 export async function sampleFaults(python: string, folder: string): Promise<readonly string[]> {
   const received: Sent[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    received.push(await read(request));
-    response.setHeader('Content-Type', 'application/json').end('{}');
+    const sent = await read(request);
+    received.push(sent);
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answerTo(sent)));
   };
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,6 +57,14 @@ export async function sampleFaults(python: string, folder: string): Promise<read
     server.close();
     server.closeAllConnections();
   }
+}
+
+/** The fields that the client checks. */
+function answerTo({ path, body }: Sent): object {
+  const name = decodeURIComponent(path.split('?')[0]!.split('/').at(-1)!);
+  const fields = body as { readonly dryRun?: boolean } | null;
+  const asked = { side: name, mint: name, publicKey: name, orderId: fields?.dryRun === true ? null : name, ...fields };
+  return { ...asked, status: 'submitted', quote: {}, sol: {}, orders: [], candles: [], trades: [] };
 }
 
 async function read(request: IncomingMessage): Promise<Sent> {

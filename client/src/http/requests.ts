@@ -1,6 +1,7 @@
 import { isHeaderValue } from '../check-options.ts';
 import { SluiceError } from '../errors.ts';
 import type { ErrorBody } from '../wire.ts';
+import { boundedText } from './bounded-text.ts';
 
 export interface RequestOptions {
   /** Ends the request. */
@@ -27,7 +28,11 @@ export interface Request extends RequestOptions {
   readonly idempotencyKey?: string;
   /** The request can be repeated safely. */
   readonly isSafe: boolean;
+  /** Fields of a successful answer, with what each must be. */
+  readonly expected: Expected;
 }
+
+export type Expected = Readonly<Record<string, (value: unknown) => boolean>>;
 
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
@@ -89,7 +94,7 @@ export class Requester {
     return Math.max(asked, backoffMs);
   }
 
-  async #once<T>({ method, path, query = {}, body, idempotencyKey, signal }: Request): Promise<T> {
+  async #once<T>({ method, path, query = {}, body, idempotencyKey, signal, expected }: Request): Promise<T> {
     const isAborted = (): boolean => signal?.aborted === true;
     const { urls, apiKey, timeoutMs } = this.#options;
     // In React Native, the properties of `URL` are read-only, so the query is built by hand.
@@ -113,9 +118,11 @@ export class Requester {
         method,
         headers,
         signal: ended.signal,
+        // Another address must not receive the API key, nor the order.
+        redirect: 'manual',
         ...(text !== null && { body: text }),
       });
-      return await readAnswer<T>(answer, idempotencyKey !== undefined);
+      return await readAnswer<T>(answer, expected, idempotencyKey !== undefined);
     } catch (error) {
       if (error instanceof SluiceError) throw error;
       if (isAborted()) throw signal?.reason as Error;
@@ -129,16 +136,21 @@ export class Requester {
 }
 
 /** With an Idempotency-Key, an answer that is not from sluice may hide an order, so the request is repeated with any status. */
-async function readAnswer<T>(answer: Response, hasIdempotencyKey: boolean): Promise<T> {
-  const { ok, status, headers } = answer;
-  const json = parse(await answer.text());
-  if (ok && json !== null) return json as T;
-  const { error, requestId = null } = (json ?? {}) as Partial<ErrorBody>;
+async function readAnswer<T>(answer: Response, expected: Expected, hasIdempotencyKey: boolean): Promise<T> {
+  const { ok, status, headers, type, redirected } = answer;
+  // A browser hides the status of a redirect. React Native follows it in any case.
+  const isRedirect = redirected || type === 'opaqueredirect' || (status >= 300 && status < 400);
+  const text = isRedirect ? null : await boundedText(answer);
+  const json = text === null ? null : parse(text);
+  const fields = (json ?? {}) as Readonly<Record<string, unknown>>;
+  if (ok && json !== null && Object.entries(expected).every(([name, fits]) => fits(fields[name]))) return json as T;
+  const { error, requestId = null } = (ok ? {} : fields) as Partial<ErrorBody>;
   const retryAfterMs = readRetryAfter(headers);
   const wait = retryAfterMs > 0 ? { retryAfterMs } : {};
   if (typeof error?.code !== 'string') {
     const retryable = hasIdempotencyKey || status >= 500 || status === 429;
-    throw new SluiceError(`The answer is not from sluice (HTTP ${status}).`, { code: 'MALFORMED', retryable, status, details: wait });
+    const what = isRedirect ? 'The address redirects to another one, which the client does not follow' : 'The answer is not from sluice';
+    throw new SluiceError(`${what} (HTTP ${status}).`, { code: 'MALFORMED', retryable, status, details: wait });
   }
   const { code, message, retryable, details } = error;
   throw new SluiceError(message, { code, retryable, status, details: { ...wait, ...details }, requestId });

@@ -13,7 +13,9 @@ ORDER: BuyBody = {"publicKey": "p", "mint": "m", "amount": 0.1}
 Answer = tuple[int, dict[str, str], str] | None
 """Status, headers and body. None: the connection is cut."""
 PAGE = "<html>"
-PLACED: Answer = (200, {}, '{"orderId": "o"}')
+ANSWER: dict[str, Any] = {"orderId": "o", "status": "submitted", "side": "buy", "mint": "m", "publicKey": "p", "orders": []}
+PLACED: Answer = (200, {}, json.dumps(ANSWER))
+SOLD: Answer = (200, {}, json.dumps({**ANSWER, "side": "sell"}))
 
 
 def refused(status: int, code: str, retryable: bool, **headers: str) -> Answer:
@@ -80,8 +82,9 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
                 self.assertRegex(error.idempotency_key or "", "^[0-9a-f]{32}$")
                 self.assertEqual(self.keys, [error.idempotency_key] * 2)
                 self.assertEqual("call again with the same body" in str(error), code != "UPSTREAM_UNAVAILABLE")
-                self.answers = [PLACED]
-                self.assertEqual(await place(**ORDER, idempotency_key=error.idempotency_key), {"orderId": "o"})
+                self.answers = [PLACED if place == self.sluice.buy else SOLD]
+                placed = await place(**ORDER, idempotency_key=error.idempotency_key)
+                self.assertEqual(placed["orderId"], "o")
                 self.assertEqual(set(self.keys), {error.idempotency_key})
 
     async def test_a_refusal_has_the_key_of_the_caller(self) -> None:
@@ -104,7 +107,7 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_an_order_in_progress_is_awaited_beyond_the_retries(self) -> None:
         self.answers = [*[refused(409, "IDEMPOTENCY_IN_PROGRESS", True)] * 4, PLACED]
-        self.assertEqual(await self.sluice.buy(**ORDER, idempotency_key="mine"), {"orderId": "o"})
+        self.assertEqual(await self.sluice.buy(**ORDER, idempotency_key="mine"), ANSWER)
         self.assertEqual(self.keys, ["mine"] * 5)
 
     async def test_asks_for_the_key_before_each_request(self) -> None:
@@ -152,12 +155,30 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await self._failure(buy(**ORDER))).code, "CLOSED")
         self.assertEqual(self.keys, [])
 
+    async def test_an_answer_of_another_form_or_without_an_end_is_refused(self) -> None:
+        wrong: list[Any] = [{}, [], 5, {**ANSWER, "orderId": None}, {**ANSWER, "side": "sell"}, {**ANSWER, "mint": "n"}]
+        for answer in [*wrong, {**ANSWER, "publicKey": "q"}]:
+            self.answers = [(200, {}, json.dumps(answer))]
+            error = await self._failure(self.sluice.buy(**ORDER))
+            self.assertEqual((error.code, error.retryable, error.status), ("MALFORMED", True, 200), msg=str(answer))
+        self.answers = [(200, {}, json.dumps({**ANSWER, "orderId": None}))]
+        self.assertIsNone((await self.sluice.buy(publicKey="p", mint="m", amount=0.1, dryRun=True))["orderId"])
+        self.answers = [(200, {}, json.dumps({**ANSWER, "more": "x" * 17 * 1024 * 1024}))]
+        self.assertEqual((await self._failure(self.sluice.token_info("m"))).code, "MALFORMED")
+
+    async def test_a_redirect_is_not_followed(self) -> None:
+        for status in (301, 302, 303, 307, 308):
+            self.keys, self.answers = [], [(status, {"Location": f"{self.url}/other"}, "")]
+            error = await self._failure(self.sluice.buy(**ORDER))
+            self.assertEqual((error.code, error.status, len(self.keys)), ("MALFORMED", status, 2))
+            self.assertIn("redirects", str(error))
+
     async def test_waits_for_a_retry_after_that_is_a_date_or_comes_from_another_server(self) -> None:
         at = {"Date": "Sun, 06 Nov 1994 08:49:38 GMT", "Retry-After": "Sun, 06 Nov 1994 08:49:40 GMT"}
         patient = Sluice(self.url, "a_key", retries=2)
         self.answers = [(503, at, PAGE), refused(429, "RATE_LIMIT", True, Retry_After="1"), PLACED]
         started_s = asyncio.get_running_loop().time()
-        self.assertEqual(await patient.token_info("m"), {"orderId": "o"})
+        self.assertEqual(await patient.token_info("m"), ANSWER)
         self.assertGreater(asyncio.get_running_loop().time() - started_s, 2.9)
         await patient.close()
         for headers in ({"Retry-After": "600"}, {**at, "Date": "Sun, 06 Nov 1994 08:39:40 GMT"}):

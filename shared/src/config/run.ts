@@ -1,3 +1,4 @@
+import { terminalText } from '../log/terminal-text.ts';
 import type { Config } from './config.ts';
 import { loadEnvFile } from './env-file.ts';
 import { readSettings, type SettingsOptions } from './settings/settings.ts';
@@ -31,7 +32,7 @@ export async function runOnSettings(
 
 /** Exits even if something keeps the process alive, because a service manager restarts it only after it has exited. */
 function refuse(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${terminalText(text)}\n`);
   process.exitCode = 1;
   setTimeout(() => process.exit(), endsWithinMs).unref();
 }

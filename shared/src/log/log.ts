@@ -1,6 +1,7 @@
 import { pino, type Logger, type LevelWithSilent } from 'pino';
 import pretty from 'pino-pretty';
 import { heldDestination } from './held.ts';
+import { printableJson, terminalJson } from './terminal-text.ts';
 
 export type { Logger, LevelWithSilent } from 'pino';
 
@@ -54,11 +55,17 @@ function redactText(text: string): string {
  * last line before an exit is not lost; hot paths count instead of logging.
  */
 export function createLog({ level, name }: { readonly level: LevelWithSilent; readonly name: string }): Logger {
-  const destination = process.stderr.isTTY
+  const { isTTY } = process.stderr;
+  const destination = isTTY
     ? pretty({ destination: 2, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' })
     : pino.destination({ dest: 2, sync: true });
   return pino(
-    { level, name, redact: { paths: redactPaths, censor: mask }, hooks: { streamWrite: redactText } },
+    {
+      level,
+      name,
+      redact: { paths: redactPaths, censor: mask },
+      hooks: { streamWrite: (line) => (isTTY ? printableJson : terminalJson)(redactText(line)) },
+    },
     heldDestination(destination),
   );
 }

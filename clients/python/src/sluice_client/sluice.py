@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import math
 import random
 import re
@@ -60,8 +61,13 @@ MAX_PAUSE_S = 5.0
 MAX_RETRY_AFTER_S = 30.0
 # While another request with the same key is in progress, the client repeats its request for this long, even if `retries` is reached.
 IN_PROGRESS_S = 30.0
+# Bytes of an answer; far more than the longest one of sluice.
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
 # Printable ASCII without spaces. The gateway accepts no longer key.
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
+
+# Fields of a successful answer: a value that must be equal, or a type.
+Expected = Mapping[str, object]
 
 
 class Sluice:
@@ -170,7 +176,9 @@ class Sluice:
 
     async def quote(self, **body: Unpack[QuoteBody]) -> QuoteAnswer:
         """What a trade would give now."""
-        answer: QuoteAnswer = await self._send("POST", "/api/quote", body=body)
+        answer: QuoteAnswer = await self._send(
+            "POST", "/api/quote", {"side": body.get("side"), "mint": body.get("mint"), "quote": dict}, body=body
+        )
         return answer
 
     async def buy(self, *, idempotency_key: str | None = None, **body: Unpack[BuyBody]) -> TradeAnswer:
@@ -179,45 +187,51 @@ class Sluice:
         The same `idempotency_key` and body give the same order for 24 hours. Without it, repetitions by this call are one order. The
         SluiceError of the call has the key as `idempotency_key`. If you may cancel the call, give a key: a cancellation does not have it.
         """
-        return await self._trade("/api/trade/buy", body, idempotency_key)
+        return await self._trade("buy", body, idempotency_key)
 
     async def sell(self, *, idempotency_key: str | None = None, **body: Unpack[SellBody]) -> TradeAnswer:
         """Sells with a custodial wallet. `amount`: tokens, or a part of the balance such as "50%". Otherwise as `buy`."""
-        return await self._trade("/api/trade/sell", body, idempotency_key)
+        return await self._trade("sell", body, idempotency_key)
 
     async def order(self, id: str) -> OrderObject:
         """The state of an order, and its fills."""
-        answer: OrderObject = await self._send("GET", f"/api/trade/orders/{_segment('id', id)}")
+        answer: OrderObject = await self._send("GET", f"/api/trade/orders/{_segment('id', id)}", {"orderId": id, "status": str})
         return answer
 
     async def orders(self, **query: Unpack[OrdersQuery]) -> OrderPage:
         """The key's orders, newest first. `before`: `next` of the page before."""
-        answer: OrderPage = await self._send("GET", "/api/trade/orders", query=query)
+        answer: OrderPage = await self._send("GET", "/api/trade/orders", {"orders": list}, query=query)
         return answer
 
     async def token_info(self, mint: str) -> TokenInfo:
         """A token: its names, its pools, its price."""
-        answer: TokenInfo = await self._send("GET", f"/api/token/info/{_segment('mint', mint)}")
+        answer: TokenInfo = await self._send("GET", f"/api/token/info/{_segment('mint', mint)}", {"mint": mint})
         return answer
 
     async def candles(self, mint: str, **query: Unpack[CandlesQuery]) -> CandlePage:
         """Candles of a token, oldest first. `interval`: `1m` by default; `from_` and `to`: Unix seconds."""
-        answer: CandlePage = await self._send("GET", f"/api/token/candles/{_segment('mint', mint)}", query=query)
+        answer: CandlePage = await self._send(
+            "GET", f"/api/token/candles/{_segment('mint', mint)}", {"mint": mint, "candles": list}, query=query
+        )
         return answer
 
     async def trades(self, mint: str, **query: Unpack[TradesQuery]) -> TradePage:
         """Trades of a token, newest first. `before`: `next` of the page before."""
-        answer: TradePage = await self._send("GET", f"/api/token/trades/{_segment('mint', mint)}", query=query)
+        answer: TradePage = await self._send(
+            "GET", f"/api/token/trades/{_segment('mint', mint)}", {"mint": mint, "trades": list}, query=query
+        )
         return answer
 
     async def holders(self, mint: str) -> TokenHolders:
         """The largest holders of a token; `holders` is None if no node lists them."""
-        answer: TokenHolders = await self._send("GET", f"/api/token/holders/{_segment('mint', mint)}")
+        answer: TokenHolders = await self._send("GET", f"/api/token/holders/{_segment('mint', mint)}", {"mint": mint})
         return answer
 
     async def portfolio(self, public_key: str) -> Portfolio:
         """All tokens of a wallet, valued in SOL."""
-        answer: Portfolio = await self._send("GET", f"/api/portfolio/{_segment('public_key', public_key)}")
+        answer: Portfolio = await self._send(
+            "GET", f"/api/portfolio/{_segment('public_key', public_key)}", {"publicKey": public_key, "sol": dict}
+        )
         return answer
 
     async def close(self) -> None:
@@ -234,17 +248,22 @@ class Sluice:
     ) -> None:
         await self.close()
 
-    async def _trade(self, path: str, body: BuyBody | SellBody, idempotency_key: str | None) -> TradeAnswer:
+    async def _trade(self, side: str, body: BuyBody | SellBody, idempotency_key: str | None) -> TradeAnswer:
         key = secrets.token_hex(16) if idempotency_key is None else idempotency_key
         if not isinstance(key, str) or not IDEMPOTENCY_KEY.fullmatch(key):
             raise _wrong("idempotency_key must have 1 to 255 printable ASCII characters without spaces.")
-        answer: TradeAnswer = await self._send("POST", path, body=body, key=key)
+        expected = {"side": side, "mint": body.get("mint"), "publicKey": body.get("publicKey"), "status": str}
+        order_id: object = None if body.get("dryRun") is True else str
+        answer: TradeAnswer = await self._send(
+            "POST", f"/api/trade/{side}", {**expected, "orderId": order_id}, body=body, key=key
+        )
         return answer
 
     async def _send(
         self,
         method: str,
         path: str,
+        expected: Expected,
         *,
         query: Mapping[str, object] | None = None,
         body: Mapping[str, object] | None = None,
@@ -255,7 +274,7 @@ class Sluice:
         started_s = time.monotonic()
         for attempt in itertools.count():
             try:
-                return await self._once(method, path, query or {}, body, key)
+                return await self._once(method, path, expected, query or {}, body, key)
             except SluiceError as fault:
                 # A refusal of a later attempt does not show what became of a lost one.
                 is_unknown = is_unknown or fault.code in ("NETWORK", "TIMEOUT", "MALFORMED")
@@ -282,7 +301,13 @@ class Sluice:
         raise AssertionError("unreachable")
 
     async def _once(
-        self, method: str, path: str, query: Mapping[str, object], body: Mapping[str, object] | None, key: str | None
+        self,
+        method: str,
+        path: str,
+        expected: Expected,
+        query: Mapping[str, object],
+        body: Mapping[str, object] | None,
+        key: str | None,
     ) -> Any:
         url = f"{self._urls[self._turn % len(self._urls)]}{path}"
         # `from` is a keyword of Python.
@@ -295,28 +320,49 @@ class Sluice:
         except (TypeError, ValueError) as fault:
             raise _wrong(f"The request cannot be written: {fault}") from fault
         try:
-            answer = await self._http.send(request)
+            # Another address must not receive the API key, nor the order.
+            answer = await self._http.send(request, stream=True, follow_redirects=False)
+            content = await _bounded(answer)
         except httpx.TimeoutException as fault:
             raise SluiceError("No answer in time.", code="TIMEOUT", retryable=True) from fault
         except httpx.HTTPError as fault:
             raise SluiceError(f"No answer: {fault}", code="NETWORK", retryable=True) from fault
-        return _read(answer, key is not None)
+        return _read(answer, content, expected, key is not None)
 
 
-def _read(answer: httpx.Response, has_key: bool) -> dict[str, Any]:
+async def _bounded(answer: httpx.Response) -> bytes | None:
+    """The body. None if it is too long: the rest is then not read."""
+    try:
+        body = bytearray()
+        async for part in answer.aiter_bytes(65_536):
+            body += part
+            if len(body) > MAX_ANSWER_BYTES:
+                return None
+        return bytes(body)
+    finally:
+        await answer.aclose()
+
+
+def _fits(value: object, expected: object) -> bool:
+    return isinstance(value, expected) if isinstance(expected, type) else value == expected
+
+
+def _read(answer: httpx.Response, body: bytes | None, expected: Expected, has_key: bool) -> dict[str, Any]:
     """With an Idempotency-Key, an answer that is not from sluice may hide an order, so the request is repeated with any status."""
     status = answer.status_code
     try:
-        content = answer.json()
-    except ValueError:
+        content = None if body is None else json.loads(body)
+    except (ValueError, RecursionError):
         content = None
-    if answer.is_success and isinstance(content, dict):
-        return content
-    error = content.get("error") if isinstance(content, dict) else None
+    fields: dict[str, Any] = content if isinstance(content, dict) else {}
+    if answer.is_success and content is not None and all(_fits(fields.get(name), of) for name, of in expected.items()):
+        return fields
+    error = None if answer.is_success else fields.get("error")
     retry_after_s = _retry_after_s(answer)
     details: dict[str, Any] = {} if retry_after_s <= 0 else {"retryAfterMs": round(retry_after_s * 1_000)}
     if not isinstance(error, dict) or not isinstance(error.get("code"), str):
-        message = f"The answer is not from sluice (HTTP {status})."
+        redirects = "The address redirects to another one, which the client does not follow"
+        message = f"{redirects if answer.is_redirect else 'The answer is not from sluice'} (HTTP {status})."
         retryable = has_key or status >= 500 or status == 429
         raise SluiceError(message, code="MALFORMED", retryable=retryable, status=status, details=details)
     more = error.get("details")
@@ -326,7 +372,7 @@ def _read(answer: httpx.Response, has_key: bool) -> dict[str, Any]:
         retryable=error.get("retryable") is True,
         status=status,
         details=details | more if isinstance(more, dict) else details,
-        request_id=content.get("requestId"),
+        request_id=fields.get("requestId"),
     )
 
 
