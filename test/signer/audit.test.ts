@@ -8,6 +8,7 @@ import { AuditError, openAuditLog, type AuditLog } from '@sluice/gateway/signer/
 import { takeAuditPlace } from '@sluice/gateway/signer/audit/place.ts';
 import { checkLog, segmentFile } from '@sluice/gateway/signer/audit/segments.ts';
 import { followSiblings } from '@sluice/gateway/signer/audit/siblings.ts';
+import { LineTimes } from '@sluice/gateway/signer/audit/line-times.ts';
 import { createSpend } from '@sluice/gateway/signer/limits/daily-spend.ts';
 import type { LogHead } from '@sluice/gateway/signer/protocol.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
@@ -275,7 +276,7 @@ describe('a log of several segments', () => {
       ownSlot: 1,
       key,
       recordedEnd: () => null,
-      seen: (entry) => seen.push(entry),
+      times: () => new LineTimes({ nowMs: () => 1, isNew: false, take: (entry) => seen.push(entry) }),
     });
     expect(siblings.read()).toBe(false);
     const log = opened();
@@ -323,16 +324,17 @@ describe('the sums of a wallet in audit logs', () => {
     });
     const entries = [entry(now - 24 * hour, 'a', 1), entry(now - hour, 'a', 2), entry(now, 'b', 4), entry(now + 1, 'a', 8)];
     const [whole, summed] = [createSpend(), createSpend()];
-    for (const one of entries) whole.recall(one, 'past');
-    summed.recall({ n: 1, event: 'sums', sums: whole.sums() }, 'past');
+    for (const one of entries) whole.recall(one, one.event === 'sums' ? now : one.atMs);
+    summed.recall({ n: 1, event: 'sums', sums: whole.sums() }, now);
     for (const spend of [whole, summed]) {
       expect(spend.of(wallet, 'a', now)).toEqual({ hour: 12n, day: 14n, token: 10n });
-      spend.recall({ n: 2, event: 'void', of: 1, wallet, mint: 'a', lamports: '8', rule: 'day_limit', atMs: now + 1 }, 'now');
+      spend.recall({ n: 2, event: 'void', of: 1, wallet, mint: 'a', lamports: '8', rule: 'day_limit', atMs: now + 1 }, now + 1);
       expect(spend.of(wallet, 'a', now)).toEqual({ hour: 4n, day: 6n, token: 2n });
-      // If the clock was set back, what is signed now still counts.
-      spend.recall(entry(now - 30 * hour, 'a', 16), 'now');
-      expect(spend.of(wallet, 'a', now - 30 * hour)).toEqual({ hour: 20n, day: 22n, token: 18n });
       expect(spend.of(wallet, 'a', now + 24 * hour)).toEqual({ hour: 0n, day: 0n, token: 0n });
+      // What was counted in a later period counts as of now, and nothing is forgotten if the clock is set back across midnight.
+      spend.add(wallet, 'a', 16n, now + 24 * hour);
+      expect(spend.of(wallet, 'a', now)).toMatchObject({ day: 22n, token: 18n });
+      expect(spend.of(wallet, 'a', now + 24 * hour)).toEqual({ hour: 16n, day: 16n, token: 16n });
     }
   });
 });

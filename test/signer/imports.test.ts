@@ -6,8 +6,8 @@ import { sourceFiles, type SourceFile } from '../house/source-files.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const entry = 'gateway/src/signer/main.ts';
-/** The parts of Node that the signing process uses: ciphers, files, paths; no network, no other process. */
-const allowed: ReadonlySet<string> = new Set(['node:crypto', 'node:fs', 'node:path']);
+/** The parts of Node that the signing process uses: ciphers, files, paths, the uptime of the machine; no network, no other process. */
+const allowed: ReadonlySet<string> = new Set(['node:crypto', 'node:fs', 'node:os', 'node:path']);
 
 /** Types leave no code when the program runs. */
 function withoutTypes({ path, text }: SourceFile): SourceFile {

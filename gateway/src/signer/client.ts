@@ -25,7 +25,7 @@ const maxHandedBytes = 2_048;
 const orderIdForm = /^[\w-]{1,64}$/;
 
 export interface SignerOptions {
-  readonly store: Pick<Store, 'wallets' | 'auditHeads' | 'dataDir' | 'databaseUrl'>;
+  readonly store: Pick<Store, 'wallets' | 'auditHeads' | 'dataDir' | 'databaseUrl' | 'time'>;
   /** Name of the keystore (`keystoreName`). */
   readonly keystore: string;
   /** As `passphraseFileOf` returns it. Null: there is none, and nothing is signed. */
@@ -181,7 +181,7 @@ async function askSession(
   const cancelKill = clock.after(answerWithinMs, () => session.kill());
   try {
     const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
-      session.ask({ op, orderId, publicKey, message, runningAtNs: readAtNs });
+      session.ask({ op, orderId, publicKey, message, runningAtNs: readAtNs, nowMs: store.time.nowMs() });
     const answer = await ask(reading);
     if (!isTooLate(answer)) return outcomeOf(answer, session);
     // The process checked the reading so late that it was too old. A new reading may be recent enough.

@@ -3,6 +3,7 @@ import { reasonOf } from '../store/store-unavailable.ts';
 import { openWallet, unlockKeystore } from '../custody/keystore.ts';
 import { readPassphraseFile } from '../custody/passphrase-file.ts';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
 import { auditKey } from './audit/mac-chain.ts';
 import type { AuditLog } from './audit/log.ts';
 import { Fault } from './fault.ts';
@@ -31,6 +32,8 @@ import type { StartTerms } from './start-terms.ts';
 const maxWallets = 10_000;
 /** How often the length of the audit log is reported to the gateway. */
 const headMs = 1_000;
+/** How often the process compares its clock with the gateway's. */
+const lookEveryMs = 10_000;
 /** How often the process checks whether the policy file was replaced. */
 const policyMs = 500;
 
@@ -64,7 +67,7 @@ function readPassphrase(file: string): string {
 }
 
 /** Handles commands in order. Commands that arrive together share one write of the audit log. */
-function createDesk(terms: StartTerms, keystoreKey: Uint8Array, signingFolder: SigningFolder, disk: Disk) {
+function createDesk(terms: StartTerms, keystoreKey: Uint8Array, signingFolder: SigningFolder, disk: Disk, time: AgreedTime) {
   const wallets = new Map<string, Keypair>();
   let queue: SignCommand[] = [];
   const parts: SigningParts = {
@@ -73,7 +76,7 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, signingFolder: S
     isHalted: () => isMarkedHalted(terms.folder),
     limits: { maxOrderLamports: BigInt(terms.maxOrderLamports), maxDayLamports: BigInt(terms.maxDayLamports) },
     maxHaltAgeMs: terms.maxHaltAgeMs,
-    nowMs: () => Date.now(),
+    time,
     nowNs: () => process.hrtime.bigint(),
   };
   const work = (): void => {
@@ -92,6 +95,7 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, signingFolder: S
       else wallets.set(publicKey, keypair);
     },
     take: (command: SignCommand): void => {
+      if (command.nowMs !== null) time.heard('gateway', command.nowMs, performance.now());
       if (queue.length >= maxQueued) return send({ op: 'busy', id: command.id });
       queue.push(command);
     },
@@ -154,6 +158,7 @@ function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
 function serve(terms: StartTerms): Promise<void> {
   const reader = new FrameReader();
   const heads = new Map<string, LogHead>();
+  const time = new AgreedTime();
   let isOpened = false;
   let signing: { readonly desk: ReturnType<typeof createDesk>; readonly disk: Disk } | null = null;
   return new Promise((resolve, reject) => {
@@ -167,12 +172,13 @@ function serve(terms: StartTerms): Promise<void> {
     const open = async (command: Extract<ToSigner, { op: 'open' }>): Promise<void> => {
       isOpened = true;
       const keystoreKey = await unlock(terms, command);
-      const signingFolder = orFault(() => openSigningFolder(terms, auditKey(keystoreKey, terms.keystore), heads));
+      const signingFolder = orFault(() => openSigningFolder(terms, auditKey(keystoreKey, terms.keystore), heads, time));
       const disk = createDisk(signingFolder.audit, reject);
-      signing = { desk: createDesk(terms, keystoreKey, signingFolder, disk), disk };
+      signing = { desk: createDesk(terms, keystoreKey, signingFolder, disk, time), disk };
       send({ op: 'ready', logId: signingFolder.audit.logId });
       disk.reportHead();
       setInterval(() => disk.reportHead(), headMs).unref();
+      setInterval(() => time.look(), lookEveryMs).unref();
       setInterval(() => guarded(() => orFault(() => signingFolder.renewPolicy())), policyMs).unref();
     };
     const take = (command: ToSigner): void => {

@@ -23,6 +23,8 @@ export interface SignCommand {
   readonly message: Uint8Array;
   /** When the gateway began the reading of the store that found trading not halted (`process.hrtime`). */
   readonly runningAtNs: bigint;
+  /** The gateway's time, Unix milliseconds. Gateways of earlier versions do not send it. */
+  readonly nowMs: number | null;
 }
 
 /** The end of an audit log. */
@@ -87,6 +89,7 @@ export function readToSigner(content: unknown): ToSigner {
         publicKey: text(fields, 'publicKey'),
         message: bytes(fields, 'message'),
         runningAtNs: BigInt(digits(fields, 'runningAtNs')),
+        nowMs: fields['nowMs'] === undefined ? null : integer(fields, 'nowMs'),
       };
     default:
       throw new FrameError('not a command of the signing process');

@@ -1,4 +1,6 @@
+import type { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
 import type { AuditEntry } from './audit/entry.ts';
+import { LineTimes } from './audit/line-times.ts';
 import { openAuditLog, type AuditLog } from './audit/log.ts';
 import { followSiblings, type Siblings } from './audit/siblings.ts';
 import { logIdsIn, slotName } from './audit/segments.ts';
@@ -21,7 +23,12 @@ export interface SigningFolder {
 }
 
 /** Opens this process's audit log, and reads the ends of the folder's other logs. Throws a `Fault` or the file system's error. */
-export function openSigningFolder(terms: StartTerms, key: Uint8Array, heads: ReadonlyMap<string, LogHead>): SigningFolder {
+export function openSigningFolder(
+  terms: StartTerms,
+  key: Uint8Array,
+  heads: ReadonlyMap<string, LogHead>,
+  time: Pick<AgreedTime, 'nowMs'>,
+): SigningFolder {
   const { folder, keystore, slot } = terms;
   const here = logIdsIn(folder);
   const missing = [...heads].find(([logId]) => !here.has(logId));
@@ -29,30 +36,34 @@ export function openSigningFolder(terms: StartTerms, key: Uint8Array, heads: Rea
     throw new Fault('audit_missing', `${folder} has no log ${missing[0]}, which had ${missing[1].lines} lines: sluice wallets audit`);
   }
   const [ownSpend, spend] = [createSpend(), createSpend()];
-  let written: 'past' | 'now' = 'past';
+  let isOpen = false;
   let policyVersion = 0;
-  const seen = (entry: AuditEntry): void => {
-    spend.recall(entry, written);
+  const nowMs = (): number => time.nowMs();
+  const take = (entry: AuditEntry, atMs: number): void => {
+    spend.recall(entry, atMs);
     if (entry.event === 'policy') policyVersion = Math.max(policyVersion, entry.version);
     if (entry.event === 'segment') policyVersion = Math.max(policyVersion, entry.policyVersion);
   };
   const recordedEnd = (logId: string): LogHead | null => heads.get(logId) ?? null;
-  const nowMs = (): number => Date.now();
   const own = { folder, name: slotName(keystore, slot), key, keystore, recordedEnd, segmentBytes: terms.segmentBytes, nowMs };
-  const opened = openAuditLog({
-    ...own,
-    seen: (entry) => {
-      seen(entry);
-      ownSpend.recall(entry, 'past');
+  const ownTimes = new LineTimes({
+    nowMs,
+    isNew: false,
+    take: (entry, atMs) => {
+      take(entry, atMs);
+      ownSpend.recall(entry, atMs);
     },
   });
+  const opened = openAuditLog({ ...own, seen: (entry) => ownTimes.seen(entry) });
   if (!opened.ok) throw new Fault('audit_damaged', `${opened.file}: line ${opened.line} ${opened.reason}`);
-  const siblings = followSiblings({ folder, keystore, ownSlot: slot, key, recordedEnd, seen });
+  ownTimes.end();
+  const times = (): LineTimes => new LineTimes({ nowMs, isNew: isOpen, take });
+  const siblings = followSiblings({ folder, keystore, ownSlot: slot, key, recordedEnd, times });
   siblings.read();
-  written = 'now';
+  isOpen = true;
   const { log: audit } = opened;
   const { maxOrderLamports, maxDayLamports } = terms;
-  audit.add({ event: 'start', maxOrderLamports, maxDayLamports, atMs: Date.now() });
+  audit.add({ event: 'start', maxOrderLamports, maxDayLamports, atMs: nowMs() });
   const files: PolicyFiles = { folder, keystore, key };
   let stamp = '';
   let policy: Policy | null = null;
@@ -65,7 +76,7 @@ export function openSigningFolder(terms: StartTerms, key: Uint8Array, heads: Rea
     policy = reading.inForce?.policy ?? null;
     if (reading.inForce === null) return;
     policyVersion = reading.inForce.policy.version;
-    audit.add({ event: 'policy', version: policyVersion, key: reading.inForce.key, atMs: Date.now() });
+    audit.add({ event: 'policy', version: policyVersion, key: reading.inForce.key, atMs: nowMs() });
     audit.write();
   };
   renewPolicy();

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
@@ -30,7 +31,7 @@ export interface SigningParts {
   readonly isHalted: () => boolean;
   /** The greatest age of the gateway's reading that trading is not halted. */
   readonly maxHaltAgeMs: number;
-  readonly nowMs: () => number;
+  readonly time: Pick<AgreedTime, 'nowMs'>;
   /** The machine's monotonic clock, which the gateway uses too. */
   readonly nowNs: () => bigint;
 }
@@ -41,6 +42,8 @@ interface Decision {
   readonly command: SignCommand;
   verdict: Verdict;
   readonly atMs: number;
+  /** The time of the periods whose sums count: the gateway's, if it is earlier. A period ends only if both say so. */
+  readonly countedAtMs: number;
   /** Number of its line in the audit log. Null: no line. */
   readonly line: number | null;
 }
@@ -73,10 +76,11 @@ function answer({ op, id, publicKey, message }: SignCommand, verdict: Verdict, w
 /** Decides on one command. For `sign`, adds the decision to the audit log. */
 function decide(command: SignCommand, parts: SigningParts, isHalted: boolean): Decision {
   const { audit } = parts;
-  const atMs = parts.nowMs();
-  const verdict = verdictOn(command, parts, atMs, isHalted);
-  if (command.op === 'judge') return { command, verdict, atMs, line: null };
-  if (verdict.ok) count(parts, command.publicKey, verdict.mint, verdict.lamports, atMs);
+  const atMs = parts.time.nowMs();
+  const countedAtMs = Math.min(atMs, command.nowMs ?? atMs);
+  const verdict = verdictOn(command, parts, countedAtMs, isHalted);
+  if (command.op === 'judge') return { command, verdict, atMs, countedAtMs, line: null };
+  if (verdict.ok) count(parts, command.publicKey, verdict.mint, verdict.lamports, countedAtMs);
   const line = audit.add({
     event: 'decision',
     order: command.orderId,
@@ -88,18 +92,18 @@ function decide(command: SignCommand, parts: SigningParts, isHalted: boolean): D
     lamports: verdict.ok ? verdict.lamports.toString() : null,
     atMs,
   });
-  return { command, verdict, atMs, line };
+  return { command, verdict, atMs, countedAtMs, line };
 }
 
 /** If another process signed at the same moment, and a limit is now exceeded, refuses our commands, the last one first, until it is not. */
 function refuseExceeding(decisions: readonly Decision[], parts: SigningParts): void {
   for (const decision of decisions.toReversed()) {
-    const { command, verdict, line, atMs } = decision;
+    const { command, verdict, line, atMs, countedAtMs } = decision;
     if (!verdict.ok || line === null) continue;
-    const refusal = spendFault(verdict, 0n, command.publicKey, parts, atMs);
+    const refusal = spendFault(verdict, 0n, command.publicKey, parts, countedAtMs);
     if (refusal === null) continue;
     const { mint, lamports } = verdict;
-    count(parts, command.publicKey, mint, -lamports, atMs);
+    count(parts, command.publicKey, mint, -lamports, countedAtMs);
     parts.audit.add({ event: 'void', of: line, wallet: command.publicKey, mint, lamports: lamports.toString(), rule: refusal.rule, atMs });
     decision.verdict = refusal;
   }

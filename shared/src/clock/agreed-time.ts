@@ -2,16 +2,16 @@ import { uptime } from 'node:os';
 import { systemClock, type Clock } from './clock.ts';
 
 /** Whose clock a process can read besides that of its machine. */
-export type Party = 'database' | 'redis' | 'chain';
+export type Party = 'database' | 'redis' | 'chain' | 'gateway';
 
 /**
  * How far two clocks that agree may differ. It allows for slow answers and for block times, which are whole seconds and lag. A clock that
  * moves further than this at once has jumped.
  */
 export const maxClockDifferenceMs = 30_000;
-/** Block times are the time of a vote, so nobody takes the time from the chain. It is a witness. */
+/** The time is taken from these only. The others are witnesses: block times are no exact times, and a signing process does not trust its gateway. */
 const authorities: readonly Party[] = ['database', 'redis'];
-const shownAs: Readonly<Record<Party, string>> = { database: 'the database', redis: 'Redis', chain: 'the chain' };
+const shownAs: Readonly<Record<Party, string>> = { database: 'the database', redis: 'Redis', chain: 'the chain', gateway: 'the gateway' };
 
 /**
  * Wall time that at least two parties agree on. It is the time of the party that is shared with other processes (the database, otherwise Redis,

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { Fault } from '../fault.ts';
 import type { LogHead } from '../protocol.ts';
 import { ChainReader, cutFault, type RecordedEndOf } from './mac-chain.ts';
-import type { AuditEntry } from './entry.ts';
+import type { LineTimes } from './line-times.ts';
 import { findTail, isBegun, logsIn, maxSlots, segmentFile, slotName, type LogName } from './segments.ts';
 
 const pieceBytes = 1 << 18;
 
 /** The audit logs of the other signing processes on a folder. Throws a `Fault` if one is damaged, or the file system's error. */
 export interface Siblings {
-  /** Calls `seen` with the lines written since the last call (at first, those of the newest segments). Returns whether there were any. */
+  /** Reads the lines written since the last call (at first, those of the newest segments). Returns whether there were any. */
   read(): boolean;
   close(): void;
 }
@@ -21,7 +21,8 @@ export interface SiblingsOptions {
   readonly ownSlot: number;
   readonly key: Uint8Array;
   readonly recordedEnd: RecordedEndOf;
-  readonly seen: (entry: AuditEntry) => void;
+  /** Gets the lines of one log. */
+  readonly times: () => LineTimes;
 }
 
 /**
@@ -54,6 +55,7 @@ export function followSiblings(options: SiblingsOptions): Siblings {
 class SiblingLog {
   readonly #log: LogName;
   readonly #options: SiblingsOptions;
+  readonly #times: LineTimes;
   readonly #piece = Buffer.allocUnsafe(pieceBytes);
   #segment = 0;
   #fd: number | null = null;
@@ -61,7 +63,7 @@ class SiblingLog {
   #reader: ChainReader | null = null;
 
   constructor(log: LogName, options: SiblingsOptions) {
-    [this.#log, this.#options] = [log, options];
+    [this.#log, this.#options, this.#times] = [log, options, options.times()];
   }
 
   read(): boolean {
@@ -95,6 +97,7 @@ class SiblingLog {
     const recordedEnd = state?.logId == null ? null : this.#options.recordedEnd(state.logId);
     const cut = state === undefined ? null : cutFault(state.head, recordedEnd);
     if (cut !== null) throw new Fault('audit_damaged', `${tail.file}: line ${cut.line} ${cut.reason}`);
+    this.#times.end();
     return any;
   }
 
@@ -102,7 +105,7 @@ class SiblingLog {
     this.close();
     this.#fd = openSync(segmentFile(this.#log, segment), 'r');
     [this.#segment, this.#at] = [segment, 0];
-    this.#reader = new ChainReader(this.#options.key, this.#options.seen, this.#options.recordedEnd, from);
+    this.#reader = new ChainReader(this.#options.key, (entry) => this.#times.seen(entry), this.#options.recordedEnd, from);
   }
 
   #readOn(): boolean {

@@ -13,88 +13,86 @@ export interface Spent {
   readonly token: bigint | null;
 }
 
-/** The SOL that signed messages can spend, by wallet, for the current UTC hour and day. If the clock goes back, the period does not. */
+/**
+ * The SOL that signed messages can spend, by wallet, in UTC hours and days. What was counted in a later period came from a clock that was
+ * ahead, and counts as of now. The previous period is retained, so that nothing is forgotten if the clock is set back across its end.
+ */
 export interface Spend {
+  /** The sums of the period that contains `atMs`. */
   of(wallet: string, mint: string, atMs: number): Spent;
-  /** Counts a signature in the current period. A negative amount removes one that was not given. */
+  /** Counts a signature. A negative amount removes one that was not given. */
   add(wallet: string, mint: string | null, lamports: bigint, atMs: number): void;
-  /**
-   * Counts an entry of an audit log. `past`: ignored if it is not of the current period. `now`: another process has just written it, so it
-   * is counted in the current period, even if its time is of another period.
-   */
-  recall(entry: AuditEntry, written: 'past' | 'now'): void;
+  /** Counts an entry of an audit log as of the time at which it was written, as far as that is known. */
+  recall(entry: AuditEntry, atMs: number): void;
   sums(): readonly SpendSum[];
 }
 
 interface Counter {
   readonly kind: SpendSum[0];
   readonly lengthMs: number;
-  period: number;
-  readonly sums: Map<string, bigint>;
+  /** By period, in ascending order: hours or days since 1970. */
+  readonly periods: Map<number, Map<string, bigint>>;
 }
 
 export function createSpend(): Spend {
-  const counter = (kind: SpendSum[0], lengthMs: number): Counter => ({ kind, lengthMs, period: 0, sums: new Map() });
+  const counter = (kind: SpendSum[0], lengthMs: number): Counter => ({ kind, lengthMs, periods: new Map() });
   const [hour, day, token] = [counter('hour', hourMs), counter('day', dayMs), counter('token', dayMs)];
+  const all = [hour, day, token];
   const keyOf = ({ kind }: Counter, wallet: string, mint: string | null): string => (kind === 'token' ? `${wallet}|${mint}` : wallet);
-  const recallSum = (to: Counter, period: number, key: string, lamports: bigint, always: boolean): void => {
-    turn(to, period);
-    if (always || period === to.period) addTo(to, key, lamports);
-  };
-  const recallSpend = (wallet: string, mint: string | null, lamports: bigint, atMs: number, always: boolean): void => {
-    for (const to of [hour, day, token]) {
-      if (to !== token || mint !== null) recallSum(to, Math.floor(atMs / to.lengthMs), keyOf(to, wallet, mint), lamports, always);
-    }
+  const add = (wallet: string, mint: string | null, lamports: bigint, atMs: number): void => {
+    for (const to of all) if (to !== token || mint !== null) addTo(to, periodOf(to, atMs), keyOf(to, wallet, mint), lamports);
   };
   return {
     of: (wallet, mint, atMs) => {
-      const spent = (from: Counter): bigint | undefined => {
-        turn(from, Math.floor(atMs / from.lengthMs));
-        return from.sums.get(keyOf(from, wallet, mint));
-      };
-      return {
-        hour: spent(hour) ?? 0n,
-        day: spent(day) ?? 0n,
-        token: spent(token) ?? (token.sums.size < maxTokenSums ? 0n : null),
-      };
+      const spent = (from: Counter): bigint | null => sumFrom(from, periodOf(from, atMs), keyOf(from, wallet, mint));
+      return { hour: spent(hour) ?? 0n, day: spent(day) ?? 0n, token: spent(token) };
     },
     add: (wallet, mint, lamports, atMs) => {
-      for (const to of [hour, day, token]) {
-        turn(to, Math.floor(atMs / to.lengthMs));
-        if (to !== token || mint !== null) addTo(to, keyOf(to, wallet, mint), lamports);
-      }
+      for (const to of all) dropBefore(to, periodOf(to, atMs) - 1);
+      add(wallet, mint, lamports, atMs);
     },
-    recall: (entry, written) => {
+    recall: (entry, atMs) => {
       if (entry.event === 'sums') {
         for (const [kind, period, key, lamports] of entry.sums) {
-          recallSum(
-            [hour, day, token].find((one) => one.kind === kind)!,
-            period,
-            key,
-            BigInt(lamports),
-            false,
-          );
+          const to = all.find((one) => one.kind === kind)!;
+          addTo(to, Math.min(period, periodOf(to, atMs)), key, BigInt(lamports));
         }
-      } else if (entry.event === 'void') {
-        recallSpend(entry.wallet, entry.mint, -BigInt(entry.lamports), entry.atMs, false);
-      } else if (entry.event === 'decision' && entry.wallet !== null && entry.lamports !== null) {
-        recallSpend(entry.wallet, entry.mint ?? null, BigInt(entry.lamports), entry.atMs, written === 'now');
-      }
+      } else if (entry.event === 'void') add(entry.wallet, entry.mint, -BigInt(entry.lamports), atMs);
+      else if (entry.event === 'decision' && entry.wallet !== null && entry.lamports !== null)
+        add(entry.wallet, entry.mint ?? null, BigInt(entry.lamports), atMs);
     },
     sums: () =>
-      [hour, day, token].flatMap(({ kind, period, sums }) =>
-        [...sums].map(([key, lamports]): SpendSum => [kind, period, key, lamports.toString()]),
+      all.flatMap(({ kind, periods }) =>
+        [...periods]
+          .toSorted(([a], [b]) => a - b)
+          .flatMap(([period, sums]) => [...sums].map(([key, lamports]): SpendSum => [kind, period, key, lamports.toString()])),
       ),
   };
 }
 
-function turn(to: Counter, period: number): void {
-  if (period <= to.period) return;
-  to.period = period;
-  to.sums.clear();
+function periodOf({ lengthMs }: Counter, atMs: number): number {
+  return Math.floor(atMs / lengthMs);
 }
 
-function addTo({ kind, sums }: Counter, key: string, lamports: bigint): void {
+/** Null: unknown, because a period has too many coins. */
+function sumFrom({ kind, periods }: Counter, first: number, key: string): bigint | null {
+  let sum = 0n;
+  for (const [period, sums] of periods) {
+    if (period < first) continue;
+    const one = sums.get(key);
+    if (one === undefined && kind === 'token' && sums.size >= maxTokenSums) return null;
+    sum += one ?? 0n;
+  }
+  return sum;
+}
+
+function dropBefore({ periods }: Counter, first: number): void {
+  for (const period of periods.keys()) if (period < first) periods.delete(period);
+}
+
+function addTo({ kind, periods }: Counter, period: number, key: string, lamports: bigint): void {
+  const sums = periods.get(period) ?? new Map<string, bigint>();
+  periods.set(period, sums);
   const before = sums.get(key);
   if (before === undefined && kind === 'token' && sums.size >= maxTokenSums) return;
   const sum = (before ?? 0n) + lamports;
