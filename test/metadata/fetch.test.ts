@@ -3,6 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { MetadataFetcher, type FetcherOptions } from '@sluice/shared/metadata/fetch.ts';
 import { internetRules } from '@sluice/shared/metadata/rules.ts';
 import { afterEach, describe, expect, it } from 'vitest';
+import { pngOf } from './images.ts';
 import { host, json, localRules, redirect, startSockets, startWeb, until, type LocalWeb, type Page } from './local-web.ts';
 
 const open: { close(): Promise<void> | void }[] = [];
@@ -422,17 +423,20 @@ describe('concurrent requests are bounded', () => {
 });
 
 describe('an image', () => {
-  const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), randomBytes(100)]);
+  const png = pngOf(30, 20);
   it('has the type that its bytes show, up to the largest size', async () => {
     const server = await web({
       '/a': (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(png),
       '/svg': (response) => void response.writeHead(200, { 'content-type': 'image/png' }).end('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+      '/pixels': (response) => void response.writeHead(200).end(pngOf(8_000, 8_000)),
+      '/frames': (response) => void response.writeHead(200).end(pngOf(1_000, 1_000, { frames: 1_000 })),
       '/large': (response) => void response.writeHead(200).end(Buffer.concat([png, Buffer.alloc(5 * 1024 * 1024)])),
     });
     const fetcher = fetcherOf();
     expect(await fetcher.image(server.url('/a'))).toEqual({ ok: true, image: { type: 'image/png', bytes: png } });
     expect(await fetcher.image(server.url('/svg'))).toEqual({ ok: false, reason: 'malformed' });
-    expect(await fetcher.image(server.url('/large'))).toEqual({ ok: false, reason: 'too_large' });
+    for (const path of ['/pixels', '/frames', '/large'])
+      expect(await fetcher.image(server.url(path)), path).toEqual({ ok: false, reason: 'too_large' });
     expect(await fetcher.image('http://127.0.0.2/a.png')).toEqual(refused);
     expect(await fetcher.image('data:image/png;base64,iVBORw0KGgo=')).toEqual(refused);
   });

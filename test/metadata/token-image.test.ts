@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { FetchCache } from '@sluice/shared/metadata/fetch-cache.ts';
@@ -8,10 +7,11 @@ import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { alice, launch } from '../simnet/support/test-chain.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { addressOf } from '../support/events/stream-events.ts';
+import { pngOf } from './images.ts';
 import { json, localRules, startWeb, until, type LocalWeb, type Page } from './local-web.ts';
 
 const key = 'sluice_test_reader';
-const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), randomBytes(3_000)]);
+const png = pngOf(300, 300);
 const file =
   (body: string | Buffer, type = 'image/png'): Page =>
   (response) =>
@@ -28,6 +28,7 @@ describe('GET /token/image/{mint}', () => {
     simnet = await startSimnet({ seed: 3, autoStart: false });
     web = await startWeb({
       '/a.png': file(png, 'text/html'),
+      '/huge.png': file(pngOf(8_000, 8_000)),
       '/svg': file('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
       '/slow.png': (response, url) => void held.push(() => file(png)(response, url)),
       '/unavailable.png': (response) => void response.writeHead(502).end(),
@@ -39,6 +40,7 @@ describe('GET /token/image/{mint}', () => {
     const naming = (image: unknown): string => `data:,${JSON.stringify({ image })}`;
     mints['good'] = coin(web.url('/good'));
     mints['svg'] = coin(naming(web.url('/svg')));
+    mints['an image of too many pixels'] = coin(naming(web.url('/huge.png')));
     mints['slow'] = coin(naming(web.url('/slow.png')));
     mints['unavailable'] = coin(naming(web.url('/unavailable.png')));
     mints['private'] = coin(naming('http://10.0.0.1/a.png'));
@@ -87,6 +89,7 @@ describe('GET /token/image/{mint}', () => {
 
   it.each([
     ['svg', 404, 'NOT_FOUND'],
+    ['an image of too many pixels', 404, 'NOT_FOUND'],
     ['private', 404, 'NOT_FOUND'],
     ['no image', 404, 'NOT_FOUND'],
     ['no document', 404, 'NOT_FOUND'],

@@ -2,7 +2,8 @@ import { placesOf } from './addresses.ts';
 import { dataUriBytes } from './data-uri.ts';
 import { readDocument } from './document.ts';
 import { guardedGet, Life, type Fetched, type GetOptions } from './guarded-get.ts';
-import { imageTypeOf, type ImageType } from './image-type.ts';
+import { imageSizeOf, isDrawable } from './images/image-size.ts';
+import { imageTypeOf, type ImageType } from './images/image-type.ts';
 import type { FetchFault, MetadataOutcome } from './outcome.ts';
 import { internetRules, type FetchRules } from './rules.ts';
 import { FetchSlots } from './slots.ts';
@@ -72,12 +73,14 @@ export class MetadataFetcher {
     return metadata === null ? { ok: false, reason: 'malformed' } : { ok: true, metadata };
   }
 
-  /** The image at an address. Its own bytes must show that it is one of `imageTypes`. */
+  /** The image at an address. Its own bytes must show that it is of a forwarded type, and not too large to be drawn. */
   async image(address: string): Promise<ImageOutcome> {
-    const fetched = await this.#fetch(address, 'image/avif,image/webp,image/png,image/jpeg,image/gif', this.#limits.imageBytes);
+    const fetched = await this.#fetch(address, 'image/webp,image/png,image/jpeg,image/gif', this.#limits.imageBytes);
     if (!fetched.ok) return fetched;
     const type = imageTypeOf(fetched.body);
-    return type === null ? { ok: false, reason: 'malformed' } : { ok: true, image: { type, bytes: fetched.body } };
+    const size = type === null ? null : imageSizeOf(type, fetched.body);
+    if (type === null || size === null) return { ok: false, reason: 'malformed' };
+    return isDrawable(size) ? { ok: true, image: { type, bytes: fetched.body } } : { ok: false, reason: 'too_large' };
   }
 
   /** Ends all running fetches. */

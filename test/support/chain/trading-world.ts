@@ -117,7 +117,7 @@ export class TradingWorld {
 
   /** A gateway with its own signing process, on this world's store. */
   async gateway(
-    options: Partial<Pick<GatewayOptions, 'transport' | 'page'>> & { readonly config?: Partial<Config> } = {},
+    options: Partial<Pick<GatewayOptions, 'transport' | 'page' | 'metadata'>> & { readonly config?: Partial<Config> } = {},
   ): Promise<TradingGateway> {
     const { bus, config, operatorKey } = this.#parts;
     const gateway = await startGateway({

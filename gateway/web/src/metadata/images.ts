@@ -3,7 +3,7 @@ import { Store } from '../state/store.ts';
 import { thumbnailOf } from './thumbnail.ts';
 import { RequestQueue } from './request-queue.ts';
 
-/** Maximum numbers of tokens. Above them, the oldest is dropped: that have an image, whose thumbnail is in memory (about 8 KB), whose image failed. */
+/** Maximum numbers of tokens. Above them, the oldest is dropped: that have an image, whose thumbnail is in memory (about 12 KB), whose image failed. */
 const maxKnown = 5_000;
 const maxThumbnails = 500;
 const maxFailed = 1_000;

@@ -1,9 +1,9 @@
-/** Of a thumbnail, in pixels: twice the largest icon of a list. */
-const side = 64;
+/** Of a thumbnail, in pixels: twice the icon of a token's page, which is the largest. */
+const side = 104;
 /** A small file can contain a picture that would fill the memory when it is drawn. */
 const maxPixels = 16_000_000;
 
-/** A picture as a small square, as a `data:` URL; null if it cannot be drawn. Anyone may have made it. */
+/** The one guard of all images in the page: a picture as a small square, without animation, as a `data:` URL; null if it cannot be drawn. Anyone may have made it. */
 export async function thumbnailOf(blob: Blob): Promise<string | null> {
   const url = URL.createObjectURL(blob);
   try {

@@ -1,12 +1,13 @@
 import type { TokenInfo } from '@sluice/client';
-import { useEffect, useState } from 'preact/hooks';
-import { sessionImage, simulated, sluice } from '../state/server.ts';
+import { useEffect } from 'preact/hooks';
+import { simulated, sluice } from '../state/server.ts';
 import { price, short, shortUsd, sol } from '../format/price.ts';
 import { quoteSymbol } from '../format/quote-coin.ts';
 import { isAddress, shortAddress } from '../format/text.ts';
+import { learnImage } from '../metadata/images.ts';
 import { learnName, nameOf } from '../metadata/names.ts';
 import { useLoaded } from '../parts/hooks.ts';
-import { Icon } from '../parts/icon.tsx';
+import { TokenIcon } from '../parts/icon.tsx';
 import { DocsLink, OutLink, WalletLink } from '../parts/links.tsx';
 import { Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
@@ -34,6 +35,10 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
   useEffect(() => {
     if (info !== null) learnName(mint, { symbol: info.symbol, name: info.name });
   }, [info?.symbol]);
+  const hasImage = info?.offChain?.image != null;
+  useEffect(() => {
+    if (hasImage) learnImage(mint);
+  }, [hasImage]);
   if (info === null) return fault === null ? <Empty>Loading …</Empty> : <NoToken address={mint} fault={fault} />;
   const { symbol, name } = namesOf(info);
   return (
@@ -81,35 +86,12 @@ function NoToken({ address, fault }: { readonly address: string; readonly fault:
   );
 }
 
-/** The image in the metadata of the token, fetched and checked by the gateway. Until it is there, the generated icon. */
-function TokenImage({ info: { mint, offChain } }: { readonly info: TokenInfo }) {
-  const [url, setUrl] = useState<string | null>(null);
-  const image = offChain?.image ?? null;
-  useEffect(() => {
-    if (image === null) return;
-    let made: string | null = null;
-    let isCurrent = true;
-    const read = async (): Promise<void> => {
-      const blob = await sessionImage(`/token/image/${mint}`).catch(() => null);
-      if (blob === null || !isCurrent) return;
-      made = URL.createObjectURL(blob);
-      setUrl(made);
-    };
-    void read();
-    return () => {
-      isCurrent = false;
-      if (made !== null) URL.revokeObjectURL(made);
-    };
-  }, [image]);
-  return url === null ? <Icon of={mint} size={52} /> : <img class="icon" src={url} alt="" width="52" height="52" />;
-}
-
 function Head({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimulated: boolean }) {
   const { mint } = info;
   const { symbol, name } = namesOf(info);
   return (
     <div class="token-head">
-      <TokenImage info={info} />
+      <TokenIcon of={mint} size={52} />
       <div class="titles">
         <h1>
           <bdi>{shownSymbol({ mint, symbol })}</bdi> <small>{name !== null && name !== undefined && <Outside text={name} />}</small>{' '}

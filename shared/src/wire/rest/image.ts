@@ -11,7 +11,7 @@ export const tokenImageEndpoint = defineEndpoint({
   tag: 'token',
   summary: 'The image in the off-chain metadata of one token.',
   description:
-    'The image is fetched on request and cached for a while. It must be PNG, JPEG, GIF, WebP or AVIF (its bytes decide, and `Content-Type` shows the result) of at most 5 MB. `NOT_FOUND`: the token has no such image. `UPSTREAM_UNAVAILABLE`: the image cannot be fetched now. Anyone can create a token with any image, so do not trust its content.',
+    'The image is fetched on request and cached for a while. It must be PNG, JPEG, GIF or WebP (its bytes decide, and `Content-Type` shows the result) of at most 5 MB and 16 million pixels; all pictures of an animation together have at most 100 million. `NOT_FOUND`: the token has no such image. `UPSTREAM_UNAVAILABLE`: the image cannot be fetched now. Anyone can create a token with any image, so do not trust its content.',
   params: Type.Object({ mint: RequestedMint() }, { additionalProperties: false }),
   answer: null,
   contentType: 'image/*',

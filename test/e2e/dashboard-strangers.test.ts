@@ -1,17 +1,26 @@
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
+import { dataUriBytes } from '@sluice/shared/metadata/data-uri.ts';
+import { readDocument } from '@sluice/shared/metadata/document.ts';
+import { imageSizeOf } from '@sluice/shared/metadata/images/image-size.ts';
+import { imageTypeOf } from '@sluice/shared/metadata/images/image-type.ts';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { currentBuild } from '../../compile/build-folder.mjs';
 import { linkToken } from '../accounts/dashboard-client.ts';
 import { startChromium, type Chromium } from '../support/browser/chromium.ts';
 import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
+import { pngOf } from '../metadata/images.ts';
 import { launchCoin } from '../support/chain/quoted-trades.ts';
 import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
 import { until } from '../support/gateway.ts';
 
-/** Names of tokens that their creators chose to deceive. */
+/** What creators of tokens put into the page: names that deceive, and images that fill the memory. */
 const testTimeoutMs = 180_000;
-const uri = '';
+const imageAddress = 'https://images.example.com/a.png';
+const uri = `data:,${JSON.stringify({ image: imageAddress })}`;
+/** Of an image in the page, CSS pixels times two. */
+const maxSide = 104;
 
 let world: TradingWorld;
 let gateway: TradingGateway;
@@ -34,7 +43,12 @@ beforeAll(async () => {
     alike: launch('USDТ', 'Tether USD'),
     other: launch('שלום', 'A name from right to left'),
   };
-  gateway = await (await world.gateway({ page: currentBuild()! })).ready(publicKey, mints.alike);
+  // Images are fetched from memory. Which ones are refused is tested with the fetcher.
+  const metadata = new TokenMetadataBook({
+    metadata: async (address) => ({ ok: true, metadata: readDocument(dataUriBytes(address)!)! }),
+    image: async () => ({ ok: true, image: { type: 'image/png', bytes: pngOf(300, 200) } }),
+  });
+  gateway = await (await world.gateway({ page: currentBuild()!, metadata })).ready(publicKey, mints.alike);
   page = await (await chromium.newContext()).newPage();
   const { url } = gateway.gateway;
   watched = watchPage(page, url);
@@ -114,5 +128,48 @@ describe('names of strangers', { timeout: testTimeoutMs }, () => {
     }
     expect(await look(page, 'names-holdings')).toEqual([]);
     expect(watched.complaints).toEqual([]);
+  });
+});
+
+describe('images of strangers', { timeout: testTimeoutMs }, () => {
+  it('are small squares without animation, on the page of the token too', async () => {
+    await page.goto(`${gateway.gateway.url}/#/token/${mints.plain}`);
+    await page.locator('.token-head img.icon').waitFor();
+    const sides = await page.locator('img').evaluateAll((all) => {
+      const images = all as unknown as readonly { readonly naturalWidth: number; readonly naturalHeight: number; readonly src: string }[];
+      return images.map(({ naturalWidth, naturalHeight, src }) => [naturalWidth, naturalHeight, src.slice(0, 11)]);
+    });
+    expect(sides.length).toBeGreaterThan(0);
+    for (const side of sides) expect(side).toEqual([maxSide, maxSide, 'data:image/']);
+  });
+
+  it('are not drawn if they declare too many pixels, even if a gateway passes them', async () => {
+    const huge = pngOf(8_000, 8_000);
+    expect(huge.length).toBeLessThan(100_000);
+    const other = await page.context().newPage();
+    let asked = 0;
+    await other.route(`**/token/image/${mints.other}`, (route) => {
+      asked++;
+      return route.fulfill({ contentType: 'image/png', body: huge });
+    });
+    await other.goto(`${gateway.gateway.url}/#/token/${mints.other}`);
+    await until('the image to be requested', () => asked > 0);
+    // Another image is requested later, and drawn.
+    await other.getByRole('searchbox').fill('plain');
+    await other.locator('.found img.icon').waitFor();
+    expect(await other.locator('.token-head svg.icon').count()).toBe(1);
+    expect(await other.locator('.token-head img').count()).toBe(0);
+    await other.close();
+  });
+
+  it('have the size that a browser writes into them', async () => {
+    for (const type of ['image/png', 'image/jpeg', 'image/webp'] as const) {
+      const url = await page.evaluate<string>(
+        `Object.assign(document.createElement('canvas'), { width: 37, height: 23 }).toDataURL(${JSON.stringify(type)})`,
+      );
+      const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
+      expect(imageTypeOf(bytes)).toBe(type);
+      expect(imageSizeOf(type, bytes)).toEqual({ width: 37, height: 23, frames: 1 });
+    }
   });
 });
