@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { maxAdvances, type InsertOutcome, type OrderInsert, type SpendReservation } from '@sluice/gateway/store/interfaces/order-table.ts';
 import type { IdempotencyUse } from '@sluice/gateway/order-model/idempotency.ts';
 import type { NewOrder, OrderChange } from '@sluice/gateway/order-model/order.ts';
+import { orderTable } from '@sluice/gateway/store/sql/orders/orders.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -404,6 +406,21 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       const taken = await Promise.all(['b', 'c', 'd', 'e'].map((by, i) => claim(by, nowMs, i % 2 === 0 ? store : elsewhere, 10)));
       const ids = taken.flat().map(({ id }) => id);
       expect(ids.sort()).toEqual(orders.map(({ id }) => id));
+    });
+  });
+
+  it('a probe writes more than an order needs, replaces the probe before, and fails if there is no space', async () => {
+    const db = await place.database();
+    for (const one of [store, elsewhere, store]) await one.orders.probe();
+    expect(await db.all('SELECT length(value) AS bytes FROM checks')).toEqual([{ bytes: 65_536 }]);
+    if (kind !== 'SQLite') return;
+    await db.run('DELETE FROM checks');
+    await db.run('VACUUM');
+    const pages = Number((await db.get('PRAGMA page_count'))?.['page_count']);
+    await db.get(`PRAGMA max_page_count = ${pages + 12}`);
+    await expect(orderTable(db).probe()).rejects.toThrow(StoreUnavailableError);
+    expect(await orderTable(db).insert(newOrder(nowMs), { idempotency: null, spend: null, followedBy: gatewayId })).toMatchObject({
+      kind: 'stored',
     });
   });
 

@@ -83,8 +83,8 @@ function conclusion({ signature }: Wish, { status, body }: Answered, attempts: n
   if (status === 200 && body.orderId !== undefined) {
     return { kind: 'order', orderId: body.orderId, signature: body.signature ?? null, status: body.status ?? '', attempts };
   }
-  const { code = '', details = {} } = body.error ?? {};
-  if (signature !== null && details['programError'] === 'BlockhashNotFound') return { kind: 'too_old', attempts };
+  const { code = '' } = body.error ?? {};
+  if (signature !== null && code === 'TRANSACTION_EXPIRED') return { kind: 'too_old', attempts };
   // This chain jumps ahead, as no real one does. A gateway then has a blockhash that is too old for a second.
   const again = status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RATE_LIMIT' || code === 'SIMULATION_FAILED';
   return again ? null : { kind: 'refused', status, code, message: body.error?.message ?? '', attempts };

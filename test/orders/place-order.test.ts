@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fingerprintOf } from '@sluice/gateway/orders/api/idempotency.ts';
+import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Outcome } from '@sluice/gateway/orders/place/outcome.ts';
 import type { PlaceOrder } from '@sluice/gateway/orders/place/place-order.ts';
 import type { TradeRequest } from '@sluice/gateway/orders/prepare/request.ts';
@@ -26,6 +28,11 @@ function buy(changes: Partial<TradeRequest> = {}): TradeRequest {
     ...changes,
   };
 }
+
+/** Different orders, because a wallet may place only few identical ones on one blockhash. */
+const amounts = (function* () {
+  for (let lamports = 10_000_000; ; lamports++) yield { kind: 'coins', of: 'sol', text: String(lamports / 1e9) } as const;
+})();
 
 const keyOf = (key: string, body: unknown) => ({ key, fingerprint: fingerprintOf(body) });
 
@@ -68,6 +75,45 @@ describe('placeOrder', () => {
     expect(answerOf(await placeOrder(operator, request, null))).toMatchObject({ publicKey });
     const stranger = { keyId: 'key_stranger', accountId: 'stranger' };
     expect(await placeOrder(stranger, request, null)).toMatchObject({ error: 'INVALID_REQUEST' });
+  });
+
+  it('signs nothing while the store refuses orders, except what was on its way during the first refusal', { timeout: 90_000 }, async () => {
+    const full = async (): Promise<never> => Promise.reject(new StoreUnavailableError(new Error('database or disk is full')));
+    let isFull = true;
+    const { orders } = world.store;
+    const faulty: OrderTable = {
+      ...orders,
+      insert: (...order) => (isFull ? full() : orders.insert(...order)),
+      probe: () => (isFull ? full() : orders.probe()),
+    };
+    const trading = await world.trading({ ...world.store, orders: faulty });
+    const signed = (): number => trading.report()!.signer.counts.signed;
+    const place = (): Promise<Outcome> =>
+      trading.placeOrder(operator, buy({ order: { ...buy().order, amount: amounts.next().value } }), null);
+    const placed = async (): Promise<void> => {
+      await until('an order to be placed', async () => !('error' in (await place())), 60_000);
+    };
+    const sent = new Set(world.sent());
+    await until('the quotes', async () => !('error' in (await trading.placeOrder(operator, buy({ dryRun: true }), null))), 60_000);
+    const refused = { error: 'UPSTREAM_UNAVAILABLE', message: 'The store accepts no orders at present, so nothing was signed.' };
+    for (const outcome of await Promise.all(Array.from({ length: 20 }, place))) expect(outcome).toMatchObject(refused);
+    expect(signed()).toBe(0);
+    expect(world.sent()).toEqual(sent);
+
+    isFull = false;
+    await placed();
+    isFull = true;
+    const before = signed();
+    const outcomes = await Promise.all(Array.from({ length: 20 }, place));
+    // Those that were signed are named, and not sent.
+    const named = outcomes.filter((outcome) => 'error' in outcome && typeof outcome.details?.['signature'] === 'string');
+    expect(named.length).toBe(signed() - before);
+    const inFlight = signed();
+    for (let i = 0; i < 5; i++) expect(await place()).toMatchObject(refused);
+    expect(signed()).toBe(inFlight);
+    isFull = false;
+    await placed();
+    expect(world.sent().size).toBe(sent.size + 2);
   });
 
   it('refuses a wallet of another account', async () => {

@@ -24,6 +24,7 @@ import type { SendNode } from './nodes/nodes.ts';
 import type { OrderReport } from './order-report.ts';
 import type { SendFirst } from './place/first-send.ts';
 import { createPlaceOrder, type PlaceOrder } from './place/place-order.ts';
+import { StoreGate } from './place/store-gate.ts';
 import { createSendSigned } from './place/send-signed.ts';
 import type { WalletAccess } from './place/wallet-access.ts';
 import { createMessageBuilder } from './prepare/message-builder.ts';
@@ -55,7 +56,7 @@ export interface DeskParts {
   readonly solUsd: () => number | null;
   /** The desk claims the orders of other gateways at once, because no other gateway holds the trading role any more. */
   readonly takesOverAtOnce: boolean;
-  readonly clock: Pick<Clock, 'wallMs'>;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -128,7 +129,8 @@ export function openDesk(of: DeskParts): TradingDesk {
   const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, clock, log };
   // Paper orders are not sent, so they pay no tips.
   const tips = mode === 'live' ? laneTips(broadcast) : [];
-  const placeOrder = createPlaceOrder({ ...parts, laneTips: tips, signer, wallets, maxDayLamports: limits.maxDayLamports });
+  const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
+  const placeOrder = createPlaceOrder({ ...parts, storeGate, laneTips: tips, signer, wallets, maxDayLamports: limits.maxDayLamports });
   const endpoints = [
     ...tradeEndpoints(placeOrder, venues),
     ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),

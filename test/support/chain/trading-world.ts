@@ -131,9 +131,9 @@ export class TradingWorld {
     return new TradingGateway(gateway, operatorKey);
   }
 
-  /** The trading half of a gateway, without its HTTP interface. */
-  async trading(): Promise<Trading> {
-    const { bus, config, store } = this.#parts;
+  /** The trading half of a gateway, without its HTTP interface. It places orders in this store. */
+  async trading(store: Store = this.store): Promise<Trading> {
+    const { bus, config } = this.#parts;
     const hub = { follow: () => undefined };
     const trading = openTrading({
       directory: new InProcessPoolDirectory(),

@@ -13,6 +13,11 @@ export const tradingOff: Refusal = {
 };
 export const halted: Refusal = { error: 'TRADING_HALTED', retryAfterSeconds: 1 };
 const haltUnknown: Refusal = { ...halted, message: 'The store does not answer in time, so it is unknown whether trading is halted.' };
+export const storeRefuses: Refusal = {
+  error: 'UPSTREAM_UNAVAILABLE',
+  message: 'The store accepts no orders at present, so nothing was signed.',
+  retryAfterSeconds: 1,
+};
 export const tooManyOpen: Refusal = { error: 'UPSTREAM_UNAVAILABLE', message: 'Too many orders are open.', retryAfterSeconds: 1 };
 
 /** Null if trading is not halted. */

@@ -22,12 +22,13 @@ import type { LaneTip } from '../prepare/surround.ts';
 import type { Simulator } from '../simulate/simulator.ts';
 import type { HotState } from '../state/hot-state.ts';
 import type { OwnOrders } from '../state/own-orders.ts';
-import { halted, refusedByHalt, tooManyOpen, tradingOff, withKey } from './admission.ts';
+import { halted, refusedByHalt, storeRefuses, tooManyOpen, tradingOff, withKey } from './admission.ts';
 import { newOrderOf, type Admitted } from './admitted.ts';
 import { firstSend, unansweredInsert, type SendFirst } from './first-send.ts';
 import { KeyLocks } from './key-locks.ts';
 import { notStored, overDayLimit, placedNow, type Outcome, type Refusal } from './outcome.ts';
 import { tradeOnPaper } from './paper.ts';
+import type { StoreGate } from './store-gate.ts';
 import { rounded, tradeAnswer } from './trade-answer.ts';
 import type { WalletAccess } from './wallet-access.ts';
 
@@ -48,6 +49,7 @@ export interface PlaceParts {
   readonly wallets: WalletAccess;
   readonly orders: Pick<OrderTable, 'lookUp' | 'spentLamports'>;
   readonly ledger: OrderLedger;
+  readonly storeGate: StoreGate;
   readonly sendFirst: SendFirst;
   readonly follower: Pick<OrderFollower, 'follow' | 'hasRoom'>;
   readonly gatewayId: string;
@@ -125,6 +127,8 @@ async function admit(admitted: Admitted, parts: PlaceParts): Promise<Outcome> {
   }
   if (!parts.follower.hasRoom) return tooManyOpen;
   if (parts.mode === 'paper') return tradeOnPaper(admitted, parts);
+  // Its probe runs while the order is quoted and simulated.
+  if (!request.dryRun) parts.storeGate.prepare();
   const checked = await checkedTrade(request, parts);
   if ('error' in checked) return checked;
   if (request.dryRun) return dryRun(admitted, checked, parts);
@@ -148,8 +152,10 @@ async function dryRun(
   return placedNow(tradeAnswer(request, prepared, { ...outcome, timing: { totalMs: performance.now() - startedMs, ...timing } }));
 }
 
-/** Signs the checked message. Nothing was stored or sent yet, and no node has seen the signature. */
+/** Signs the checked message, if the store accepts orders. Nothing was stored or sent yet, and no node has seen the signature. */
 async function sign({ request }: Admitted, passed: CheckedTrade, parts: PlaceParts): Promise<Signed | Refusal> {
+  const mayStore = parts.storeGate.mayStore();
+  if (!(typeof mayStore === 'boolean' ? mayStore : await mayStore)) return storeRefuses;
   const orderId = newOrderId(parts.clock.wallMs());
   const { built, blockhash } = passed.prepared;
   const beforeMs = performance.now();
@@ -197,11 +203,12 @@ async function send(admitted: Admitted, signed: Signed, parts: PlaceParts): Prom
   const createdAtMs = parts.clock.wallMs();
   const fields = { id, state: 'submitted', kind: 'lightning', message, fill: null, timingJson, createdAtMs } as const;
   const order = newOrderOf(admitted, signed.prepared, fields);
-  const stored = ledger.insert(order, {
+  const insertion = {
     idempotency: admitted.use,
     spend: { wallet: request.publicKey, lamports: signed.prepared.lamportsNeeded, dayLimitLamports: parts.maxDayLamports },
     followedBy: parts.gatewayId,
-  });
+  };
+  const stored = parts.storeGate.store(() => ledger.insert(order, insertion));
   const inserted = await Promise.all([stored, signed.audited()]).then(
     ([outcome]) => outcome,
     (error: unknown) => unansweredInsert(error, order),

@@ -25,7 +25,7 @@ import { rounded } from './trade-answer.ts';
 
 export type SendSignedParts = Omit<
   PlaceParts,
-  'signer' | 'wallets' | 'maxDayLamports' | 'laneTips' | 'ownOrders' | 'builder' | 'orders'
+  'signer' | 'wallets' | 'maxDayLamports' | 'storeGate' | 'laneTips' | 'ownOrders' | 'builder' | 'orders'
 > & {
   readonly orders: Pick<OrderTable, 'lookUp' | 'bySignature'>;
 };
@@ -94,7 +94,8 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   if (!follower.hasRoom) return tooManyOpen;
   const lastValid = state.lastValidBlockHeightOf(transaction.recentBlockhash);
   const height = state.blockHeight();
-  if (lastValid !== null && height !== null && height.height > lastValid) return { error: 'TRANSACTION_EXPIRED' };
+  // Otherwise a node decides, which simulates it.
+  if (skipSimulation && lastValid !== null && height !== null && height.height > lastValid) return { error: 'TRANSACTION_EXPIRED' };
   const beforeMs = performance.now();
   // A node that gets the signatures could land a transaction that it reports as failing, and no order would record it.
   const blank = withoutSignatures(wire, transaction);

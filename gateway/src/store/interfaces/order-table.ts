@@ -115,6 +115,8 @@ export interface OrderTable {
   claim(claim: FollowClaim): Promise<readonly StoredOrder[]>;
   /** Ends the gateway's claim, so that others can take over its orders at once. */
   release(gatewayId: string): Promise<void>;
+  /** Writes and replaces a value that nobody reads and that is larger than an order. If it resolves, the store has space for an order. */
+  probe(): Promise<void>;
   /** The sum of a wallet's reservations on the day (UTC) that contains `atMs`, and on later days: those came from a wrong clock. */
   spentLamports(wallet: string, atMs: number): Promise<bigint>;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mayInsert, mayBecome } from '../../../order-model/life.ts';
 import { endStates, type OpenOrder, type StoredOrder } from '../../../order-model/order.ts';
 import {
@@ -49,7 +50,17 @@ export function orderTable(db: Database): OrderTable {
     claim: (claim) => claimOrders(db, claim),
     release: async (gatewayId) => void (await db.run('DELETE FROM order_followers WHERE gateway_id = ?', gatewayId)),
     spentLamports: (wallet, atMs) => spentLamports(db, wallet, atMs),
+    probe: () => probe(db),
   };
+}
+
+/** An order changes about ten pages of 4 KiB. */
+const probeBytes = 64 * 1024;
+
+/** The bytes are random, because SQLite does not write a page that does not change, and PostgreSQL compresses. */
+async function probe(db: Database): Promise<void> {
+  const write = 'INSERT INTO checks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
+  await db.run(write, 'space for an order', randomBytes(probeBytes));
 }
 
 async function openRows(
