@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { startSimnet } from '../simnet/simnet.ts';
+import { until } from '../support/until.ts';
 import { environment, nodeArguments, runProgram, sluice, startProgram } from '../support/command-line.ts';
 
 /** The time limit of a warm start. */
@@ -93,11 +94,40 @@ async function signIn(url: string, token: string): Promise<number> {
   return answer.status;
 }
 
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+it.skipIf(!hasScript)(
+  `prints the log of its threads as that of the main one on a terminal, and each halt once${hasScript ? '' : ' (SKIPPED: no script command)'}`,
+  async () => {
+    const command = [process.execPath, ...nodeArguments('cli/start.ts')].map((word) => `'${word}'`).join(' ');
+    const env = environment({ folder, env: { PORT: '0' } });
+    const terminal = spawn('script', ['-qefc', command, '/dev/null'], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const started = await start(terminal);
+    const halts = (): number => started.stdout().split('trading_halted').length - 1;
+    for (const times of [1, 2, 3]) {
+      expect(await sluice(['trading', 'halt'], { folder })).toMatchObject({ code: 0 });
+      await until('the halt is logged', () => halts() >= times);
+      expect(await sluice(['trading', 'resume'], { folder })).toMatchObject({ code: 0 });
+      await until('trading is resumed', async () => (await statusOf(started)).includes('"halted":false'));
+    }
+    expect(halts()).toBe(3);
+    expect(started.stdout()).not.toContain('{"level"');
+  },
+  testTimeoutMs,
+);
+
+async function statusOf({ url }: Started): Promise<string> {
+  return await (await fetch(`${url}/status`)).text();
+}
+
 describe('start', () => {
   it('runs everything on a simulated chain and reports that, with a key and a wallet that work', { timeout: testTimeoutMs }, async () => {
     const started = await start(startMerged({ PORT: '0', LOG_LEVEL: 'info' }));
     expect(started.block).toMatch(/^\nsluice is running on a SIMULATED chain/);
-    await vi.waitFor(() => expect(started.stdout()).toMatch(/"name":"orders".*"msg":"trading_resumed"/), { timeout: 60_000, interval: 20 });
+    await vi.waitFor(() => expect(started.stdout()).toMatch(/"name":"orders".*"msg":"order_follower_started"/), {
+      timeout: 60_000,
+      interval: 20,
+    });
     expect(started.stdout()).toContain('"msg":"gateway_started"');
     const page = await fetch(`${started.url}/`);
     expect(page.status).toBe(200);
@@ -198,7 +228,11 @@ describe('start', () => {
       sluice(['keys', 'list'], { folder }),
     ]);
     for (const outcome of outcomes) {
-      expect(outcome).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^DATA_DIR: the store .*not a database\n$/) });
+      expect(outcome).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^DATA_DIR: the store .*not a database\. .*restore a backup.*\n$/),
+      });
     }
   });
 

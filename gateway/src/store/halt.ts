@@ -40,8 +40,8 @@ export interface Halt {
   close(): void;
 }
 
-/** Follows the switch in the store. Trading is treated as halted until the first reading. */
-export function createHalt(store: Pick<Store, 'halt'>, log: Logger, clock: Clock = systemClock): Halt {
+/** Follows the switch in the store. Trading is treated as halted until the first reading. A thread passes no log: the main thread logs changes. */
+export function createHalt(store: Pick<Store, 'halt'>, log: Logger | null, clock: Clock = systemClock): Halt {
   const listeners = new Set<(halted: boolean) => void>();
   let last: HaltReading = { halted: true, readAtNs: 0n };
   let lastAtMs = -Infinity;
@@ -56,8 +56,8 @@ export function createHalt(store: Pick<Store, 'halt'>, log: Logger, clock: Clock
     const halted = last.halted || stalePolls >= maxStalePolls;
     if (halted === reported) return;
     reported = halted;
-    if (halted) log.warn({ reason: last.halted ? lastReason : 'the switch cannot be read' }, 'trading_halted');
-    else log.info({}, 'trading_resumed');
+    if (halted) log?.warn({ reason: last.halted ? lastReason : 'the switch cannot be read' }, 'trading_halted');
+    else log?.info({}, 'trading_resumed');
     for (const listener of listeners) listener(halted);
   };
   const readNow = async (): Promise<HaltReading> => {
@@ -71,7 +71,7 @@ export function createHalt(store: Pick<Store, 'halt'>, log: Logger, clock: Clock
       stalePolls = 0;
     } catch (error) {
       // The last reading stays valid until it is too old, but this caller asked for a new one and gets "halted".
-      if (!unreadable) log.error({ reason: reasonOf(error) }, 'halt_unreadable');
+      if (!unreadable) log?.error({ reason: reasonOf(error) }, 'halt_unreadable');
       unreadable = true;
       return { halted: true, readAtNs };
     } finally {

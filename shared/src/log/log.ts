@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { pino, type Logger, type LevelWithSilent } from 'pino';
 import pretty from 'pino-pretty';
 import { heldDestination } from './held.ts';
@@ -5,6 +6,7 @@ import { printableJson, terminalJson } from './terminal-text.ts';
 
 export type { Logger, LevelWithSilent } from 'pino';
 
+const stderrFd = 2;
 const mask = '[redacted]';
 
 /** Names of fields whose values are never written, at the top of a line's data and two levels below. */
@@ -55,10 +57,11 @@ function redactText(text: string): string {
  * last line before an exit is not lost; hot paths count instead of logging.
  */
 export function createLog({ level, name }: { readonly level: LevelWithSilent; readonly name: string }): Logger {
-  const { isTTY } = process.stderr;
+  // In a thread, `process.stderr` is never a terminal.
+  const isTTY = isatty(stderrFd);
   const destination = isTTY
-    ? pretty({ destination: 2, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' })
-    : pino.destination({ dest: 2, sync: true });
+    ? pretty({ destination: stderrFd, sync: true, colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' })
+    : pino.destination({ dest: stderrFd, sync: true });
   return pino(
     {
       level,

@@ -32,7 +32,7 @@ async function main({
   const log = createLog({ level, name: 'orders' });
   const life = new AbortController();
   const store = await openStore(place, 'thread');
-  const halt = createHalt(store, log);
+  const halt = createHalt(store, null);
   const clock = agreedClock(store.time);
   let stopWatching = (): void => undefined;
   try {
@@ -87,6 +87,7 @@ async function main({
       });
     });
     await follower.start(genesisHash);
+    log.info({}, 'order_follower_started');
     post({ op: 'started' });
     const timer = setInterval(report, reportEveryMs);
     await closed;
