@@ -61,7 +61,7 @@ export function inQuotes(argument: string): string {
 
 /** Reads `.env` and the environment. Throws a `CommandError` that lists all wrong settings. */
 export function loadConfig(): Config {
-  const envFile = loadEnvFile();
+  const envFile = loadEnvFile(process.env);
   const outcome = readSettings(process.env, { envFile });
   if (outcome.ok) return outcome.config;
   throw new CommandError(faultsText(outcome.faults));

@@ -32,7 +32,7 @@ It prints one line for each check: ok, warn or fail. The exit code is 1 if a che
 };
 
 async function examine(): Promise<readonly Finding[]> {
-  const envFile = loadEnvFile();
+  const envFile = loadEnvFile(process.env);
   const machine = [checkNode(), checkNativeServer(), checkFoldersAbove(process.cwd())];
   const settings = readSettings(process.env, { envFile });
   if (!settings.ok) return [...machine, ...settings.faults.map((fault) => fail('settings', fault))];

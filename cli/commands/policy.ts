@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
@@ -7,6 +6,7 @@ import { readPin, readPolicy, writePin, writePolicy, type PolicyFiles } from '@s
 import { isAddress, maxListed, openPolicy, signPolicy, type Policy } from '@sluice/gateway/signer/limits/operator-policy.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
+import { readTextFile } from '@sluice/shared/config/text-file.ts';
 import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
@@ -221,7 +221,7 @@ function fail(what: string): never {
 
 function readFile(file: string): string {
   try {
-    const content = readFileSync(file, 'utf8');
+    const content = readTextFile(file);
     if (content.length <= maxFileBytes) return content;
   } catch (error) {
     throw new CommandError(`The file ${inQuotes(file)} does not exist or cannot be read.`, { cause: error });

@@ -129,7 +129,7 @@ async function status(argv: readonly string[]): Promise<number> {
 }
 
 function foldersHere(): Folders {
-  loadEnvFile();
+  loadEnvFile(process.env);
   return readFolders(process.env);
 }
 

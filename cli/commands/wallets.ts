@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
 import { listWallets, openKeystore, unlockKeystore, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
 import { keystoreCost, keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
@@ -31,6 +30,7 @@ import { withStore } from '../with-store.ts';
 import { policy, policyHelp } from './policy.ts';
 import { exportHelp, exportWallet, unlocking } from './wallet-export.ts';
 import { print, printError, printJson } from '../terminal.ts';
+import { readTextFile } from '@sluice/shared/config/text-file.ts';
 
 export const walletsCommand: Command = {
   help: `Create and manage custodial wallets, and check what was signed with them.
@@ -276,7 +276,7 @@ async function readStandardInput(): Promise<string> {
 
 function readKeyFile(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readTextFile(file);
   } catch (error) {
     // The argument may be a secret key by mistake, so the message does not repeat it.
     throw new CommandError('The file does not exist or cannot be read. Give the name of a file, never the secret key itself.', {

@@ -35,7 +35,7 @@ describe('plans', () => {
   });
 
   it('are the defaults, except for the values in the file', () => {
-    const outcome = readPlans('{"standard":{"requestsPerMinute":200,"withoutChannels":["migrations"]},"enterprise":{}}');
+    const outcome = readPlans('\uFEFF{"standard":{"requestsPerMinute":200,"withoutChannels":["migrations"]},"enterprise":{}}');
     if (!outcome.ok) throw new Error(outcome.faults.join('\n'));
     const { plans } = outcome.config;
     expect(plans).toEqual({

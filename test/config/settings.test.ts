@@ -432,22 +432,16 @@ describe('settings', () => {
 describe('.env', () => {
   it('adds settings that are not set, and returns their names', () => {
     const envFile = join(folder, 'env');
-    const name = 'SLUICE_TEST_OF_ENV_FILE';
-    writeFileSync(envFile, `# a comment\n${name}=from the file\nPATH=/nowhere\n`);
-    const path = process.env['PATH'];
-    try {
-      expect(loadEnvFile(envFile)).toEqual({
-        names: expect.toSatisfy((names: string[]) => names.length === 2 && names.includes(name)),
-        fault: null,
-      });
-      expect([process.env[name], process.env['PATH']]).toEqual(['from the file', path]);
-    } finally {
-      delete process.env[name];
-    }
+    // As an editor writes it that puts a byte order mark at the beginning.
+    writeFileSync(envFile, '\uFEFFFIRST=from the file\n# a comment\nPATH=/nowhere\nEMPTY=x\n');
+    const env: NodeJS.ProcessEnv = { PATH: '/bin', EMPTY: '' };
+    const { names, fault } = loadEnvFile(env, envFile);
+    expect([names.toSorted(), fault]).toEqual([['EMPTY', 'FIRST', 'PATH'], null]);
+    expect(env).toEqual({ FIRST: 'from the file', PATH: '/bin', EMPTY: '' });
   });
 
   it('is a fault if it cannot be read, and none if it does not exist', () => {
-    expect(loadEnvFile(join(folder, 'no-such'))).toEqual({ names: [], fault: null });
-    expect(loadEnvFile(folder)).toEqual({ names: [], fault: 'is not a file that can be read' });
+    expect(loadEnvFile({}, join(folder, 'no-such'))).toEqual({ names: [], fault: null });
+    expect(loadEnvFile({}, folder)).toEqual({ names: [], fault: 'is not a file that can be read' });
   });
 });

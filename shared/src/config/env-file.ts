@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { loadEnvFile as addToEnvironment } from 'node:process';
+import { existsSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { readTextFile } from './text-file.ts';
 
 /** The names in `.env`. */
 export interface EnvFile {
@@ -9,13 +9,13 @@ export interface EnvFile {
   readonly fault: string | null;
 }
 
-/** Adds the settings in `.env` of the current folder, if it exists, to the environment. It does not replace values that are already set. */
-export function loadEnvFile(file = '.env'): EnvFile {
+/** Adds the settings in `.env` of the current folder, if it exists, to `env`. It does not replace values that are already set. */
+export function loadEnvFile(env: NodeJS.ProcessEnv, file = '.env'): EnvFile {
   if (!existsSync(file)) return { names: [], fault: null };
   try {
-    const names = Object.keys(parseEnv(readFileSync(file, 'utf8')));
-    addToEnvironment(file);
-    return { names, fault: null };
+    const settings = parseEnv(readTextFile(file));
+    for (const [name, value] of Object.entries(settings)) env[name] ??= value;
+    return { names: Object.keys(settings), fault: null };
   } catch {
     return { names: [], fault: 'is not a file that can be read' };
   }

@@ -4,6 +4,7 @@ import { endpoints } from '../wire/rest/endpoints.ts';
 import { validator } from '../wire/validate.ts';
 import { inQuotes, type Fault, type Get } from './fault.ts';
 import { defaultPlans, type Plans } from './plans.ts';
+import { withoutMark } from './text-file.ts';
 import { readFileName } from './settings/setting-files.ts';
 
 /** Largest file. */
@@ -70,7 +71,7 @@ function parse(file: string, fault: Fault): unknown {
     return undefined;
   }
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(withoutMark(bytes.toString('utf8')));
   } catch (error) {
     fault('PLANS_FILE', `${inQuotes(file)} is not JSON: ${(error as Error).message}`);
     return undefined;

@@ -15,7 +15,7 @@ export async function runOnSettings(
   requires: NonNullable<SettingsOptions['requires']>,
   main: (config: Config) => Promise<void>,
 ): Promise<void> {
-  const envFile = loadEnvFile();
+  const envFile = loadEnvFile(env);
   const settings = readSettings(env, { requires, envFile });
   if (!settings.ok) {
     refuse(faultsText(settings.faults));

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readTextFile } from '@sluice/shared/config/text-file.ts';
 import { giveToOwner } from '../../store/files/give-to-owner.ts';
 import { isAddress, openPolicy, type Policy } from './operator-policy.ts';
 
@@ -78,7 +79,7 @@ function pinMac({ key, keystore }: PolicyFiles, publicKey: string): string {
 function readIfThere(file: string): string | null {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined) return null;
-  return stats.size > maxFileBytes ? '' : readFileSync(file, 'utf8');
+  return stats.size > maxFileBytes ? '' : readTextFile(file);
 }
 
 /** Replaces a file atomically: a concurrent reader sees the old or the new content. */
