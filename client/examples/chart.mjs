@@ -1,4 +1,4 @@
-// A chart's data: the stored candles of a token, then each change as it happens. One line of JSON for each candle.
+// A chart's data: the stored candles of a token, then each change as it happens. One line of JSON for each candle, and for each one to remove.
 //
 //   SLUICE_API_KEY=… node chart.mjs [mint] [interval]
 //
@@ -41,5 +41,9 @@ if (mint !== '') {
   // Subscribed first, so that nothing is missing between the stored candles and the live ones.
   const live = sluice.subscribe('candles', { mints: [mint], interval, onGap: () => void drawStored().catch(console.error) });
   await drawStored();
-  for await (const event of live) if (event.type === 'candle') draw(event);
+  for await (const event of live) {
+    if (event.type === 'candle') draw(event);
+    // A fork took all trades of the candle: it is to be removed. Its id is <mint>:<interval>:<start>:…
+    else console.log(JSON.stringify({ time: Number(event.id.split(':')[2]), retracted: true }));
+  }
 }

@@ -26,7 +26,7 @@ export { venueNames, type VenueName } from '../venues/names.ts';
 /** Fields of every event. */
 const common = {
   id: EventId(
-    '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`.',
+    '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart.',
   ),
   mint: Address('Mint of the token.'),
   quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
@@ -256,7 +256,12 @@ export const CandleEvent = event(
 
 export const RetractEvent = Type.Object(
   { type: Type.Literal('retract'), id: EventId('Id of the retracted event.') },
-  { additionalProperties: false, title: 'retract', description: 'An earlier event is void, because its fork died.' },
+  {
+    additionalProperties: false,
+    title: 'retract',
+    description:
+      'An earlier event is void, because its fork died. A candle is void if none of its trades is left, or none that shows a price.',
+  },
 );
 
 export const eventSchemas = {

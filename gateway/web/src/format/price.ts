@@ -3,19 +3,19 @@ const subscripts = ['₀', '₁', '₂', '₃', '₄', '₅', '₆', '₇', '₈
 const countedZeros = 4;
 const none = '–';
 
-/** A price as people write it, with four significant digits: `0.0₇2923`, `0.01234`, `1,234.5`. */
-export function price(value: number | null | undefined): string {
+/** A price as people write it, with four significant digits or as many as given: `0.0₇2923`, `0.01234`, `1,234.5`. */
+export function price(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return none;
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 10_000) return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
   if (size >= 1) return value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: size >= 100 ? 2 : 4 });
   const sign = value < 0 ? '-' : '';
-  const [digits = '', exponent = ''] = size.toExponential(3).split('e-');
+  const [mantissa = '', exponent = ''] = size.toExponential(digits - 1).split('e-');
   // Rounding may have reached 1.
   if (exponent === '' || Number(exponent) === 0) return `${sign}1`;
   const zeros = Number(exponent) - 1;
-  const rest = digits.replace('.', '').replace(/0+$/, '');
+  const rest = mantissa.replace('.', '').replace(/0+$/, '');
   return zeros < countedZeros ? `${sign}0.${'0'.repeat(zeros)}${rest}` : `${sign}0.0${subscript(zeros)}${rest}`;
 }
 

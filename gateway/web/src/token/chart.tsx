@@ -52,6 +52,8 @@ function inUnit(bar: Bar, unit: Unit, supply: number): Drawn | null {
   };
 }
 
+/** Significant digits of a label: neighbours differ, even if the price hardly moves. */
+const axisDigits = 6;
 /** The scale may reach below zero, where there are no prices, and has remainders of the arithmetic instead of zero. */
 const leastPrice = 1e-15;
 const onScale =
@@ -59,8 +61,8 @@ const onScale =
   (value: number): string =>
     value < leastPrice ? '' : text(value);
 const textOf: Readonly<Record<Unit, (value: number) => string>> = {
-  usd: onScale((value) => `$${price(value)}`),
-  quote: onScale(price),
+  usd: onScale((value) => `$${price(value, axisDigits)}`),
+  quote: onScale((value) => price(value, axisDigits)),
   cap: onScale(shortUsd),
 };
 
@@ -105,7 +107,7 @@ function paint({ chart, candles }: Chart): void {
 
 function draw({ candles, volumes }: Chart, bars: readonly Bar[], unit: Unit, supply: number): void {
   const drawn = bars.flatMap((bar) => inUnit(bar, unit, supply) ?? []);
-  candles.applyOptions({ priceFormat: { type: 'custom', formatter: textOf[unit], minMove: unit === 'cap' ? 0.01 : 1e-12 } });
+  candles.applyOptions({ priceFormat: { type: 'custom', formatter: textOf[unit], minMove: unit === 'cap' ? 0.01 : leastPrice } });
   candles.setData([...drawn]);
   const [up, down] = [colour('buy-soft'), colour('sell-soft')];
   volumes.setData(drawn.map(({ time, volume, isUp }) => ({ time, value: volume, color: isUp ? up : down })));
@@ -121,6 +123,9 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
   const of = `${mint}:${interval}`;
   useEffect(() => {
     const bars = new Map<number, Bar>();
+    /** The number of the last change of each candle by the stream. */
+    const changes = new Map<number, number>();
+    let change = 0;
     let timer: ReturnType<typeof setTimeout> | null = null;
     const show = (): void => {
       timer = null;
@@ -128,6 +133,7 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
       if (sorted.length < bars.size) {
         bars.clear();
         for (const bar of sorted) bars.set(bar.start, bar);
+        for (const start of changes.keys()) if (!bars.has(start)) changes.delete(start);
       }
       setState({ of, bars: sorted, fault: null });
     };
@@ -136,9 +142,13 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
       if (!ended.signal.aborted) setState((last) => ({ of, bars: last.of === of ? last.bars : [], fault: faultText(error) }));
     };
     const read = async (): Promise<void> => {
-      const page = await sluice.candles(mint, { interval, limit: shownCandles }, { signal: ended.signal });
-      // Candles of the stream are newer.
-      for (const bar of page.candles) if (!bars.has(bar.start)) bars.set(bar.start, bar);
+      const askedAt = change;
+      const { candles } = await sluice.candles(mint, { interval, limit: shownCandles }, { signal: ended.signal });
+      // What the stream has changed since is newer. Of the rest, what the answer lacks was retracted.
+      const isNewer = (start: number): boolean => (changes.get(start) ?? 0) > askedAt;
+      const first = candles[0]?.start ?? 0;
+      for (const start of bars.keys()) if (start >= first && !isNewer(start)) bars.delete(start);
+      for (const bar of candles) if (!isNewer(bar.start)) bars.set(bar.start, bar);
       show();
     };
     sluice.subscribe('candles', {
@@ -146,8 +156,11 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
       interval,
       signal: ended.signal,
       onEvent: (event) => {
-        if (event.type !== 'candle') return;
-        bars.set(event.start, event);
+        // A retraction names the candle: `<mint>:<interval>:<start>:…`.
+        const start = event.type === 'candle' ? event.start : Number(event.id.split(':')[2]);
+        if (event.type === 'candle') bars.set(start, event);
+        else bars.delete(start);
+        changes.set(start, ++change);
         timer ??= setTimeout(show, 250);
       },
       // Candles are missing: read them again.

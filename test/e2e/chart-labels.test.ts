@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blocksIn } from '../blocks/find.ts';
+import { startChromium, type Chromium } from '../support/browser/chromium.ts';
+import { until } from '../support/until.ts';
+
+/** The charts of the guide and of the dashboard in a browser, with candles that the test chooses. */
+const root = join(import.meta.dirname, '../..');
+const web = join(root, 'gateway/web');
+const library = join(web, 'node_modules/lightweight-charts/dist/lightweight-charts.standalone.production.mjs');
+const testTimeoutMs = 180_000;
+const firstS = 1_795_248_000;
+
+interface Bar {
+  readonly start: number;
+  readonly open: number;
+  readonly high: number;
+  readonly low: number;
+  readonly close: number;
+}
+
+/** A minute of candles that move by this part of the price. */
+function candlesAt(price: number, spread: number): readonly Bar[] {
+  const at = (n: number): number => price * (1 + spread * Math.sin(n / 9));
+  return Array.from({ length: 60 }, (_, n) => {
+    const [open, close] = [at(n), at(n + 1)];
+    const [high, low] = [Math.max(open, close) * (1 + spread / 10), Math.min(open, close) * (1 - spread / 10)];
+    const usd = { openUsd: open, highUsd: high, lowUsd: low, closeUsd: close };
+    return { start: firstS + n, open, high, low, close, ...usd, volumeQuote: 1, volumeUsd: 1 };
+  });
+}
+
+/** The chart library, which hands its candle series to the test. */
+const watchedLibrary = `
+import { CandlestickSeries, createChart as create } from '/library.js';
+export * from '/library.js';
+export function createChart(...options) {
+  const chart = create(...options);
+  const add = chart.addSeries.bind(chart);
+  chart.addSeries = (kind, ...rest) => {
+    const series = add(kind, ...rest);
+    if (kind === CandlestickSeries) window.series = series;
+    return series;
+  };
+  return chart;
+}`;
+
+/** The client in place of the guide's: what it receives comes from the test. */
+const guideClient = `
+const queue = [];
+let wake = () => {};
+window.push = (event) => { queue.push(event); wake(); };
+export class Sluice {
+  async *subscribe(channel) {
+    if (channel === 'trades') yield { type: 'trade', mint: 'coin' };
+    for (;;) {
+      while (queue.length > 0) yield queue.shift();
+      await new Promise((resolve) => (wake = resolve));
+    }
+  }
+}`;
+
+/** The same for the dashboard's chart. */
+const pageServer = `
+export const sluice = {
+  candles: async () => (await fetch('/candles/coin')).json(),
+  subscribe: (_, { onEvent, onGap }) => Object.assign(window, { push: onEvent, gap: onGap }),
+};
+export const faultText = String;`;
+
+const pageEntry = `
+import { h, render } from 'preact';
+import { CandleChart } from './src/token/chart.tsx';
+render(h(CandleChart, { mint: 'coin', supply: 1e9, quote: 'SOL' }), document.body);`;
+
+const stand: Plugin = {
+  name: 'stand-ins',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /state\/server\.ts$/ }, () => ({ path: 'server', namespace: 'stand-in' }));
+    onResolve({ filter: /^lightweight-charts$/ }, () => ({ path: '/charts.js', external: true }));
+    onLoad({ filter: /.*/, namespace: 'stand-in' }, () => ({ contents: pageServer, loader: 'js' }));
+  },
+};
+
+let chromium: Chromium;
+let server: Server;
+let url: string;
+let candles: readonly Bar[] = [];
+
+beforeAll(async () => {
+  const guide = blocksIn(root, 'guides/charts.md').find(({ note }) => note === 'chart.html')!.text;
+  const bundled = await build({
+    stdin: { contents: pageEntry, resolveDir: web, loader: 'tsx' },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    plugins: [stand],
+    tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact' } },
+  });
+  const html = '<style>.chart { height: 600px; width: 900px }</style><body><script type="module" src="/page.js"></script>';
+  const files: Readonly<Record<string, readonly [type: string, body: string]>> = {
+    '/guide': ['text/html', guide],
+    '/page': ['text/html', html],
+    '/page.js': ['text/javascript', bundled.outputFiles[0]!.text],
+    '/charts.js': ['text/javascript', watchedLibrary],
+    '/library.js': ['text/javascript', readFileSync(library, 'utf8')],
+    '/client/index.js': ['text/javascript', guideClient],
+  };
+  server = createServer((request, response) => {
+    const [type, body] = files[request.url ?? ''] ?? ['application/json', JSON.stringify({ candles, ticket: '' })];
+    response.setHeader('content-type', `${type}; charset=utf-8`).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  chromium = await startChromium();
+}, testTimeoutMs);
+
+afterAll(async () => {
+  await chromium.close();
+  server.close();
+});
+
+async function open(path: string): Promise<Page> {
+  const page = await (await chromium.newContext()).newPage();
+  await page.addInitScript(`
+    window.texts = new Set();
+    const draw = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) { window.texts.add(text); return draw.call(this, text, ...place); };
+  `);
+  await page.goto(url + path);
+  await until('candles', async () => (await drawn(page)).length > 0);
+  return page;
+}
+
+/** Starts of the drawn candles. */
+const drawn = (page: Page): Promise<readonly number[]> => page.evaluate('(window.series?.data() ?? []).map(({ time }) => time)');
+
+const counted = /^0\.0([₀-₉]+)/;
+
+/** The number that a label states: `0.0₇2923` counts the zeros. */
+function valueOf(label: string): number {
+  const text = label.replace('$', '').replaceAll(',', '');
+  const zeros = counted.exec(text)?.[1];
+  if (zeros === undefined) return Number(text);
+  const count = Number([...zeros].map((digit) => String(digit.codePointAt(0)! - 0x2080)).join(''));
+  return Number(`0.${'0'.repeat(count)}${text.replace(counted, '')}`);
+}
+
+/** Labels of the price axis, without those of the time axis and of the volume. */
+async function labels(page: Page): Promise<readonly string[]> {
+  const texts = await page.evaluate<readonly string[]>('[...window.texts]');
+  return texts.filter((text) => /^\$?\d[\d.,₀-₉]*$/.test(text) && text.includes('.'));
+}
+
+describe.each([
+  ['the guide', '/guide'],
+  ['the dashboard', '/page'],
+])('the chart of %s', (_, path) => {
+  it.each([3e-11, 3e-8, 1e-4])('has labels of the axis that say what a coin at %s costs', { timeout: testTimeoutMs }, async (price) => {
+    for (const spread of [0.5, 0.05, 0.001]) {
+      candles = candlesAt(price, spread);
+      const page = await open(path);
+      await until('labels', async () => (await labels(page)).length > 3);
+      const values = (await labels(page)).map(valueOf);
+      // The axis reaches a little further than the candles.
+      const [low, high] = [price * (1 - 2 * spread), price * (1 + 2 * spread)];
+      expect(values.filter((value) => !(value > low && value < high))).toEqual([]);
+      // Neighbours differ, and all are round but the last price.
+      expect(new Set(values).size).toBe(values.length);
+      const isRound = (value: number): boolean => Math.abs(Number(value.toPrecision(5)) / value - 1) < 1e-9;
+      expect(values.filter((value) => !isRound(value)).length).toBeLessThanOrEqual(1);
+      await page.context().close();
+    }
+  });
+
+  it('removes retracted candles, and draws one again that landed later', { timeout: testTimeoutMs }, async () => {
+    candles = candlesAt(3e-8, 0.05);
+    const page = await open(path);
+    const last = candles.at(-1)!;
+    const push = (event: object): Promise<unknown> => page.evaluate(`window.push(${JSON.stringify(event)})`);
+    const starts = candles.map(({ start }) => start);
+    const next = { ...last, type: 'candle', start: last.start + 1 };
+    await push({ ...next, id: `coin:1s:${next.start}:2` });
+    await until('the new candle', async () => (await drawn(page)).length === 61);
+    for (const { start } of [...candles.slice(-4), next]) await push({ type: 'retract', id: `coin:1s:${start}:2` });
+    await until('five candles to be removed', async () => (await drawn(page)).length === 56);
+    expect(await drawn(page)).toEqual(starts.slice(0, 56));
+    await push({ ...next, id: `coin:1s:${next.start}:1:r2` });
+    await until('the candle to come again', async () => (await drawn(page)).length === 57);
+    expect((await drawn(page)).at(-1)).toBe(next.start);
+    await page.context().close();
+  });
+});
+
+it(
+  'the chart of the dashboard reads its candles again after a gap, and removes those that are gone',
+  { timeout: testTimeoutMs },
+  async () => {
+    candles = candlesAt(3e-8, 0.05);
+    const page = await open('/page');
+    candles = [...candles.slice(0, 30), ...candles.slice(33)];
+    await page.evaluate('window.gap()');
+    await until('three candles to be removed', async () => (await drawn(page)).length === 57);
+    expect(await drawn(page)).toEqual(candles.map(({ start }) => start));
+  },
+);
