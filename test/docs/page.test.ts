@@ -19,6 +19,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { answerTo } from '../python/samples.ts';
 
 const fullKey = 'sluice_test_everything';
 
@@ -268,8 +269,9 @@ describe('the samples', () => {
   it.each(requests)('in TypeScript send the same as curl: $id', async (request) => {
     const sent: { url: string; method: string; headers: Headers; body: unknown }[] = [];
     const fakeFetch = async (url: string, { method = 'GET', headers, body }: RequestInit = {}): Promise<Response> => {
-      sent.push({ url, method, headers: new Headers(headers), body: typeof body === 'string' ? JSON.parse(body) : null });
-      return Response.json({});
+      const asked = typeof body === 'string' ? (JSON.parse(body) as object) : null;
+      sent.push({ url, method, headers: new Headers(headers), body: asked });
+      return Response.json(answerTo({ path: new URL(url).pathname, body: asked }));
     };
     class Client extends Sluice {
       constructor(options: SluiceOptions) {

@@ -59,8 +59,8 @@ export async function sampleFaults(python: string, folder: string): Promise<read
   }
 }
 
-/** The fields that the client checks. */
-function answerTo({ path, body }: Sent): object {
+/** The fields that the clients check. */
+export function answerTo({ path, body }: Pick<Sent, 'path' | 'body'>): object {
   const name = decodeURIComponent(path.split('?')[0]!.split('/').at(-1)!);
   const fields = body as { readonly dryRun?: boolean } | null;
   const asked = { side: name, mint: name, publicKey: name, orderId: fields?.dryRun === true ? null : name, ...fields };
