@@ -81,7 +81,7 @@ export interface Filters {
 /** A swap that happened on chain. */
 export interface Trade {
   readonly type: 'trade';
-  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart. */
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
   readonly id: string;
   /** Mint of the token. Base58. */
   readonly mint: string;
@@ -172,7 +172,7 @@ export interface Trade {
 /** A price tick, from a trade or from a change of the pool account. */
 export interface Price {
   readonly type: 'price';
-  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart. */
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
   readonly id: string;
   /** Mint of the token. Base58. */
   readonly mint: string;
@@ -236,7 +236,7 @@ export interface Price {
 /** A token was created. */
 export interface NewToken {
   readonly type: 'newToken';
-  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart. */
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
   readonly id: string;
   /** Mint of the token. Base58. */
   readonly mint: string;
@@ -321,7 +321,7 @@ export interface NewToken {
 /** The document at the `uri` of a new token was read. The event repeats the fields of the creation that filters use, so a filter passes the metadata of exactly the tokens whose `newToken` it passes. */
 export interface TokenMetadata {
   readonly type: 'tokenMetadata';
-  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart. */
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
   readonly id: string;
   /** Mint of the token. Base58. */
   readonly mint: string;
@@ -388,7 +388,7 @@ export interface TokenMetadata {
 /** A completed curve moved to a pool; `pool` and `poolAddress` are the destination. */
 export interface Migration {
   readonly type: 'migration';
-  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart. */
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
   readonly id: string;
   /** Mint of the token. Base58. */
   readonly mint: string;
@@ -444,7 +444,7 @@ export interface Migration {
 /** Trades of one mint in one interval. A newer event with the same `start` replaces the older one. The common fields describe the main pool and the last known trade of the mint. */
 export interface Candle {
   readonly type: 'candle';
-  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart. */
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
   readonly id: string;
   /** Mint of the token. Base58. */
   readonly mint: string;
@@ -1430,7 +1430,7 @@ export interface TradePage {
   readonly mint: string;
   readonly trades: readonly ({
     readonly type: 'trade';
-    /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart. */
+    /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
     readonly id: string;
     /** Mint of the token. Base58. */
     readonly mint: string;

@@ -28,10 +28,10 @@ interface Bar {
 function candlesAt(price: number, spread: number): readonly Bar[] {
   const at = (n: number): number => price * (1 + spread * Math.sin(n / 9));
   return Array.from({ length: 60 }, (_, n) => {
-    const [open, close] = [at(n), at(n + 1)];
-    const [high, low] = [Math.max(open, close) * (1 + spread / 10), Math.min(open, close) * (1 - spread / 10)];
-    const usd = { openUsd: open, highUsd: high, lowUsd: low, closeUsd: close };
-    return { start: firstS + n, open, high, low, close, ...usd, volumeQuote: 1, volumeUsd: 1 };
+    const [first, last] = [at(n), at(n + 1)];
+    const [high, low] = [Math.max(first, last) * (1 + spread / 10), Math.min(first, last) * (1 - spread / 10)];
+    const usd = { openUsd: first, highUsd: high, lowUsd: low, closeUsd: last };
+    return { start: firstS + n, open: first, high, low, close: last, ...usd, volumeQuote: 1, volumeUsd: 1 };
   });
 }
 
@@ -75,15 +75,16 @@ export const faultText = String;`;
 
 const pageEntry = `
 import { h, render } from 'preact';
-import { CandleChart } from './src/token/chart.tsx';
+import { CandleChart } from 'the chart';
 render(h(CandleChart, { mint: 'coin', supply: 1e9, quote: 'SOL' }), document.body);`;
 
 const stand: Plugin = {
   name: 'stand-ins',
-  setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /state\/server\.ts$/ }, () => ({ path: 'server', namespace: 'stand-in' }));
-    onResolve({ filter: /^lightweight-charts$/ }, () => ({ path: '/charts.js', external: true }));
-    onLoad({ filter: /.*/, namespace: 'stand-in' }, () => ({ contents: pageServer, loader: 'js' }));
+  setup: (hooks) => {
+    hooks.onResolve({ filter: /state\/server\.ts$/ }, () => ({ path: 'server', namespace: 'stand-in' }));
+    hooks.onResolve({ filter: /^the chart$/ }, () => ({ path: join(web, 'src/token/chart.tsx') }));
+    hooks.onResolve({ filter: /^lightweight-charts$/ }, () => ({ path: '/charts.js', external: true }));
+    hooks.onLoad({ filter: /.*/, namespace: 'stand-in' }, () => ({ contents: pageServer, loader: 'js' }));
   },
 };
 
@@ -147,7 +148,7 @@ function valueOf(label: string): number {
   const text = label.replace('$', '').replaceAll(',', '');
   const zeros = counted.exec(text)?.[1];
   if (zeros === undefined) return Number(text);
-  const count = Number([...zeros].map((digit) => String(digit.codePointAt(0)! - 0x2080)).join(''));
+  const count = Number(Array.from(zeros, (digit) => String(digit.codePointAt(0)! - 0x2080)).join(''));
   return Number(`0.${'0'.repeat(count)}${text.replace(counted, '')}`);
 }
 

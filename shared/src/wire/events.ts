@@ -26,7 +26,7 @@ export { venueNames, type VenueName } from '../venues/names.ts';
 /** Fields of every event. */
 const common = {
   id: EventId(
-    '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart.',
+    '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end.',
   ),
   mint: Address('Mint of the token.'),
   quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),

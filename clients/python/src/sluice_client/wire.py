@@ -129,7 +129,7 @@ class Trade(TypedDict):
 
     type: Literal["trade"]
     id: str
-    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart."""
+    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end."""
     mint: str
     """Mint of the token. Base58."""
     quoteMint: str
@@ -206,7 +206,7 @@ class Price(TypedDict):
 
     type: Literal["price"]
     id: str
-    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart."""
+    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end."""
     mint: str
     """Mint of the token. Base58."""
     quoteMint: str
@@ -263,7 +263,7 @@ class NewToken(TypedDict):
 
     type: Literal["newToken"]
     id: str
-    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart."""
+    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end."""
     mint: str
     """Mint of the token. Base58."""
     quoteMint: str
@@ -325,7 +325,7 @@ class TokenMetadata(TypedDict):
 
     type: Literal["tokenMetadata"]
     id: str
-    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart."""
+    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end."""
     mint: str
     """Mint of the token. Base58."""
     quoteMint: str
@@ -384,7 +384,7 @@ Migration = TypedDict(
     "Migration",
     {
         "type": Literal["migration"],
-        # `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart.
+        # `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end.
         "id": str,
         # Mint of the token. Base58.
         "mint": str,
@@ -435,7 +435,7 @@ class Candle(TypedDict):
 
     type: Literal["candle"]
     id: str
-    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle is `<mint>:<interval>:<start>:` and what tells its versions apart."""
+    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end."""
     mint: str
     """Mint of the token. Base58."""
     quoteMint: str
