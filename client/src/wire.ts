@@ -1555,7 +1555,7 @@ export interface TokenHolders {
 export interface Portfolio {
   /** The wallet. Base58. */
   readonly publicKey: string;
-  /** Unix time of this answer. An answer may be reused for up to 2 s. Milliseconds. */
+  /** Unix time of this answer. An answer may be reused for up to 2 s, unless the wallet has traded since. Milliseconds. */
   readonly asOfMs: number;
   /** Present and true if the chain is simulated. */
   readonly simulated?: true;

@@ -46,7 +46,7 @@ function nodes(...answers: { balance?: unknown; token?: unknown; token2022?: unk
 }
 
 const list = (value: unknown, slot = 9) => ({ context: { slot }, value });
-const read = (rpc: Rpc) => readWallet(rpc, wallet, 1_000, new AbortController().signal);
+const read = (rpc: Rpc, oldest = 0) => readWallet(rpc, wallet, { oldest, newest: 1_000 }, new AbortController().signal);
 
 describe('a wallet', () => {
   it('is summed by mint over both programs, and frozen and empty accounts are reported', async () => {

@@ -40,7 +40,7 @@ export function createReads(parts: ReadsParts): { readonly endpoints: readonly B
       ...tokenEndpoints({ book, market, history, log }),
       tokenImageBinding({ book, metadata }),
       holdersBinding({ endpoints: holderRpcs, reader: accounts, book, health, log, signal }),
-      portfolioBinding({ rpc, book, health, log, signal }),
+      portfolioBinding({ rpc, book, health, history, log, signal }),
     ],
     book,
   };

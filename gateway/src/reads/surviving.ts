@@ -18,7 +18,7 @@ export function idOf(json: Uint8Array): string {
  * `retracted` holds the ids of retracted events that are older than these.
  */
 export function* surviving(
-  history: History,
+  history: Pick<History, 'newest' | 'oldest' | 'read'>,
   topic: string,
   retracted: Set<string>,
   after = 0,

@@ -1,8 +1,10 @@
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/orders/send/broadcaster.ts';
 import { firstRound, type FirstRound } from '@sluice/gateway/orders/send/first-round.ts';
+import { createLane } from '@sluice/gateway/orders/send/lane.ts';
 import { createLanes, type Lanes } from '@sluice/gateway/orders/send/lanes.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction/transaction.ts';
 import { transferLamports } from '@sluice/shared/solana/transaction/instructions.ts';
@@ -154,6 +156,21 @@ test('the answers of nodes to the first round', async () => {
   all((_, answer) => answer());
   const { signature, wire, lastValidBlockHeight } = message();
   expect(await kindOf({ signature, wire: wire.with(70, wire[70]! ^ 1), lastValidBlockHeight })).toBe('refused');
+});
+
+test.each([
+  [-32_003, 'refused'],
+  [-32_602, 'refused'],
+  [-32_006, 'refused'],
+  [-32_013, 'refused'],
+  [-32_002, 'unanswered'],
+  [-32_005, 'unanswered'],
+] as const)('a lane that answers with the error %i is counted as %s', async (code, kind) => {
+  await begin();
+  const rpc = { call: () => Promise.reject(new RpcError('answer', code, 'The block engine says so.')) };
+  const lane = createLane({ name: 'jito', rpc, maySend: () => true, signal: new AbortController().signal });
+  expect(await lane.send({ signature: 'signature', wireBase64: '' })).toBe(kind);
+  expect(lane.counters).toMatchObject({ first: 1, refused: 0, unanswered: 0, [kind]: 1 });
 });
 
 test('a slow lane delays no other lane, and gets no more than it can handle', async () => {

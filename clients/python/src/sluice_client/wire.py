@@ -1188,7 +1188,7 @@ class Portfolio(TypedDict):
     publicKey: str
     """The wallet. Base58."""
     asOfMs: int
-    """Unix time of this answer. An answer may be reused for up to 2 s. Milliseconds."""
+    """Unix time of this answer. An answer may be reused for up to 2 s, unless the wallet has traded since. Milliseconds."""
     simulated: NotRequired[Literal[True]]
     """Present and true if the chain is simulated."""
     slot: int

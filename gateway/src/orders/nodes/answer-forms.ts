@@ -21,3 +21,11 @@ export function contextOf(answer: unknown, newestSlot: number): { readonly slot:
   const slot = countOf(answer['context']['slot']);
   return slot === null || slot > newestSlot ? null : { slot, value: answer['value'] };
 }
+
+/** Codes of errors in the transaction's bytes, with the runtime's names. Every node and block engine reports them before it does anything. */
+export const bytesFaults: ReadonlyMap<number, string> = new Map([
+  [-32003, 'SignatureFailure'],
+  [-32602, 'SanitizeFailure'],
+  [-32006, 'SanitizeFailure'],
+  [-32013, 'SanitizeFailure'],
+]);

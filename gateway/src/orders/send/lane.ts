@@ -1,5 +1,6 @@
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { bytesFaults } from '../nodes/answer-forms.ts';
 import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 
 /** Most requests at a time on one lane. */
@@ -10,7 +11,6 @@ const maxWaiting = 4_096;
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
 
-const signatureFault = -32003;
 const alreadyProcessed = 'AlreadyProcessed';
 
 /** `accepted`: the node accepted the message, or has it already. `refused`: the node answered that its bytes are invalid. `unanswered`: neither. */
@@ -86,8 +86,8 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
     if (!(error instanceof RpcError)) throw error;
     if (error.kind !== 'answer') return 'unanswered';
     if (isAlreadyProcessed(error)) return 'accepted';
-    // Only this error shows that the bytes are invalid. After any other error, the node may have forwarded the message.
-    return error.code === signatureFault ? 'refused' : 'unanswered';
+    // Only these errors show that the bytes are invalid. After any other error, the node may have forwarded the message.
+    return bytesFaults.has(error.code) ? 'refused' : 'unanswered';
   }
 
   function note(answer: LaneAnswer): void {

@@ -1,6 +1,6 @@
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import { contextOf, countOf, linesOf } from '../nodes/answer-forms.ts';
+import { bytesFaults, contextOf, countOf, linesOf } from '../nodes/answer-forms.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 import { simulatedAmounts, type ExpectedTrade } from './simulated-amounts.ts';
 import { classifyFailure, type FailureTerms, type TradeFailure } from './failure.ts';
@@ -36,17 +36,8 @@ export type NodeAnswer =
   | { readonly kind: 'behind' }
   | { readonly kind: 'none'; readonly fault: 'malformed' | 'unreachable'; readonly reason: string };
 
-const signatureFault = -32003;
 const preflightFault = -32002;
 const minContextSlotFault = -32016;
-/** Errors in the transaction's bytes, by the runtime's names. Every node reports the same. */
-const requestFaults: ReadonlyMap<number, string> = new Map([
-  [signatureFault, 'SignatureFailure'],
-  [-32602, 'SanitizeFailure'],
-  [-32006, 'SanitizeFailure'],
-  [-32013, 'SanitizeFailure'],
-]);
-
 function failed(slot: number | null, err: unknown, logs: readonly string[], terms: FailureTerms | null): NodeAnswer {
   const failure = classifyFailure(err, logs, terms, 'simulation');
   // A node that lags has not seen the blockhash yet.
@@ -78,7 +69,7 @@ export function readSimulationFault(error: unknown, { terms }: SimulationRequest
   if (error.code === preflightFault && isRecord(error.data) && error.data['err'] !== undefined) {
     return failed(null, error.data['err'], linesOf(error.data['logs']) ?? [], terms);
   }
-  const name = requestFaults.get(error.code);
+  const name = bytesFaults.get(error.code);
   if (name === undefined) return { kind: 'none', fault: 'unreachable', reason: `error ${error.code}` };
   const failure = classifyFailure(name, [], terms, 'simulation');
   return { kind: 'outcome', outcome: { kind: 'failed', slot: null, failure, isConfirmed: false }, final: false };

@@ -5,7 +5,10 @@ import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
+import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import type { History } from '../../stream/history/history.ts';
 import type { MarketHealth } from '../market-health.ts';
+import { surviving } from '../surviving.ts';
 import type { TokenBook } from '../token-book.ts';
 import { Turns } from '../turns.ts';
 import { valueWallet, type LookedUp } from './value-wallet.ts';
@@ -34,21 +37,30 @@ export interface PortfolioParts {
   readonly rpc: Rpc;
   readonly book: TokenBook;
   readonly health: MarketHealth;
+  /** The events that this gateway has published. */
+  readonly history: Pick<History, 'newest' | 'oldest' | 'read'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
+interface Stored {
+  readonly bytes: Buffer;
+  /** Offset of the wallet's last trade in the log when it was read; null if none was known. */
+  readonly seenOffset: number | null;
+}
+
 /** `/portfolio/{publicKey}`. */
 export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
-  const stored = new LruCache<Buffer>(portfolioLimits.storedBytes);
+  const stored = new LruCache<Stored>(portfolioLimits.storedBytes);
   const asked = new Map<string, Promise<Buffer | null>>();
   const turns = new Turns(portfolioLimits.running, portfolioLimits.waiting);
 
-  const answer = async (wallet: string): Promise<Buffer | null> => {
+  const answer = async (wallet: string, seen: LastTrade | null): Promise<Buffer | null> => {
     if (!(await turns.take())) return null;
     try {
-      const bytes = await makeAnswer(parts, wallet);
-      if (bytes !== null) stored.set(wallet, bytes, bytes.length + wallet.length, performance.now() + storedMs);
+      const bytes = await makeAnswer(parts, wallet, seen?.slot ?? 0);
+      const read: Stored | null = bytes === null ? null : { bytes, seenOffset: seen?.offset ?? null };
+      if (read !== null) stored.set(wallet, read, read.bytes.length + wallet.length, performance.now() + storedMs);
       return bytes;
     } finally {
       turns.give();
@@ -57,12 +69,16 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
 
   return bindEndpoint(portfolioEndpoint, ({ params: { publicKey } }) => {
     if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is not an address' } } };
+    const seen = lastTradeOf(parts.history, publicKey);
+    const seenOffset = seen?.offset ?? null;
     const known = stored.get(publicKey, performance.now());
-    if (known !== undefined) return { jsonBytes: known };
-    let answering = asked.get(publicKey);
+    if (known?.seenOffset === seenOffset) return { jsonBytes: known.bytes };
+    // An answer that was requested before the last trade may not contain it.
+    const name = `${publicKey} ${seenOffset}`;
+    let answering = asked.get(name);
     if (answering === undefined) {
-      answering = answer(publicKey).finally(() => asked.delete(publicKey));
-      asked.set(publicKey, answering);
+      answering = answer(publicKey, seen).finally(() => asked.delete(name));
+      asked.set(name, answering);
     }
     return answering.then((bytes) =>
       bytes === null ? { error: 'UPSTREAM_UNAVAILABLE', message: 'The wallet cannot be read now.' } : { jsonBytes: bytes },
@@ -70,9 +86,27 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
   });
 }
 
-async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wallet: string): Promise<Buffer | null> {
+/** The last trade of a wallet that this gateway has published. */
+interface LastTrade {
+  readonly slot: number;
+  readonly offset: number;
+}
+
+/** Null if the gateway retains none. */
+function lastTradeOf(history: PortfolioParts['history'], wallet: string): LastTrade | null {
+  const topic = accountTradesTopic(wallet);
+  for (const { json, offset } of surviving(history, topic, new Set())) {
+    const { slot } = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as { readonly slot: number };
+    return { slot, offset };
+  }
+  return null;
+}
+
+/** `seenSlot`: the answer contains the state of this slot, because clients have seen a trade of it. */
+async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wallet: string, seenSlot: number): Promise<Buffer | null> {
   const within = startDeadline(readWithinMs, signal);
-  const read = await readWallet(rpc, wallet, health.newestSlot(Date.now()), within)
+  const newest = health.newestSlot(Date.now());
+  const read = await readWallet(rpc, wallet, { oldest: Math.min(seenSlot, newest), newest }, within)
     .catch((error: unknown) => {
       log.debug({ err: error }, 'wallet_read_failed');
       return null;

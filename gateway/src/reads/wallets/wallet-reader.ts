@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
@@ -7,6 +8,9 @@ import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.t
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { readChainAccount, readContextSlot } from '../../chain/rpc-account-reader.ts';
 
+/** How long a node may be behind the oldest usable slot, and the pause before it is asked again. */
+const maxBehindMs = 3_000;
+const behindPauseMs = 50;
 /** Accounts parsed in one turn of the event loop; they take less than two milliseconds. */
 const maxAccountsATurn = 256;
 
@@ -34,29 +38,41 @@ interface OwnedAccounts {
   readonly emptyAccounts: number;
 }
 
+/** Slots that an answer may have. */
+export interface SlotBounds {
+  /** A node that is behind it is asked again, for a while. */
+  readonly oldest: number;
+  readonly newest: number;
+}
+
 /**
  * Reads SOL and all token accounts of a wallet, in three simultaneous calls. Null: endpoints answered, but none with a valid answer
- * (complete accounts of this wallet and this program). Rejects with an `RpcError`.
+ * (complete accounts of this wallet and this program, of a slot within the bounds). Rejects with an `RpcError`.
  */
-export async function readWallet(rpc: Rpc, wallet: string, newestSlot: number, signal: Abortable): Promise<WalletRead | null> {
+export async function readWallet(rpc: Rpc, wallet: string, { oldest, newest }: SlotBounds, signal: Abortable): Promise<WalletRead | null> {
   const config = { encoding: 'base64', commitment: 'processed' };
-  const accepted = async <T>(
+  const endMs = performance.now() + maxBehindMs;
+  const accepted = async <T extends { readonly slot: number }>(
     method: string,
     params: readonly unknown[],
     read: (answer: unknown) => T | null | Promise<T | null>,
   ): Promise<T | null> => {
-    const usable: T[] = [];
-    await rpc.call(method, params, signal, async (answer) => {
-      const value = await read(answer);
-      if (value !== null) usable.push(value);
-      return value !== null;
-    });
-    return usable[0] ?? null;
+    for (;;) {
+      const [usable, behind]: [T[], T[]] = [[], []];
+      await rpc.call(method, params, signal, async (answer) => {
+        const value = await read(answer);
+        if (value === null) return false;
+        (value.slot < oldest ? behind : usable).push(value);
+        return usable.length > 0;
+      });
+      if (usable.length > 0 || behind.length === 0 || performance.now() > endMs) return usable[0] ?? null;
+      await pause(behindPauseMs, signal, { ref: false });
+    }
   };
   const owned = (programId: string): Promise<OwnedAccounts | null> =>
-    accepted('getTokenAccountsByOwner', [wallet, { programId }, config], (answer) => readOwned(answer, wallet, programId, newestSlot));
+    accepted('getTokenAccountsByOwner', [wallet, { programId }, config], (answer) => readOwned(answer, wallet, programId, newest));
   const [balance, ofToken, ofToken2022] = await Promise.all([
-    accepted('getBalance', [wallet, { commitment: config.commitment }], (answer) => readBalance(answer, newestSlot)),
+    accepted('getBalance', [wallet, { commitment: config.commitment }], (answer) => readBalance(answer, newest)),
     owned(tokenProgram),
     owned(token2022Program),
   ]);

@@ -57,7 +57,7 @@ const Holding = Type.Object(
 export const Portfolio = Type.Object(
   {
     publicKey: Address('The wallet.'),
-    asOfMs: Ms('Unix time of this answer. An answer may be reused for up to 2 s.'),
+    asOfMs: Ms('Unix time of this answer. An answer may be reused for up to 2 s, unless the wallet has traded since.'),
     simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
     slot: Slot('Oldest slot of the reads behind this answer.'),
     sol: Sol,
@@ -91,7 +91,8 @@ export const portfolioEndpoint = defineEndpoint({
   access: 'read',
   tag: 'portfolio',
   summary: 'All holdings of one wallet with their values: SOL, SPL Token and Token-2022.',
-  description: 'A wallet that never existed has no holdings. This is not an error.',
+  description:
+    'A wallet that never existed has no holdings. This is not an error. The answer contains every trade of the wallet that the stream of this gateway has shown. If no node has reached the slot of the last one within 3 s, the answer is `UPSTREAM_UNAVAILABLE`.',
   params: Type.Object({ publicKey: Address('The wallet.') }, closed),
   answer: Portfolio,
   errors: ['UPSTREAM_UNAVAILABLE'],

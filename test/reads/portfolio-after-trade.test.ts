@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { portfolioBinding } from '@sluice/gateway/reads/wallets/portfolio-endpoint.ts';
+import { History } from '@sluice/gateway/stream/history/history.ts';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import type { Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
+import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import { quietChain } from '../simnet/support/test-chain.ts';
+import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
+import { BookHarness } from './harness.ts';
+
+const wallet = addressOf(1);
+const mint = addressOf(2);
+const log = createLog({ level: 'silent', name: 'test' });
+
+/** A node that is behind our stream: the wallet bought in slot 105. */
+let nodeSlot: number;
+let calls: number;
+let history: History;
+let ask: () => Promise<Portfolio | { readonly error: string }>;
+
+function tokenAccount(): unknown {
+  const data = Buffer.alloc(165);
+  data.set(addressBytes(mint), 0);
+  data.set(addressBytes(wallet), 32);
+  data.writeBigUInt64LE(5n, 64);
+  data[108] = 1;
+  return {
+    pubkey: addressOf(3),
+    account: { owner: tokenProgram, lamports: 2_039_280, data: [data.toString('base64'), 'base64'], executable: false },
+  };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });
+  [nodeSlot, calls] = [100, 0];
+  history = new History({ maxEntries: 1_000, maxBytes: 1024 * 1024 });
+  const rpc: Rpc = {
+    call: async (method, params, _signal, accept) => {
+      calls++;
+      const isOfTokens = (params[1] as { programId?: string }).programId === tokenProgram;
+      const value = method === 'getBalance' ? 5 : isOfTokens && nodeSlot >= 105 ? [tokenAccount()] : [];
+      const answer = { context: { slot: nodeSlot }, value };
+      await accept?.(answer);
+      return answer;
+    },
+  };
+  const { health, book } = new BookHarness(quietChain());
+  const { handler } = portfolioBinding({ rpc, book, health, history, log, signal: new AbortController().signal });
+  ask = async () => {
+    const answer = (await handler({ params: { publicKey: wallet } } as never)) as { jsonBytes: Uint8Array } | { error: string };
+    return 'error' in answer ? answer : (JSON.parse(Buffer.from(answer.jsonBytes).toString()) as Portfolio);
+  };
+});
+afterEach(() => vi.useRealTimers());
+
+/** Our stream shows a trade of the wallet. */
+function publish(slot: number, offset: number): void {
+  const { json } = entryOf(tradeEvent(mint, { trader: wallet, slot }));
+  history.append({ offset, topics: [{ topic: accountTradesTopic(wallet), seq: offset }], json, msgpack: new Uint8Array(1) });
+}
+
+const holding = expect.objectContaining({ mint, amount: '5' }) as unknown;
+
+describe('the portfolio of a wallet that has just traded', () => {
+  it('contains what our stream has shown, although the node is behind', async () => {
+    publish(105, 1);
+    const asked = ask();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(calls).toBeGreaterThan(6);
+    nodeSlot = 105;
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await asked).toMatchObject({ slot: 105, holdings: [holding] });
+  });
+
+  it('is read again after each trade, and is not that of a request before the trade', async () => {
+    expect(await ask()).toMatchObject({ slot: 100, holdings: [] });
+    nodeSlot = 101;
+    expect(await ask()).toMatchObject({ slot: 100, holdings: [] });
+    const before = ask();
+    publish(105, 1);
+    const after = ask();
+    nodeSlot = 105;
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await before).toMatchObject({ slot: 100 });
+    expect(await after).toMatchObject({ slot: 105, holdings: [holding] });
+    const counted = calls;
+    expect(await ask()).toMatchObject({ slot: 105, holdings: [holding] });
+    expect(calls).toBe(counted);
+  });
+
+  it('is unavailable if no node reaches the slot within three seconds, and not an old one', async () => {
+    publish(105, 1);
+    const asked = ask();
+    await vi.advanceTimersByTimeAsync(3_500);
+    expect(await asked).toMatchObject({ error: 'UPSTREAM_UNAVAILABLE' });
+    expect(calls).toBeLessThan(300);
+  });
+});
