@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { run, seqs, StreamClient } from '../support/clients/stream-client.ts';
@@ -61,7 +62,7 @@ describe('the transport on node:http and ws', () => {
     expect(seqs(await second.framesTo(topic, 600))).toEqual(run(1, 600));
   });
 
-  it('closes with the codes of the protocol: a wrong key, a revoked key, a message that is too long', async () => {
+  it('closes with the codes of the protocol: a wrong key, a revoked key, a message that is too long, too many pings', async () => {
     const wrong = await connect('').open();
     await wrong.ask({ op: 'auth', key: 'sluice_nobody_x' });
     expect((await wrong.end()).code).toBe(4501);
@@ -72,6 +73,9 @@ describe('the transport on node:http and ws', () => {
     const long = await connect().open();
     long.send(`{"op":"ping","x":"${'y'.repeat(600 * 1024)}"}`);
     expect((await long.end()).code).toBe(4513);
+    const pinging = await connect().open();
+    for (let i = 0; i < streamLimits.rateRefusals * 2; i++) pinging.socket.ping();
+    expect((await pinging.end()).code).toBe(4029);
   });
 
   it('measures how much a client has not read, and closes a stalled one with 4008', async () => {

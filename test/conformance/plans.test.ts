@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Principal } from '@sluice/gateway/auth/principal.ts';
 import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import type { CountingLimiter, LimitDecision } from '@sluice/gateway/ratelimit/limiter.ts';
+import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
 import { Usage } from '@sluice/shared/wire/rest/usage.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
@@ -132,6 +133,17 @@ describe.each(transports)('plans over %s', (transport) => {
   });
 
   describe('numbers', () => {
+    it.each(['ping', 'pong'] as const)('limit each %s of a client like its commands', async (sign) => {
+      const client = await connect(`?api-key=${keyOf({ name: 'standard', commandsPerSecond: 1 })}`).open();
+      const other = await connect(`?api-key=${keyOf({ name: 'standard' })}`).open();
+      client.socket[sign]();
+      expect(await client.ask({ op: 'ping' })).toMatchObject({ op: 'error', error: { code: 'RATE_LIMIT' } });
+      for (let i = 0; i < streamLimits.rateRefusals * 2; i++) client.socket[sign]();
+      expect((await client.end()).code).toBe(4029);
+      other.socket[sign]();
+      expect(await other.ask({ op: 'ping' })).toMatchObject({ op: 'pong' });
+    });
+
     it('limit the connections of a key, at the handshake and with a first message', async () => {
       const key = keyOf({ name: 'standard', connections: 2 });
       const first = await connect(`?api-key=${key}`).open();

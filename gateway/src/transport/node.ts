@@ -45,8 +45,7 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
       ? createHttpServer(serverOptions, listener)
       : createHttpsServer({ ...serverOptions, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, listener);
   const rooms = new Rooms();
-  // `maxPayload` is also the limit of a compressed message after decompression.
-  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: compression, maxPayload: transportLimits.messageBytes });
+  const sockets = new WebSocketServer(socketOptions);
   const responses = new Map<IncomingMessage, string>();
   sockets.on('headers', (lines, req) => {
     const own = responses.get(req);
@@ -86,6 +85,15 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
 
 /** Each message is compressed by itself, as in the native transport. */
 const compression = { serverNoContextTakeover: true, clientNoContextTakeover: true, threshold: transportLimits.compressedBytes };
+
+const socketOptions = {
+  noServer: true,
+  perMessageDeflate: compression,
+  // Also the limit of a compressed message after decompression.
+  maxPayload: transportLimits.messageBytes,
+  // By default, a burst of pings ends the connection without a close frame. The stream limits pings itself.
+  maxPendingAutoPongs: 0,
+};
 
 // --- HTTP.
 

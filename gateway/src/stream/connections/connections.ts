@@ -161,6 +161,10 @@ export class Connections implements ConnectionEvents {
     if (missing !== null) connection.close('FORBIDDEN', `the plan ${missing.details.plan} does not include ${missing.details.feature}`);
   }
 
+  onSign(connection: Connection): void {
+    if (!connection.session.countSign(this.#parts.clock.wallMs())) connection.close('RATE_LIMIT', 'too many pings');
+  }
+
   onDrain(): void {
     this.#parts.catchUps.wake();
   }

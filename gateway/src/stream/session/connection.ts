@@ -38,6 +38,8 @@ export function groupOf(following: Following): Group {
 export interface ConnectionEvents {
   /** `bytes` are valid until the call returns. */
   onMessage(connection: Connection, bytes: Uint8Array, binary: boolean): void;
+  /** The client sent a ping or a pong. */
+  onSign(connection: Connection): void;
   /** Some of the buffered bytes were sent. */
   onDrain(): void;
   /** A message was dropped because the send buffer of the socket was full. */
@@ -190,6 +192,7 @@ export class Connection implements SocketHandlers, ReplayClient {
 
   onSign(): void {
     this.silentChecks = 0;
+    if (!this.ended) this.#events.onSign(this);
   }
 
   onDropped(): void {

@@ -141,12 +141,13 @@ export class Session {
       const message = `A message has at most ${streamLimits.messageBytes} bytes.`;
       return { kind: 'refused', reply: refusal(null, 'PAYLOAD_TOO_LARGE', message), close: 'PAYLOAD_TOO_LARGE' };
     }
-    const onlyDialect = this.#mayUseDialect && this.usesDialect && !this.usesOps;
+    const onlyDialect = this.#onlyDialect;
     if (!this.#allow(nowMs, onlyDialect)) {
       if (onlyDialect) return { kind: 'later', waitMs: 1000 / this.#rate(onlyDialect) };
+      this.#refusedInARow++;
       return this.#refuseRate(bytes, binary, `At most ${this.#commandsPerSecond} commands a second.`);
     }
-    const waitMs = Math.max(this.#work.waitMs(nowMs), this.#keyWork?.waitMs(nowMs) ?? 0);
+    const waitMs = this.#workWaitMs(nowMs);
     if (waitMs > 0) {
       if (onlyDialect) return { kind: 'later', waitMs };
       this.#refusedInARow++;
@@ -159,6 +160,27 @@ export class Session {
     const { since } = parsed;
     if (typeof since === 'object' && since !== null) this.charge(Object.keys(since).length * streamLimits.sinceWork);
     return 'method' in parsed && !('op' in parsed) ? this.#dialect(parsed) : this.#op(parsed);
+  }
+
+  /**
+   * Counts a ping or pong of the WebSocket protocol like a command. The transport has answered it already, so it cannot be refused. Returns
+   * whether the connection may stay open.
+   */
+  countSign(nowMs: number): boolean {
+    if (this.#allow(nowMs, this.#onlyDialect) && this.#workWaitMs(nowMs) === 0) {
+      this.charge(streamLimits.commandWork);
+      return true;
+    }
+    this.#refusedInARow++;
+    return this.#refusedInARow <= streamLimits.rateRefusals;
+  }
+
+  get #onlyDialect(): boolean {
+    return this.#mayUseDialect && this.usesDialect && !this.usesOps;
+  }
+
+  #workWaitMs(nowMs: number): number {
+    return Math.max(this.#work.waitMs(nowMs), this.#keyWork?.waitMs(nowMs) ?? 0);
   }
 
   #op(message: Record<string, unknown>): Action {
@@ -243,10 +265,7 @@ export class Session {
       this.#allowance = Math.min(perSecond, this.#allowance + earned);
       this.#allowanceAtMs = nowMs;
     }
-    if (this.#allowance === 0) {
-      if (!onlyDialect) this.#refusedInARow++;
-      return false;
-    }
+    if (this.#allowance === 0) return false;
     this.#allowance--;
     if (this.#allowance >= perSecond / 2) this.#refusedInARow = 0;
     return true;
