@@ -168,6 +168,26 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     if (status === 405) expect(answer.headers.get('allow')).toContain('OPTIONS');
   });
 
+  it.each(['100-continue', '100-Continue', '100-CONTINUE'])(
+    'continues a request with Expect: %s before its body arrives',
+    async (value) => {
+      const socket = connect(port, '127.0.0.1');
+      let text = '';
+      socket.setNoDelay(true).on('data', (chunk) => (text += chunk.toString('latin1')));
+      // Twice on one connection: nothing of the first answer remains.
+      for (const body of ['hello', 'again and again']) {
+        text = '';
+        socket.write(`POST /test/length HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\nExpect: ${value}\r\n\r\n`);
+        await until('100 Continue', () => text === 'HTTP/1.1 100 Continue\r\n\r\n');
+        text = '';
+        socket.write(body);
+        await until('the answer', () => text.endsWith(`\r\n\r\n${body.length}`));
+        expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\nX-Request-Id: /);
+      }
+      socket.destroy();
+    },
+  );
+
   it('retains a well-formed request id of the caller', async () => {
     expect((await get('/livez', { headers: { 'X-Request-Id': 'trace-0123456789' } })).headers.get('x-request-id')).toBe('trace-0123456789');
     expect((await get('/livez', { headers: { 'X-Request-Id': 'short' } })).headers.get('x-request-id')).toMatch(/^[0-9a-f]{24}$/);

@@ -7,6 +7,8 @@ export class ReceivedRequest implements HttpRequest {
   readonly path: string;
   readonly search: string;
   readonly requestId: string;
+  /** `100 Continue` was written as the beginning of the answer. */
+  isContinued = false;
   readonly #fields: readonly string[];
   #peer: string | (() => string);
   #headers: ReadonlyMap<string, string> | null = null;

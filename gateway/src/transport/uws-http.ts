@@ -24,11 +24,11 @@ export interface HttpServing {
 /** A response that is not ready yet. It can be ended at most once, and not after an abort. */
 export class Responder {
   readonly #res: Res;
-  readonly #request: HttpRequest;
+  readonly #request: ReceivedRequest;
   readonly #isClosing: () => boolean;
   #open = true;
 
-  constructor(res: Res, request: HttpRequest, { isClosing }: Pick<HttpServing, 'isClosing'>) {
+  constructor(res: Res, request: ReceivedRequest, { isClosing }: Pick<HttpServing, 'isClosing'>) {
     this.#res = res;
     this.#request = request;
     this.#isClosing = isClosing;
@@ -56,12 +56,13 @@ export class Responder {
 }
 
 /** Ends a response, which must be open. */
-function write(res: Res, request: HttpRequest, answer: HttpAnswer, closeConnection: boolean): void {
+function write(res: Res, request: ReceivedRequest, answer: HttpAnswer, closeConnection: boolean): void {
   const { status, lines, headers, body } = answer;
+  const line = status === 200 ? '200 OK' : statusText(status);
   res.cork(() => {
-    res.writeStatus(status === 200 ? '200 OK' : statusText(status));
+    if (!request.isContinued) res.writeStatus(line);
     // A call into the native code costs more than the bytes, so the shared headers are appended to the value of this one.
-    res.writeHeader('X-Request-Id', request.requestId + lines);
+    res.writeHeader(`${request.isContinued ? `HTTP/1.1 ${line}\r\n` : ''}X-Request-Id`, request.requestId + lines);
     for (const name in headers) res.writeHeader(name, headers[name]!);
     if (hasNoBody(request, answer)) endWithoutBody(res, answer, closeConnection);
     else if (closeConnection || body.length === 0) res.end(body, closeConnection);
@@ -157,7 +158,19 @@ export function serveHttp(res: Res, req: Req, serving: HttpServing): void {
   }
 }
 
+/**
+ * Some clients, such as Java's, send `100-Continue`, and wait. The native server continues only `100-continue`, and has no call for it. It
+ * writes a line break after a status, and the answer is then written without one (see `write`).
+ */
+function continueRequest(res: Res, request: ReceivedRequest): void {
+  const expected = request.header('expect');
+  if (expected === undefined || expected === '100-continue' || expected.toLowerCase() !== '100-continue') return;
+  res.writeStatus('100 Continue\r\n');
+  request.isContinued = true;
+}
+
 function readBody(res: Res, request: ReceivedRequest, serving: HttpServing): void {
+  continueRequest(res, request);
   const responder = new Responder(res, request, serving);
   request.settle();
   const chunks: Buffer[] = [];
