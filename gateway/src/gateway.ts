@@ -371,6 +371,14 @@ function handlersOf(router: Router, parts: ServingParts): TransportHandlers {
   return {
     http: (request, body) => refuseForeign(request) ?? requests.count(router.http(request, body)),
     malformed: (request) => router.malformed(request),
+    full: (request) => {
+      hub.stats.refusedHandshakes++;
+      return errorAnswer(
+        request,
+        'UPSTREAM_UNAVAILABLE',
+        'This gateway has few file descriptors left. Connect again later, or to another gateway.',
+      );
+    },
     fault: (request) => errorAnswer(request, 'INTERNAL'),
     upgrade: (request) => {
       const answer = refuseForeign(request);

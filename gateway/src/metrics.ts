@@ -11,6 +11,7 @@ import type { TokenBook } from './reads/token-book.ts';
 import { version, type Lag } from './report.ts';
 import type { Store } from './store/store.ts';
 import type { Hub } from './stream/hub.ts';
+import type { Transport } from './transport/transport.ts';
 import { orderMetrics, type OrderReport } from './orders/order-report.ts';
 
 const makers = metricsOf('sluice_gateway');
@@ -39,6 +40,8 @@ export interface GatewayMetricsParts {
   readonly gateways: number;
   /** Requests over HTTP that wait for their answer. */
   readonly requests: number;
+  /** Null before the gateway listens. */
+  readonly descriptors: Transport['descriptors'] | null;
 }
 
 /** The gateway's metrics. No label has an unbounded set of values. */
@@ -57,6 +60,16 @@ export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
       of.lag.ms === null ? -1 : of.lag.ms / 1e3,
     ),
     gauge('requests_open', 'Requests over HTTP that wait for their answer.', of.requests),
+    gauge(
+      'descriptors_scarce',
+      '1 if few file descriptors are left, so that new streams are refused.',
+      of.descriptors?.scarce === true ? 1 : 0,
+    ),
+    counter(
+      'connections_refused_total',
+      'New connections that were closed at once, because hardly any file descriptor was left.',
+      of.descriptors?.closed ?? 0,
+    ),
     ...streamMetrics(of.hub),
     ...limitMetrics(of.limiter),
     ...Object.entries(of.recordsRefused).map(([purpose, refused]) =>

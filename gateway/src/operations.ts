@@ -69,6 +69,7 @@ export function createOperations(of: OperationsParts): Operations {
       draining: isDraining(),
       gateways: fleet.size(),
       requests: requests.open,
+      descriptors: transport()?.descriptors ?? null,
     }),
     ...embeddedIngest.metrics(),
     ...(await meter.metrics()),

@@ -68,7 +68,7 @@ describe('slow clients', () => {
         slowClientMs,
         log: createLog({ level: 'silent', name: 'test' }),
       },
-      { http: () => answer, malformed: () => answer, fault: () => answer, upgrade: () => ({ refused: answer }) },
+      { http: () => answer, malformed: () => answer, full: () => answer, fault: () => answer, upgrade: () => ({ refused: answer }) },
     );
     try {
       await expectAllEnded(transport.port, slowClientMs);

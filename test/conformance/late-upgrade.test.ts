@@ -44,6 +44,7 @@ it('handshakes whose check takes time are accepted in order of arrival, and none
     {
       http: answer,
       malformed: answer,
+      full: answer,
       fault: answer,
       upgrade: () =>
         new Promise((resolve) => {

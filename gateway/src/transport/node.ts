@@ -4,6 +4,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
+import { Descriptors } from './descriptors.ts';
 import { ReceivedRequest } from './request.ts';
 import { statusText } from './status-text.ts';
 import {
@@ -30,7 +31,7 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
   const { tls, slowClientMs = leftWithinMs } = options;
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     // Once listening has ended, every answer is the last one of its connection.
-    void serve({ req, res, isClosing: () => closed !== null }, handlers, options);
+    void serve({ req, res, isClosing: () => closed !== null || descriptors.scarce }, handlers, options);
   };
   let closed: Promise<void> | null = null;
   const serverOptions = {
@@ -54,9 +55,12 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
   });
   // Without a listener, node:http refuses unknown expectations. They are ignored here, like in the native transport.
   server.on('checkExpectation', listener);
+  server.on('connection', (socket: Duplex) => {
+    if (!descriptors.admit()) socket.destroy();
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, raw: Duplex) => refuseBroken(raw, error, handlers));
   server.on('upgrade', (req: IncomingMessage, raw: Duplex, head: Buffer) => {
-    upgrade({ req, raw, head, sockets, rooms, responses }, handlers, options);
+    upgrade({ req, raw, head, sockets, rooms, responses, descriptors }, handlers, options);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -65,12 +69,16 @@ export async function startNodeTransport(options: TransportOptions, handlers: Tr
       resolve();
     });
   });
+  // Without a descriptor, node:http uses one that it keeps for this to accept and close the next client. So the listener need not pause.
+  const descriptors = new Descriptors(options.log, { pause: () => undefined, resume: () => true });
   const stopListening = async (): Promise<void> => {
     // `close` of node:http would also end idle connections. They must stay open until our `close`.
+    descriptors.close();
     closed ??= new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   };
   return {
     kind: 'node',
+    descriptors,
     port: (server.address() as AddressInfo).port,
     publish: (room, message, binary) => rooms.publish(room, message, binary),
     stopListening,
@@ -245,12 +253,13 @@ interface Upgrade {
   readonly head: Buffer;
   readonly sockets: WebSocketServer;
   readonly rooms: Rooms;
+  readonly descriptors: Descriptors;
   /** Header lines of the answer that accepts each. */
   readonly responses: Map<IncomingMessage, string>;
 }
 
 function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths }: TransportOptions): void {
-  const { req, raw, head, sockets, rooms, responses } = asked;
+  const { req, raw, head, sockets, rooms, responses, descriptors } = asked;
   const request = readRequest(req);
   raw.on('error', () => raw.destroy());
   const settle = (outcome: UpgradeOutcome): void => {
@@ -278,7 +287,7 @@ function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths
         .catch(fault);
       return;
     }
-    const outcome = handlers.upgrade(request);
+    const outcome = descriptors.scarce ? { refused: handlers.full(request) } : handlers.upgrade(request);
     if (outcome instanceof Promise) outcome.then((decide) => settle(decide())).catch(fault);
     else settle(outcome);
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import type { Descriptors } from './descriptors.ts';
 
 /** A request whose head was read completely. Header names are lower-case; the values of a repeated header are joined with `, `. */
 export interface HttpRequest {
@@ -88,6 +89,8 @@ export interface TransportHandlers {
   http(request: HttpRequest, body: ReceivedBody): HttpAnswer | Promise<HttpAnswer>;
   /** Answers a request whose end is ambiguous. Must neither throw nor reject. */
   malformed(request: HttpRequest): HttpAnswer | Promise<HttpAnswer>;
+  /** Refuses a WebSocket handshake because few file descriptors are left. */
+  full(request: HttpRequest): HttpAnswer;
   /** Answers a request whose handler threw. */
   fault(request: HttpRequest): HttpAnswer;
   /**
@@ -116,6 +119,7 @@ export interface TransportOptions {
 export interface Transport {
   readonly kind: 'uws' | 'node';
   readonly port: number;
+  readonly descriptors: Pick<Descriptors, 'scarce' | 'closed'>;
   /**
    * Queues one message for every socket in `room`. A socket gets its messages, published or sent, in the order of the calls, starting with the
    * first one after its `join`. `message` may be reused after the call.

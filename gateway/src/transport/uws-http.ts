@@ -19,6 +19,8 @@ export interface HttpServing {
   readonly log: Logger;
   /** Whether every answer is the last one of its connection. */
   readonly isClosing: () => boolean;
+  /** Whether new WebSockets are refused, because few file descriptors are left. */
+  readonly isFull: () => boolean;
 }
 
 /** A response that is not ready yet. It can be ended at most once, and not after an abort. */

@@ -1,4 +1,5 @@
 import type * as UwsModule from 'uWebSockets.js';
+import { Descriptors } from './descriptors.ts';
 import { probePort } from './port-probe.ts';
 import {
   offeredSubprotocols,
@@ -32,42 +33,67 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
   const { tls } = options;
   const cork = await openCork(uws);
   const app = tls === null ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
-  let listening = true;
   const compression: Compression = { options: uws.SHARED_COMPRESSOR | uws.SHARED_DECOMPRESSOR, sockets: 0 };
-  const serving: HttpServing = { handlers, log: options.log, isClosing: () => !listening };
+  let isEnding = false;
+  const serving: HttpServing = {
+    handlers,
+    log: options.log,
+    isClosing: () => isEnding || descriptors.scarce,
+    isFull: () => descriptors.scarce,
+  };
   for (const path of options.streamPaths) app.ws<SocketData>(path, socketBehavior(serving, cork, compression));
   app.any('/*', (res, req) => serveHttp(res, req, serving));
-  const listenSocket = await new Promise<UwsModule.us_listen_socket>((resolve, reject) => {
-    app.listen(options.host, options.port, (token) => {
-      if (token !== false) return resolve(token);
-      cork.close();
-      reject(new Error(`cannot listen on ${options.host}:${options.port}`));
-    });
+  app.filter((res, change) => {
+    if (Number(change) === 1 && !descriptors.admit()) res.close();
   });
+  let listenSocket = listen(app, options.host, options.port);
+  if (listenSocket === null) {
+    cork.close();
+    throw new Error(`cannot listen on ${options.host}:${options.port}`);
+  }
   const port = uws.us_socket_local_port(listenSocket);
   const closeListener = (): void => {
-    if (listening) uws.us_listen_socket_close(listenSocket);
-    listening = false;
+    if (listenSocket !== null) uws.us_listen_socket_close(listenSocket);
+    listenSocket = null;
+  };
+  const descriptors = new Descriptors(options.log, {
+    pause: closeListener,
+    resume: () => (listenSocket ??= listen(app, options.host, port)) !== null,
+  });
+  const stop = (): void => {
+    isEnding = true;
+    descriptors.close();
+    closeListener();
   };
   return {
     kind: 'uws',
     port,
+    descriptors,
     // Only sockets that agreed to compression get compressed messages. While there are none, the library need not look.
     publish: (room, message, binary) => {
       app.publish(room, message, binary, compression.sockets > 0 && message.length >= transportLimits.compressedBytes);
     },
     stopListening: async () => {
       await quietTurn();
-      closeListener();
+      stop();
     },
     close: async () => {
-      closeListener();
+      stop();
       app.close();
       cork.close();
       // Sockets that were just ended are removed in the next turns of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
+}
+
+function listen(app: UwsModule.TemplatedApp, host: string, port: number): UwsModule.us_listen_socket | null {
+  const made: UwsModule.us_listen_socket[] = [];
+  // The callback is called before `listen` returns.
+  app.listen(host, port, (token) => {
+    if (token !== false) made.push(token);
+  });
+  return made[0] ?? null;
 }
 
 /** A turn of the event loop that is shorter than this was nearly idle. The wait for such a turn is bounded. */
@@ -182,6 +208,10 @@ function socketBehavior(serving: HttpServing, cork: Cork, compression: Compressi
         if ('refused' in outcome) responder.end(outcome.refused);
         else responder.handOver(() => upgrade({ res, context, request }, outcome, cork));
       };
+      if (serving.isFull()) {
+        responder.end(handlers.full(request), true);
+        return;
+      }
       try {
         const outcome = handlers.upgrade(request);
         if (!(outcome instanceof Promise)) settle(outcome);
