@@ -229,6 +229,25 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(await starts(0, startS, 10)).toEqual([]);
   });
 
+  it('returns as many buckets as requested, whatever lies between them without a price', async () => {
+    keep(first);
+    const mint = freshMint();
+    const startS = someS - (someS % 600);
+    const settled = (slot: number, atS: number, price: number | null) =>
+      ({ ...tradeOf({ mint, atS, price }), slot, commitment: 'confirmed', late: true }) as const;
+    await publish(first, [...[0, 1, 2].map((n) => settled(10 + n, startS + n, 0.5)), settled(100, startS + 3_600, 0.5)]);
+    // They come too late to have the price of the trade before them, and show none.
+    await publish(
+      first,
+      Array.from({ length: 20 }, (_, n) => settled(50, startS + 1_200 + n, null)),
+    );
+    const starts = async (toS: number, limit: number): Promise<number[]> =>
+      (await first.market.buckets(mint, '1s', 0, toS, limit)).map((bucket) => bucket.startS - startS);
+    expect(await starts(startS + 4_000, 3)).toEqual([1, 2, 3_600]);
+    expect(await starts(startS + 3_600, 1)).toEqual([2]);
+    expect(await starts(startS + 3_600, 10)).toEqual([0, 1, 2]);
+  });
+
   it('stores the newest trades, and returns a page at a time', async () => {
     keep(first);
     const mint = freshMint();

@@ -68,7 +68,14 @@ export class RedisMarket implements Market {
     if (limit <= 0 || fromS >= toS) return [];
     const range = { interval, fromS, toS, limit };
     const keys = [marketKeys.head(mint), marketKeys.undecided(mint)];
-    return currentBuckets(readStored((await this.#connection.run(bucketsScript, keys, rangeArgs(mint, range))) as Stored), range);
+    // Stored buckets without a price count for the script, and are not returned. If some are missing because of them, more are read.
+    for (let most = limit; ; most *= 8) {
+      const args = rangeArgs(mint, { ...range, limit: most });
+      const stored = readStored((await this.#connection.run(bucketsScript, keys, args)) as Stored);
+      const isAll = stored.settled.size < most;
+      const buckets = currentBuckets(stored, range);
+      if (isAll || buckets.length === limit) return buckets;
+    }
   }
 
   async summary(mint: string, nowS: number): Promise<MarketSummary> {
