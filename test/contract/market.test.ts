@@ -229,7 +229,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     expect(await starts(0, startS, 10)).toEqual([]);
   });
 
-  it('returns as many buckets as requested, whatever lies between them without a price', async () => {
+  it('returns as many buckets as requested, also if buckets without a price lie between them', async () => {
     keep(first);
     const mint = freshMint();
     const startS = someS - (someS % 600);

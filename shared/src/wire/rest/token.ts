@@ -335,7 +335,7 @@ export const tokenCandlesEndpoint = defineEndpoint({
   tag: 'token',
   summary: 'Candles of one token: open, high, low, close and volume for each interval.',
   description:
-    'Oldest first. An interval without a trade has no candle. If there are more than `limit` between `from` and `to`, the newest are returned. For older ones, set `to` to the `start` of the first.',
+    'Oldest first. An interval without a trade has no candle. If there are more than `limit` between `from` and `to`, the newest are returned. For older ones, set `to` to the `start` of the first. So one request with `to` and `limit` returns the `countBack` candles before a moment that a datafeed asks for. Without `from`, an empty list means that no older candle exists.',
   params: mintParams,
   query: Type.Object(
     {
