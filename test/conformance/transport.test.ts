@@ -8,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { uwsBinaries } from '@sluice/gateway/transport/uws-binaries.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
-import { goodKey, startTestGateway } from '../support/gateway.ts';
+import { freePort } from '../support/free-port.ts';
+import { goodKey, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { testConfig } from '../support/test-config.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
@@ -66,5 +68,36 @@ describe.skipIf(!hasOpenssl)('TLS by the listener itself', () => {
     await client.framesTo(tradesTopic(addressOf(1)), 1);
     client.close();
     await server.close();
+  });
+
+  const kinds = ['uws', 'node'] as const;
+  it.each(kinds.flatMap((first) => kinds.map((second) => [first, second] as const)))(
+    'no other gateway joins a port that is not shared, with TLS or without: %s, then %s',
+    async (first, second) => {
+      const start = (transport: 'uws' | 'node', port: number, sharePort: boolean, isTls: boolean): Promise<TestGateway> =>
+        startTestGateway({ transport, config: { port, tls: isTls ? tls : null, operations: { ...testConfig.operations, sharePort } } });
+      for (const isTls of [false, true]) {
+        const own = await start(first, await freePort(), false, isTls);
+        const { port } = own.gateway;
+        for (const sharePort of [false, true]) {
+          for (const otherTls of [false, true]) {
+            await expect(start(second, port, sharePort, otherTls)).rejects.toMatchObject({ setting: 'PORT' });
+          }
+        }
+        await own.close();
+        const sharing = await start(first, port, true, isTls);
+        await expect(start(second, port, false, !isTls)).rejects.toMatchObject({ setting: 'PORT' });
+        await sharing.close();
+      }
+    },
+  );
+
+  it('two gateways share a port if both want to', async () => {
+    const operations = { ...testConfig.operations, sharePort: true };
+    const first = await startTestGateway({ transport: 'uws', config: { port: await freePort(), operations } });
+    const second = await startTestGateway({ transport: 'uws', config: { port: first.gateway.port, operations } });
+    await first.close();
+    expect((await fetch(`http://${second.host}/livez`)).status).toBe(200);
+    await second.close();
   });
 });

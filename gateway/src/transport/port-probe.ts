@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * Rejects with the system's error (EADDRINUSE, EACCES, EADDRNOTAVAIL …) if it is not possible to listen on `host:port`. uWebSockets.js listens
- * with SO_REUSEPORT, so it does not notice if another process has the port.
+ * Rejects with the system's error (EADDRINUSE, EACCES, EADDRNOTAVAIL …) if it is not possible to listen on `host:port`. uWebSockets.js does not
+ * report the reason.
  */
 export function probePort(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -51,10 +51,13 @@ async function probedFault(options: TransportOptions): Promise<ListenFault | nul
   return options.tls === null ? null : { setting: 'TLS_CERT_FILE', what: 'the certificate cannot be used with the key in TLS_KEY_FILE' };
 }
 
-function listenFault(code: string, { host, port }: TransportOptions): ListenFault | null {
+function listenFault(code: string, { host, port, sharePort }: TransportOptions): ListenFault | null {
   switch (code) {
     case 'EADDRINUSE':
-      return { setting: 'PORT', what: `${host}:${port} is in use by another process (EADDRINUSE). Choose another port` };
+      return {
+        setting: 'PORT',
+        what: `${host}:${port} is in use by another process${sharePort ? ' that does not share it' : ''} (EADDRINUSE). Choose another port${sharePort ? ', or set SHARE_PORT=true for that process too' : ''}`,
+      };
     case 'EACCES':
       return { setting: 'PORT', what: `this user may not listen on port ${port} (EACCES)` };
     case 'EADDRNOTAVAIL':

@@ -1,6 +1,5 @@
 import type * as UwsModule from 'uWebSockets.js';
 import { Descriptors } from './descriptors.ts';
-import { probePort } from './port-probe.ts';
 import {
   offeredSubprotocols,
   streamSubprotocol,
@@ -29,7 +28,6 @@ type NativeSocket = UwsModule.WebSocket<SocketData>;
 
 /** Starts uWebSockets.js. Rejects if it cannot listen on the port, or if a TLS file cannot be read. */
 export async function startUwsTransport(uws: Uws, options: TransportOptions, handlers: TransportHandlers): Promise<Transport> {
-  if (options.port !== 0 && !options.sharePort) await probePort(options.host, options.port);
   const { tls } = options;
   const cork = await openCork(uws);
   const app = tls === null ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
@@ -46,7 +44,8 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
   app.filter((res, change) => {
     if (Number(change) === 1 && !descriptors.admit()) res.close();
   });
-  let listenSocket = listen(app, options.host, options.port);
+  const listenOn = (onPort: number): UwsModule.us_listen_socket | null => listen(app, { ...options, port: onPort });
+  let listenSocket = listenOn(options.port);
   if (listenSocket === null) {
     cork.close();
     throw new Error(`cannot listen on ${options.host}:${options.port}`);
@@ -58,7 +57,7 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
   };
   const descriptors = new Descriptors(options.log, {
     pause: closeListener,
-    resume: () => (listenSocket ??= listen(app, options.host, port)) !== null,
+    resume: () => (listenSocket ??= listenOn(port)) !== null,
   });
   const stop = (): void => {
     isEnding = true;
@@ -87,10 +86,22 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
   };
 }
 
-function listen(app: UwsModule.TemplatedApp, host: string, port: number): UwsModule.us_listen_socket | null {
+/** A form of `listen` that the types of the library lack. */
+interface ListenWithOptions {
+  listen(host: string, port: number, options: number, onResult: (token: UwsModule.us_listen_socket | false) => void): void;
+}
+
+/** LIBUS_LISTEN_DEFAULT and LIBUS_LISTEN_EXCLUSIVE_PORT. */
+const [shared, exclusive] = [0, 1] as const;
+
+/** By default, the library lets other processes listen on the same port (SO_REUSEPORT), whether they serve the same or not. Null: it failed. */
+function listen(
+  app: UwsModule.TemplatedApp,
+  { host, port, sharePort }: Pick<TransportOptions, 'host' | 'port' | 'sharePort'>,
+): UwsModule.us_listen_socket | null {
   const made: UwsModule.us_listen_socket[] = [];
   // The callback is called before `listen` returns.
-  app.listen(host, port, (token) => {
+  (app as unknown as ListenWithOptions).listen(host, port, sharePort ? shared : exclusive, (token) => {
     if (token !== false) made.push(token);
   });
   return made[0] ?? null;
