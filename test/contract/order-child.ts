@@ -24,7 +24,7 @@ async function lane(number: number): Promise<never> {
   for (let i = 0; ; i++) {
     const key = `${round}-${number}-${i}`;
     const outcome = await store.orders.insert(newOrder(nowMs), {
-      idempotency: { key, fingerprint: new Uint8Array(32) },
+      idempotency: { endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32) },
       spend: { wallet: 'wallet', lamports: 1n, dayLimitLamports: null },
       followedBy: round,
     });

@@ -22,7 +22,7 @@ const gatewayId = 'gateway-a';
 const ours = { gatewayId, genesisHash: orderGenesisHash };
 const refusal = { code: 'SIMULATION_FAILED', message: 'It failed.', detailsJson: '{"program":"p"}' } as const;
 
-const use = (key: string, body = 1): IdempotencyUse => ({ key, fingerprint: new Uint8Array(32).fill(body) });
+const use = (key: string, body = 1): IdempotencyUse => ({ endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32).fill(body) });
 
 describe.each(storeKinds)('orders in %s', (kind) => {
   let place: StorePlace;

@@ -54,7 +54,7 @@ async function close(store: Store): Promise<void> {
   await store.close();
 }
 
-const use = (key: string) => ({ key, fingerprint: new Uint8Array(32).fill(key.length) });
+const use = (key: string) => ({ endpoint: 'tradeBuy', key, fingerprint: new Uint8Array(32).fill(key.length) });
 
 async function placeOrder(store: Store, key: string): Promise<string> {
   const order = newOrder(nowMs);

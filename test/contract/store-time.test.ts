@@ -38,7 +38,7 @@ describe.each(storeKinds)('time in %s', (kind) => {
   });
   afterEach(() => place.end());
 
-  const use = (key: string): IdempotencyUse => ({ key, fingerprint: createHash('sha256').update(key).digest() });
+  const use = (key: string): IdempotencyUse => ({ endpoint: 'tradeBuy', key, fingerprint: createHash('sha256').update(key).digest() });
   const lookUp = async (key: string): Promise<IdempotencyOutcome['kind']> => (await store.orders.lookUp('key:key', use(key))).kind;
   const spend: SpendReservation = { wallet: 'wallet', lamports: 1_000n, dayLimitLamports: 1_000n };
   const insert = async (key: string, reserved: SpendReservation | null = null): Promise<StoredOrder> => {

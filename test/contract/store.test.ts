@@ -6,6 +6,7 @@ import { maxOneTime } from '@sluice/gateway/store/interfaces/one-time-table.ts';
 import { maxSessionsPerAccount } from '@sluice/gateway/store/interfaces/session-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { newOrder } from '../support/orders.ts';
 import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
 import { newPlace, storeInUse, storeKinds, type StorePlace } from './store-harness.ts';
 
@@ -600,6 +601,33 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       const db = await place.database();
       await db.run('INSERT INTO migrations (step, applied_at_ms) VALUES (?, ?)', 999, 0);
       await expect(place.open()).rejects.toThrow(new RegExp(`^${kind === 'SQLite' ? 'DATA_DIR' : 'DATABASE_URL'}: .*newer version`));
+    });
+
+    it('is taken back from steps that no release had, and retains the keys of its orders', async () => {
+      const order = newOrder(nowMs);
+      const idempotency = { endpoint: 'tradeBuy', key: 'one', fingerprint: hash(1) };
+      await store.orders.insert(order, { idempotency, spend: null, followedBy: 'gateway' });
+      const db = await place.database();
+      const unreleased = `
+        CREATE TABLE used_keys (owner TEXT NOT NULL, idempotency_key TEXT NOT NULL, fingerprint BLOB NOT NULL,
+          order_id TEXT NOT NULL REFERENCES orders (id) ON DELETE CASCADE, used_at_ms INTEGER NOT NULL,
+          PRIMARY KEY (owner, idempotency_key)) STRICT;
+        INSERT INTO used_keys SELECT owner, idempotency_key, fingerprint, order_id, used_at_ms FROM order_keys;
+        DROP TABLE order_keys;
+        ALTER TABLE used_keys RENAME TO order_keys;
+        CREATE INDEX order_keys_by_use ON order_keys (used_at_ms);
+        CREATE INDEX order_keys_by_order ON order_keys (order_id);
+        INSERT INTO migrations (step, applied_at_ms) VALUES (10, 1), (11, 1);
+        DROP TABLE additions`;
+      for (const statement of db.dialect.layout(unreleased)) await db.run(statement);
+      const migrated = await place.open();
+      expect((await db.get('SELECT max(step) AS step FROM migrations'))?.['step']).toBe(9);
+      // The endpoint is unknown, so the key is refused and buys nothing a second time.
+      expect(await migrated.orders.lookUp('key:key', idempotency)).toEqual({ kind: 'mismatch' });
+      const next = { ...idempotency, key: 'two' };
+      expect(await migrated.orders.insert(newOrder(nowMs), { idempotency: next, spend: null, followedBy: 'gateway' })).toMatchObject({
+        kind: 'stored',
+      });
     });
 
     it('is migrated from the first layout, and retains its keys', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { requestFingerprint } from '@sluice/gateway/orders/api/idempotency.ts';
+import { fingerprintOf } from '@sluice/gateway/orders/api/idempotency.ts';
 import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokensOf } from '../support/chain/quoted-trades.ts';
@@ -137,7 +137,7 @@ async function faultsOfAnswers(world: CrashWorld, orders: readonly StoredOrder[]
 
 /** The order of a wish's key; null if it has none. */
 async function orderOfKey({ endpoint, body, idempotencyKey: key }: Wish, { store, keyId }: CrashWorld): Promise<string | null> {
-  const use = { key, fingerprint: requestFingerprint(endpoint, body) };
+  const use = { endpoint, key, fingerprint: fingerprintOf(body) };
   const found = await store.orders.lookUp(`key:${keyId}`, use);
   return 'order' in found ? found.order.id : null;
 }

@@ -34,7 +34,7 @@ const amounts = (function* () {
   for (let lamports = 10_000_000; ; lamports++) yield { kind: 'coins', of: 'sol', text: String(lamports / 1e9) } as const;
 })();
 
-const keyOf = (key: string, body: unknown) => ({ key, fingerprint: fingerprintOf(body) });
+const keyOf = (key: string, body: unknown) => ({ endpoint: 'tradeBuy', key, fingerprint: fingerprintOf(body) });
 
 function answerOf(outcome: Outcome): TradeAnswer {
   if ('error' in outcome) throw new Error(JSON.stringify(outcome));

@@ -99,5 +99,15 @@ export function removeHaltMarks(folders: Folders): void {
 
 /** The switch in the store, which reads as halted while a mark exists. */
 export function markedHalt(table: HaltTable, folders: Folders): HaltTable {
-  return { ...table, read: async () => readHaltMarks(folders) ?? (await table.read()) };
+  return {
+    ...table,
+    read: async () => {
+      const marked = readHaltMarks(folders);
+      if (marked === null) return table.read();
+      if (marked.changedAtMs > 0) return marked;
+      // The mark does not say why. The store may know; the halt does not depend on its answer.
+      const stored = await table.read().catch(() => marked);
+      return stored.halted ? stored : marked;
+    },
+  };
 }

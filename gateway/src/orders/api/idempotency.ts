@@ -19,11 +19,7 @@ export function readIdempotency(header: string | null, endpoint: string, body: u
   if (key.length > maxIdempotencyKeyChars || !printable.test(key)) {
     return { ok: false, fault: `must have 1 to ${maxIdempotencyKeyChars} printable ASCII characters without spaces` };
   }
-  return { ok: true, use: { key, fingerprint: requestFingerprint(endpoint, body) } };
-}
-
-export function requestFingerprint(endpoint: string, body: unknown): Uint8Array {
-  return fingerprintOf([endpoint, body]);
+  return { ok: true, use: { endpoint, key, fingerprint: fingerprintOf(body) } };
 }
 
 /** SHA-256 of a JSON value. It does not depend on the order of the fields or on the spaces between them. */

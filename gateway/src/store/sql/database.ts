@@ -18,10 +18,10 @@ export interface Database extends Sql {
   readonly dialect: Dialect;
   /**
    * Runs `work` in a transaction. No process runs another transaction of this area meanwhile. `work` sees what earlier ones committed;
-   * if it throws, everything is rolled back. `work` may await only `sql`. With a `key`, only transactions of the area with the same key
-   * are certain to wait; others may run at the same time, and wait only for rows that both change.
+   * if it throws, everything is rolled back. `work` may await only `sql`. With `keys`, only transactions of the area that have one of
+   * these keys are certain to wait; others may run at the same time, and wait only for rows that both change.
    */
-  transaction<T>(area: Area, work: (sql: Sql) => Promise<T>, key?: string): Promise<T>;
+  transaction<T>(area: Area, work: (sql: Sql) => Promise<T>, ...keys: readonly string[]): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -58,6 +58,6 @@ export function metered(db: Database): { readonly db: Database; readonly health:
     all: (text, ...values) => meter.watch(false, () => db.all(text, ...values)),
     run: (text, ...values) => meter.watch(true, () => db.run(text, ...values)),
   };
-  const transaction: Database['transaction'] = (area, work, key) => meter.watch(true, () => db.transaction(area, work, key));
+  const transaction: Database['transaction'] = (area, work, ...keys) => meter.watch(true, () => db.transaction(area, work, ...keys));
   return { db: { ...sql, dialect: db.dialect, transaction, close: () => db.close() }, health: meter };
 }

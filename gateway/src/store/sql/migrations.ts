@@ -1,7 +1,16 @@
 import { operatorAccountId } from '../interfaces/account-table.ts';
-import { integer, type Database, type Sql } from './database.ts';
+import { countOf, integer, type Database, type Sql } from './database.ts';
 
-/** The steps that build the store's layout, in SQLite's SQL. A released step is never changed; a change is a new step. */
+/**
+ * The store's layout changes in two ways, in SQLite's SQL. What was released is never changed.
+ *
+ * Steps: a version refuses a store with a step that it does not know. So a step makes it impossible to go back to the release before, and to
+ * run both at the same time. A step may only remove what the release before does not use any more.
+ *
+ * Additions: a version ignores additions that it does not know. So they must not disturb the statements of the release before: a new table, a
+ * new index that is not unique, or a new column that may be null or has a default. `test/upgrade/released-store.test.ts` runs the
+ * statements of the release before on the store with all additions.
+ */
 const steps: readonly string[] = [
   `CREATE TABLE versions (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
    INSERT INTO versions (name, value) VALUES ('api_keys', 0);
@@ -167,54 +176,74 @@ const steps: readonly string[] = [
      PRIMARY KEY (key_id, keystore),
      FOREIGN KEY (keystore, public_key) REFERENCES wallets (keystore, public_key)
    ) STRICT;`,
-
-  // A key belongs to one request of its owner, also if that was sent to another endpoint.
-  `CREATE TABLE used_keys (
-     owner TEXT NOT NULL,
-     idempotency_key TEXT NOT NULL,
-     fingerprint BLOB NOT NULL,
-     order_id TEXT NOT NULL REFERENCES orders (id) ON DELETE CASCADE,
-     used_at_ms INTEGER NOT NULL,
-     PRIMARY KEY (owner, idempotency_key)
-   ) STRICT;
-   INSERT INTO used_keys (owner, idempotency_key, fingerprint, order_id, used_at_ms)
-     SELECT owner, idempotency_key, fingerprint, order_id, used_at_ms FROM order_keys WHERE true ORDER BY used_at_ms DESC
-     ON CONFLICT DO NOTHING;
-   DROP TABLE order_keys;
-   ALTER TABLE used_keys RENAME TO order_keys;
-   CREATE INDEX order_keys_by_use ON order_keys (used_at_ms);
-   CREATE INDEX order_keys_by_order ON order_keys (order_id);`,
-
-  `CREATE TABLE running_hours (hour INTEGER PRIMARY KEY, ran_ms INTEGER NOT NULL, least_ms INTEGER NOT NULL) STRICT;`,
 ];
 
-/** The store has a later layout than this version knows. */
+const additions: readonly string[] = [
+  // A key belongs to one request of its owner, also if that was sent to another endpoint.
+  `CREATE INDEX order_keys_by_key ON order_keys (owner, idempotency_key);`,
+
+  `CREATE TABLE IF NOT EXISTS running_hours (hour INTEGER PRIMARY KEY, ran_ms INTEGER NOT NULL, least_ms INTEGER NOT NULL) STRICT;`,
+];
+
+/** Steps that no release had. The first of them removed the endpoint of the keys, so the keys of such a store have none. */
+const unreleasedSteps = '10, 11';
+const undoUnreleased = `
+  CREATE TABLE keys_with_endpoint (
+    owner TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    order_id TEXT NOT NULL REFERENCES orders (id) ON DELETE CASCADE,
+    used_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (owner, endpoint, idempotency_key)
+  ) STRICT;
+  INSERT INTO keys_with_endpoint (owner, endpoint, idempotency_key, fingerprint, order_id, used_at_ms)
+    SELECT owner, '', idempotency_key, fingerprint, order_id, used_at_ms FROM order_keys;
+  DROP TABLE order_keys;
+  ALTER TABLE keys_with_endpoint RENAME TO order_keys;
+  CREATE INDEX order_keys_by_use ON order_keys (used_at_ms);
+  CREATE INDEX order_keys_by_order ON order_keys (order_id);
+  DELETE FROM migrations WHERE step IN (${unreleasedSteps});`;
+
+/** The store has a step that this version does not know. */
 export class NewerLayoutError extends Error {
-  constructor(layout: number) {
-    super(`the store was written by a newer version of sluice (layout ${layout}, this one knows ${steps.length})`);
+  constructor(step: number) {
+    super(`the store was written by a newer version of sluice (layout ${step}, this one knows ${steps.length})`);
   }
 }
 
 /**
- * Brings the store to the layout of this version. Of several processes at once, one does it. Rejects with a `NewerLayoutError` if a newer
- * version wrote the store.
+ * Brings the store to the layout of this version. Of several processes at once, one does it. Rejects with a `NewerLayoutError` if this
+ * version cannot use the store.
  */
 export async function migrate(db: Database): Promise<void> {
   await db.transaction('migrations', async (sql) => {
     const run = async (script: string): Promise<void> => {
       for (const statement of db.dialect.layout(script)) await sql.run(statement);
     };
-    await run('CREATE TABLE IF NOT EXISTS migrations (step INTEGER PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT');
-    const done = integer((await sql.get('SELECT coalesce(max(step), 0) AS step FROM migrations'))?.['step']);
+    await run(`CREATE TABLE IF NOT EXISTS migrations (step INTEGER PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT;
+               CREATE TABLE IF NOT EXISTS additions (number INTEGER PRIMARY KEY, applied_at_ms INTEGER NOT NULL) STRICT`);
+    const hasUnreleased = (await countOf(sql, `SELECT count(*) AS count FROM migrations WHERE step IN (${unreleasedSteps})`)) > 0;
+    if (hasUnreleased) await run(undoUnreleased);
+    const done = await newest(sql, 'step', 'migrations');
     if (done > steps.length) throw new NewerLayoutError(done);
-    if (done === steps.length) return;
     for (const [index, script] of steps.entries()) {
       if (index < done) continue;
       await run(script);
       await sql.run('INSERT INTO migrations (step, applied_at_ms) VALUES (?, ?)', index + 1, Date.now());
     }
-    await makeOperator(sql);
+    if (done < steps.length) await makeOperator(sql);
+    const added = await newest(sql, 'number', 'additions');
+    for (const [index, script] of additions.entries()) {
+      if (index < added) continue;
+      await run(script);
+      await sql.run('INSERT INTO additions (number, applied_at_ms) VALUES (?, ?)', index + 1, Date.now());
+    }
   });
+}
+
+async function newest(sql: Sql, column: string, table: string): Promise<number> {
+  return integer((await sql.get(`SELECT coalesce(max(${column}), 0) AS newest FROM ${table}`))?.['newest']);
 }
 
 async function makeOperator(sql: Sql): Promise<void> {

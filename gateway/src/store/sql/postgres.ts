@@ -30,10 +30,10 @@ const lockOf: Readonly<Record<Area, number>> = {
 /** How many of the lowest bits of the second number hold the area. The bits above hold the hash of the key. */
 const areaBits = 8;
 
-/** Two keys can have the same number. Their transactions then wait for each other, which does no harm. */
-function lockNumber(area: Area, key: string | undefined): number {
-  if (key === undefined) return lockOf[area];
-  return (createHash('sha256').update(key).digest().readInt32BE() << areaBits) | lockOf[area];
+/** Two keys can have the same number. Their transactions then wait for each other, which does no harm. In a fixed order, so that two cannot deadlock. */
+function lockNumbers(area: Area, keys: readonly string[]): readonly number[] {
+  if (keys.length === 0) return [lockOf[area]];
+  return keys.map((key) => (createHash('sha256').update(key).digest().readInt32BE() << areaBits) | lockOf[area]).toSorted((a, b) => a - b);
 }
 
 const dialect: Dialect = {
@@ -96,13 +96,20 @@ export async function openPostgres(url: string): Promise<Database> {
   const db: Database = {
     dialect,
     ...sqlOver(once),
-    transaction: async (area, work, key) => {
+    transaction: async (area, work, ...keys) => {
       const one = await client();
       const sql = sqlOver((text, values) => ask(one, text, values));
       let broken = true;
       try {
         await ask(one, 'BEGIN', []);
-        await ask(one, 'SELECT pg_advisory_xact_lock(?, ?)', [lockClass, lockNumber(area, key)]);
+        const locks = lockNumbers(area, keys);
+        // The server takes them from left to right.
+        const take = `SELECT ${locks.map(() => 'pg_advisory_xact_lock(?, ?)').join(', ')}`;
+        await ask(
+          one,
+          take,
+          locks.flatMap((lock) => [lockClass, lock]),
+        );
         const result = await work(sql);
         await ask(one, 'COMMIT', []);
         broken = false;

@@ -13,7 +13,7 @@ import {
   type OrderTable,
 } from '../../interfaces/order-table.ts';
 import { ownerOf } from '../../../order-model/owner.ts';
-import type { IdempotencyUse } from '../../../order-model/idempotency.ts';
+import { isSameRequest, type IdempotencyUse } from '../../../order-model/idempotency.ts';
 import type { NewOrder, OrderChange } from '../../../order-model/order.ts';
 import { blob, countOf, integer, text, type Database, type Sql, type SqlRow } from '../database.ts';
 import { claimOrders } from './order-claims.ts';
@@ -89,15 +89,16 @@ async function orderById(sql: Sql, id: string): Promise<StoredOrder | null> {
 }
 
 async function lookUp(sql: Sql, owner: string, use: IdempotencyUse): Promise<IdempotencyOutcome> {
-  const row = await sql.get(
-    `SELECT o.*, k.fingerprint FROM order_keys k JOIN orders o ON o.id = k.order_id
+  // One row, or more than one if a gateway of version 0.1.0 wrote them: there, a key could be used once at each endpoint.
+  const rows = await sql.all(
+    `SELECT o.*, k.endpoint, k.fingerprint FROM order_keys k JOIN orders o ON o.id = k.order_id
      WHERE k.owner = ? AND k.idempotency_key = ?`,
     owner,
     use.key,
   );
-  if (row === null) return { kind: 'fresh' };
-  if (Buffer.compare(blob(row['fingerprint']), use.fingerprint) !== 0) return { kind: 'mismatch' };
-  return { kind: 'replay', order: readOrder(row) };
+  if (rows.length === 0) return { kind: 'fresh' };
+  const used = rows.find((row) => isSameRequest({ endpoint: text(row['endpoint']), fingerprint: blob(row['fingerprint']) }, use));
+  return used === undefined ? { kind: 'mismatch' } : { kind: 'replay', order: readOrder(used) };
 }
 
 /** Rolls back an insert whose id or signature another transaction has just stored. */
@@ -107,8 +108,8 @@ async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promis
   if (!mayInsert(order)) throw new RangeError(`an order of kind ${order.kind} cannot be inserted in the state ${order.state}`);
   const owner = ownerOf(order);
   const { idempotency } = with_;
-  const lockKey = idempotency === null ? order.id : JSON.stringify([owner, idempotency.key]);
-  const once = (): Promise<InsertOutcome> => db.transaction('orders', (sql) => insertWithin(sql, owner, order, with_), lockKey);
+  const locks = idempotency === null ? [order.id] : lockKeys(owner, idempotency);
+  const once = (): Promise<InsertOutcome> => db.transaction('orders', (sql) => insertWithin(sql, owner, order, with_), ...locks);
   try {
     return await once();
   } catch (error) {
@@ -116,6 +117,11 @@ async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promis
     // Another order was stored between our lookup and our insert. The second lookup finds it.
     return once();
   }
+}
+
+/** The second one is that of version 0.1.0, whose gateways may still run. */
+function lockKeys(owner: string, { endpoint, key }: IdempotencyUse): readonly string[] {
+  return [JSON.stringify([owner, key]), JSON.stringify([owner, endpoint, key])];
 }
 
 async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
@@ -149,10 +155,11 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
   return { kind: 'stored', order: stored };
 }
 
-async function addKey(sql: Sql, owner: string, { key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
+async function addKey(sql: Sql, owner: string, { endpoint, key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
   await sql.run(
-    `INSERT INTO order_keys (owner, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?)`,
+    `INSERT INTO order_keys (owner, endpoint, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?, ?)`,
     owner,
+    endpoint,
     key,
     fingerprint,
     order.id,
