@@ -25,7 +25,7 @@ export function missingRelease(): string | null {
 }
 
 /** The sources of the release, in a new folder. */
-export function unpackRelease(paths: readonly string[] = []): string {
+function unpackRelease(paths: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), `sluice-${released.version}-`));
   const archive = execFileSync('git', ['archive', released.commit, '--', ...paths], { cwd: root, maxBuffer: 256 * 1024 * 1024 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
