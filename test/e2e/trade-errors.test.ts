@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
@@ -238,6 +239,12 @@ describe('mints', () => {
   });
 });
 
+/** What a refusal says of lamports. */
+function pick(details: unknown): unknown {
+  const { unit, have, need } = (details ?? {}) as Record<string, unknown>;
+  return { unit, have, need };
+}
+
 describe('balances', () => {
   const short = { status: 400, code: 'INSUFFICIENT_BALANCE' };
 
@@ -259,6 +266,41 @@ describe('balances', () => {
       const { have, need } = details as Record<string, string>;
       expect(BigInt(have!)).toBeLessThanOrEqual(sol);
       expect(BigInt(need!)).toBeGreaterThan(BigInt(have!));
+    }
+  });
+
+  it.each(['pump', 'pump-amm'])('on %s a wallet with exactly what is needed can trade, and with a lamport less it cannot', async (pool) => {
+    const traded = launchCoin(world.chain);
+    if (pool === 'pump-amm') {
+      tradeOnChain(world.chain, traded, 'pump', { exact: 'quoteIn', amount: 10n ** 14n }, 1n);
+      moveToPool(world.chain, traded, false);
+    }
+    const spender = await world.wallet({ funds: 10_000_000n });
+    const paper = await world.gateway({ config: { trading: 'paper' } });
+    const common = { publicKey: spender, mint: traded.mint, priorityFee: 0.0001 };
+    // The first one creates accounts. A sale must pay its fee before it returns anything.
+    for (const [side, body] of [
+      ['buy', { ...common, amount: 0.5 }],
+      ['buy', { ...common, amount: 0.25 }],
+      ['sell', { ...common, amount: '50%' }],
+    ] as const) {
+      const asked = async (at: TradingGateway, skipSimulation: boolean): Promise<Record<string, unknown>> =>
+        (await at.ask(`/trade/${side}`, { ...body, dryRun: true, skipSimulation })).body;
+      const lacks = async (at: TradingGateway, skipSimulation: boolean): Promise<unknown> =>
+        ((await asked(at, skipSimulation))['error'] as Record<string, unknown> | undefined)?.['details'];
+      const known = (await lacks(gateway, true)) as { readonly need: string; readonly have: string };
+      const [need, have] = [BigInt(known.need), BigInt(known.have)];
+      if (need - have > 1n) world.chain.airdrop(spender, need - have - 1n);
+      const details = { unit: 'lamports', have: String(need - 1n), need: known.need };
+      for (const at of [gateway, paper])
+        for (const skipSimulation of [true, false])
+          await until('it to lack one lamport', async () => isDeepStrictEqual(pick(await lacks(at, skipSimulation)), details));
+      world.chain.airdrop(spender, 1n);
+      for (const at of [gateway, paper])
+        for (const skipSimulation of [true, false])
+          await until('it to be enough', async () => (await asked(at, skipSimulation))['status'] === 'simulated');
+      const { body: placed } = await gateway.ask(`/trade/${side}`, body);
+      await finalized(String(placed['orderId']));
     }
   });
 

@@ -1,17 +1,19 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
-import { assembleMarket, planMarket } from '@sluice/gateway/pools/quoted-market.ts';
+import { assembleMarket, planMarket, type TokenMarket } from '@sluice/gateway/pools/quoted-market.ts';
 import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '@sluice/gateway/orders/prepare/message-builder.ts';
+import { canPay, needOf, outlayOf, type Outlay } from '@sluice/gateway/orders/prepare/outlay.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
-import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
+import { systemProgram, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import { expect } from 'vitest';
 import { minimumBalance } from '../simnet/ledger/rent.ts';
-import { wallet } from '../simnet/runtime/wallets.ts';
+import { transferInstruction } from '../simnet/programs/system.ts';
+import { signTransaction, wallet } from '../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { maker, trader, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { decodeWith, plainQuote, type FeesByKind, type PlainEvent } from '../support/events/decoded.ts';
@@ -43,6 +45,8 @@ export interface World {
   /** A blockhash that no message has used yet. */
   newBlockhash(): string;
   send(wire: Uint8Array): Executed;
+  /** Whether a transaction of the wallet would pass if the wallet had this balance. */
+  passesWith(wallet: typeof user, balance: bigint, wire: Uint8Array): boolean;
 }
 
 /** A chain without a market; the wallet has SOL and USDC. */
@@ -64,7 +68,28 @@ export function simulated(chain: SimChain): World {
       if (record === null) throw new Error('the transaction did not land');
       return { failed: record.err !== null, logs: record.logs, units: record.unitsConsumed };
     },
+    passesWith(_wallet, balance, wire) {
+      const { lamports: before } = chain.account(user)!;
+      setBalance(chain, balance);
+      const { err } = chain.simulate(wire);
+      setBalance(chain, before);
+      return err === null;
+    },
   };
+}
+
+/** Takes lamports from the wallet, or gives it some. */
+function setBalance(chain: SimChain, balance: bigint): void {
+  const { lamports: held } = chain.account(user)!;
+  if (balance > held) chain.airdrop(user, balance - held);
+  else chain.send(drain(chain, held - balance), { skipPreflight: true });
+  chain.advance();
+  expect(chain.account(user)?.lamports).toBe(balance);
+}
+
+function drain(chain: SimChain, amount: bigint): Uint8Array {
+  const instructions = [transferInstruction(user, maker.publicKey, amount - signatureFee)];
+  return signTransaction({ version: 0, recentBlockhash: chain.latestBlockhash().blockhash, instructions, signers: [buyer] });
 }
 
 export interface OpenPool {
@@ -73,28 +98,42 @@ export interface OpenPool {
 }
 
 /** The open pool of a coin, from the world's accounts, read as by `POST /quote`. */
-export function openPoolOf(world: World, { mint, quoteMint }: QuotedCoin): OpenPool {
+export function openPoolOf(world: World, coin: QuotedCoin): OpenPool {
+  const open = marketOf(world, coin).pools.find(({ pool }) => !pool.complete);
+  if (open === undefined) throw new Error('no open pool');
+  return { venue: open.venue.name, pool: open.pool };
+}
+
+function marketOf(world: World, { mint, quoteMint }: QuotedCoin): TokenMarket {
   const known = new Set([...quoteCoins.keys(), quoteMint]);
   const assembled = assembleMarket(planMarket(mint, [...known], venues), (address) => world.account(address));
   if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
-  const open = assembled.market.pools.find(({ pool }) => !pool.complete);
-  if (open === undefined) throw new Error('no open pool');
-  return { venue: open.venue.name, pool: open.pool };
+  return assembled.market;
 }
 
 const quoteProgramOf = (world: World, { quoteMint }: QuotedCoin): string => world.account(quoteMint)!.owner;
 
 const builder = createMessageBuilder();
 
-export interface SentTrade extends Executed {
+interface SignedTrade {
+  readonly wire: Uint8Array;
   readonly quote: Quote;
   readonly built: BuiltMessage;
   /** The accounts that the trade may create, grow or close, in their state before it. */
   readonly before: ReadonlyMap<string, WorldAccount | null>;
+  readonly outlay: Outlay;
 }
+
+export type SentTrade = Executed & SignedTrade;
 
 /** Sends a trade with bounds equal to its quote. `parts` may contain an earlier state of the pool. */
 export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
+  const signed = signTrade(world, coin, trade, parts);
+  return { ...world.send(signed.wire), ...signed };
+}
+
+function signTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest>): SignedTrade {
+  const market = marketOf(world, coin);
   const pool = parts.pool ?? openPoolOf(world, coin).pool;
   const outcome = pool.quote(trade);
   if (!outcome.ok) throw new Error(outcome.fault);
@@ -106,6 +145,8 @@ export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, pa
     ...slippageBounds(trade, quote, 0n),
     baseTokenProgram: coin.tokenProgram,
     quoteTokenProgram: quoteProgramOf(world, coin),
+    baseAccountBytes: market.accountBytes,
+    quoteAccountBytes: market.pools[0]!.quoteAccountBytes,
   };
   const requestedTips = [{ accounts: [tip.to], lamports: tip.lamports }];
   const known = { baseAccountExists: null, wrappedSolExists: null, wrappingRent, computeUnitLimit: null };
@@ -114,7 +155,31 @@ export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, pa
   const { baseAccount, programAccounts } = built.trade;
   const addresses = [baseAccount, ...programAccounts.map(({ address }) => address)];
   const before = new Map(addresses.map((address) => [address, world.account(address)]));
-  return { ...world.send(assembleTransaction(built.message, [signMessage(buyer, built.message)])), quote, built, before };
+  const wire = assembleTransaction(built.message, [signMessage(buyer, built.message)]);
+  const fee = signatureFee + priorityFeeOf(built);
+  const outlay = outlayOf({ built, quote, maxIn: order.maxIn, fee, rent: minimumBalance }, (address) => unownedAt(world, address));
+  return { wire, quote, built, before, outlay };
+}
+
+function unownedAt(world: World, address: string): bigint | null {
+  const account = world.account(address);
+  return account === null ? 0n : account.owner === systemProgram ? account.lamports : null;
+}
+
+const priorityFeeOf = ({ computeUnitLimit }: BuiltMessage): bigint =>
+  (microLamportsPerUnit * BigInt(computeUnitLimit) + 999_999n) / 1_000_000n;
+
+/** A wallet with exactly what is needed can trade; with a lamport less it cannot. What `canPay` says of other balances is true, too. */
+function expectExactNeed(world: World, { wire, outlay }: SignedTrade): void {
+  const ownRent = minimumBalance(0);
+  const need = needOf(outlay, ownRent);
+  const { fee, most, all } = outlay;
+  // No wallet on the chain has less than its own rent.
+  const others = [fee, fee + most, fee + all, fee + all + ownRent, fee + ownRent].filter((balance) => balance >= ownRent);
+  for (const balance of new Set([need, need - 1n, need + 1n, ...others])) {
+    expect(world.passesWith(user, balance, wire), `with ${balance} of ${need}`).toBe(canPay(outlay, ownRent, balance));
+  }
+  expect([canPay(outlay, ownRent, need), canPay(outlay, ownRent, need - 1n)]).toEqual([true, false]);
 }
 
 function eventsIn({ logs }: Executed): readonly PlainEvent[] {
@@ -142,16 +207,18 @@ const lamportsAt = (world: World, address: string): bigint => world.account(addr
  * Lamports that the wallet must have lost besides the trade: the fee, the tip, and the rent of created accounts, less that of closed ones.
  */
 function besideTrade(world: World, { built, before }: SentTrade): bigint {
-  const { trade, computeUnitLimit } = built;
-  const priorityFee = (microLamportsPerUnit * BigInt(computeUnitLimit) + 999_999n) / 1_000_000n;
+  const { trade } = built;
   let rent = lamportsAt(world, trade.baseAccount) - (before.get(trade.baseAccount)?.lamports ?? 0n);
-  for (const { address, bytes, grownFrom } of trade.programAccounts) {
+  for (const { address, bytes, grows } of trade.programAccounts) {
     const [old, now] = [before.get(address) ?? null, world.account(address)];
-    if (old === null && now !== null) rent += minimumBalance(bytes);
-    else if (grownFrom !== null && now!.data.length > grownFrom) rent += minimumBalance(bytes) - minimumBalance(grownFrom);
+    if (grows === null && now !== null && (old === null || old.owner === systemProgram)) {
+      const held = old?.lamports ?? 0n;
+      if (held < minimumBalance(bytes)) rent += minimumBalance(bytes) - held;
+    } else if (grows !== null && now!.data.length > grows.from && minimumBalance(bytes) > grows.rent)
+      rent += minimumBalance(bytes) - grows.rent;
   }
   const tips = built.tips.reduce((sum, { lamports: one }) => sum + one, 0n);
-  return signatureFee + priorityFee + tips + rent;
+  return signatureFee + priorityFeeOf(built) + tips + rent;
 }
 
 /** For a coin without a creator, the program reports a rate although nobody is paid. */
@@ -161,11 +228,14 @@ function amountsOf({ protocol, creator, lp, cashback, holderRewards, total }: Fe
 }
 
 /**
- * Trades, and expects exactly what was quoted: tokens, quote coins, fees, reserves, lamports, and compute units within the requested limit.
+ * Trades, and expects exactly what was quoted: tokens, quote coins, fees, reserves, lamports, the balance that the wallet needs, and compute units
+ * within the requested limit.
  */
 export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
   const [tokens, quoteBefore, held] = [tokensHeld(world, coin), quoteHeld(world, coin), lamportsAt(world, user)];
-  const sent = sendTrade(world, coin, trade, parts);
+  const signed = signTrade(world, coin, trade, parts);
+  expectExactNeed(world, signed);
+  const sent = { ...world.send(signed.wire), ...signed };
   const { quote, logs, built } = sent;
   expect(sent.failed, logs.join('\n')).toBe(false);
   const event = eventsIn(sent).find(({ type }) => type === 'trade');

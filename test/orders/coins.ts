@@ -5,7 +5,7 @@ import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
 import { quoting as poolQuoting } from '@sluice/shared/venues/pump-amm/quote.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
 import { quoting as curveQuoting } from '@sluice/shared/venues/pump/quote.ts';
-import type { AccountBytes, OpenedPool, QuotedPool, QuotedTrade } from '@sluice/shared/venues/quoting.ts';
+import type { LookedUpAccount, OpenedPool, QuotedPool, QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import type { TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { PublicKey } from '@solana/web3.js';
 import * as fc from 'fast-check';
@@ -97,8 +97,8 @@ export const configBytes = ammConfigData({
 });
 
 function lookup(accounts: readonly (readonly [at: string, owner: string, data: Uint8Array])[]) {
-  const map = new Map<string, AccountBytes>(accounts.map(([at, owner, data]) => [at, { owner, data }]));
-  return (at: string): AccountBytes | null => map.get(at) ?? null;
+  const map = new Map<string, LookedUpAccount>(accounts.map(([at, owner, data]) => [at, { owner, data, lamports: 10n ** 9n }]));
+  return (at: string): LookedUpAccount | null => map.get(at) ?? null;
 }
 
 function opened(result: OpenedPool): QuotedPool {
@@ -114,7 +114,8 @@ export function orderOf(one: Coin, pool: QuotedPool, trade: QuotedTrade = { exac
   const { user, minOut, maxIn, base, recipient } = one;
   const programs = { baseTokenProgram: base, quoteTokenProgram: quoteProgramOf(one) };
   const wrappedSol = (): string => associatedTokenAddress(user, wrappedSolMint, tokenProgram);
-  return { user, trade, quote: outcome.quote, minOut, maxIn, ...programs, wrappedSol, recipient };
+  const bytes = { baseAccountBytes: 170, quoteAccountBytes: 165 };
+  return { user, trade, quote: outcome.quote, minOut, maxIn, ...programs, ...bytes, wrappedSol, recipient };
 }
 
 export function openCurve(one: Coin, parts: Record<string, unknown> = {}): { readonly pool: QuotedPool; readonly bytes: Buffer } {

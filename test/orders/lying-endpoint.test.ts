@@ -55,7 +55,7 @@ async function start(endpoints: number): Promise<void> {
     signal: ending.signal,
   });
   parts = { endpoints: httpUrls.length, state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders(), solUsd: () => null };
-  await until('it trades', async () => state.rent(0) !== null && (await passes()));
+  await until('it trades', async () => state.rent() !== null && (await passes()));
   const warmMs = performance.now() + 500;
   await until('it is followed', async () => (await passes()) && performance.now() > warmMs);
 }

@@ -11,6 +11,7 @@ const read = (slot: number): WalletRead => ({
   askedAtMs: 0,
   lamports: 0n,
   tokenAccounts: new Map(),
+  unownedLamports: new Map(),
   soleSources: 0,
   isDisputed: false,
 });

@@ -1,8 +1,9 @@
-import { systemProgram, token2022Program, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { systemProgram, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts';
 import { pool as poolLayout } from '@sluice/shared/venues/pump-amm/layout.ts';
 import { curve as curveLayout } from '@sluice/shared/venues/pump/layout.ts';
-import { bondingCurveAddress, creatorVaultAddress } from '@sluice/shared/venues/pump/program.ts';
+import { bondingCurveAddress, creatorVaultAddress, userVolumeAccumulatorAddress } from '@sluice/shared/venues/pump/program.ts';
+import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import { describe, expect, it } from 'vitest';
 import { associatedTokenAddress, addressBytes } from '@sluice/shared/solana/pda.ts';
 import { buybackFeeRecipients, feeRecipients } from '../simnet/programs/recipients.ts';
@@ -11,7 +12,7 @@ import { minimumBalance } from '../simnet/ledger/rent.ts';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { wallet } from '../simnet/runtime/wallets.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';
-import { launchCoin, moveToPool, tradeOnChain, wrapFor, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { launchCoin, maker, moveToPool, tradeOnChain, wrapFor, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { programsNote, programsPresent, RealPrograms } from '../support/chain/real-programs.ts';
 import {
   buyTheRest,
@@ -95,9 +96,7 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
       const world = new RealPrograms(chain);
       world.put(creatorVaultAddress(creator), { lamports: 0n, owner: systemProgram, data: new Uint8Array(0) });
       const { before, built } = tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: 1_000_000n });
-      const made = built.trade.programAccounts
-        .filter(({ grownFrom }) => grownFrom === null)
-        .map(({ address, bytes }) => ({ address, bytes }));
+      const made = built.trade.programAccounts.filter(({ grows }) => grows === null).map(({ address, bytes }) => ({ address, bytes }));
       expect(made.map(({ bytes }) => bytes)).toEqual([137, 0]);
       for (const { address, bytes } of made) {
         expect(before.get(address)).toBeNull();
@@ -117,6 +116,62 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
     tradeAsQuoted(world, coin, { exact: 'baseOut', amount: 5_000_000_000n });
     tradeAsQuoted(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) });
     expect(world.account(address)).toEqual(before);
+  });
+
+  it('a sale pays for the accounts that are missing, before it receives anything', { timeout }, () => {
+    for (const parts of [{}, { cashback: true }, { quoteMint: usdcMint }]) {
+      const chain = startChain();
+      const coin = launchCoin(chain, parts);
+      const world = new RealPrograms(chain);
+      const inSol = coin.quoteMint === wrappedSolMint;
+      tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: inSol ? 5_000_000_000n : 500_000_000n });
+      const none = { lamports: 0n, owner: systemProgram, data: new Uint8Array(0) };
+      for (const address of [userVolumeAccumulatorAddress(user), creatorVaultAddress(maker.publicKey)]) world.put(address, none);
+      tradeAsQuoted(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) / 2n });
+      world.put(userVolumeAccumulatorAddress(user), { ...none, lamports: 700_000n });
+      tradeAsQuoted(world, coin, { exact: 'baseIn', amount: tokensHeld(world, coin) / 2n });
+    }
+  });
+
+  it('an account grows at the cost of the rent that it lacks', { timeout }, () => {
+    const chain = startChain();
+    for (const [coin, at, bytes] of [
+      [launchCoin(chain), bondingCurveAddress, 125],
+      [launchCoin(chain, { quoteMint: usdcMint }), bondingCurveAddress, 151],
+      [launchPool(chain), (mint: string) => canonicalPoolAddress(mint, wrappedSolMint), 245],
+    ] as const) {
+      for (const surplus of [0n, 100_000n, 600_000n]) {
+        const world = new RealPrograms(chain);
+        const account = world.account(at(coin.mint))!;
+        const lamports = account.lamports - minimumBalance(account.data.length) + minimumBalance(bytes) + surplus;
+        world.put(at(coin.mint), { ...account, lamports, data: account.data.slice(0, bytes) });
+        const { built } = tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: 20_000_000n });
+        expect(built.trade.programAccounts.some(({ grows }) => grows?.from === bytes)).toBe(true);
+      }
+    }
+  });
+
+  it('a purchase in another coin needs what it costs of that coin', { timeout }, () => {
+    const chain = startChain();
+    for (const coin of [launchCoin(chain, { quoteMint: usdcMint }), launchPool(chain, { quoteMint: usdcMint })]) {
+      const world = new RealPrograms(chain);
+      const account = associatedTokenAddress(user, usdcMint, tokenProgram);
+      const loose = ({ pool }: { readonly pool: QuotedPool }): QuotedPool =>
+        changed(pool, (order) => pool.build({ ...order, maxIn: order.maxIn * 2n }));
+      for (const [exact, amount] of [
+        ['quoteIn', 20_000_007n],
+        ['baseOut', 5_000_000_000n],
+      ] as const) {
+        const outcome = openPoolOf(world, coin).pool.quote({ exact, amount });
+        if (!outcome.ok) throw new Error(outcome.fault);
+        for (const missing of [1n, 0n]) {
+          const held = tokenAccountData(usdcMint, user, outcome.quote.traderQuote - missing);
+          world.put(account, { lamports: minimumBalance(held.length), owner: tokenProgram, data: held });
+          const { failed } = sendTrade(world, coin, { exact, amount }, { pool: loose(openPoolOf(world, coin)) });
+          expect(failed, `${exact}, ${missing} too little`).toBe(missing > 0n);
+        }
+      }
+    }
   });
 
   it('coins without a creator', { timeout }, () => {

@@ -33,8 +33,8 @@ function poolOf(name: string, virtualQuote: bigint, quoteMint = wrappedSolMint):
     holderReward: false,
   });
   const own = new Map([
-    [at, { owner: token2022Program, data: mintData(6, pump.initialSupply, null) }],
-    [pump.bondingCurveAddress(at), { owner: pump.programId, data: curve }],
+    [at, { owner: token2022Program, lamports: 0n, data: mintData(6, pump.initialSupply, null) }],
+    [pump.bondingCurveAddress(at), { owner: pump.programId, lamports: 0n, data: curve }],
   ]);
   const assembled = assembleMarket(planMarket(at, [quoteMint], venues), (account) => own.get(account) ?? chain.account(account));
   if (assembled.kind !== 'market') throw new Error(assembled.kind);
@@ -44,6 +44,7 @@ function poolOf(name: string, virtualQuote: bigint, quoteMint = wrappedSolMint):
 const marketOf = (...pools: readonly TradedPool[]): TokenMarket => ({
   decimals: 6,
   tokenProgram: token2022Program,
+  accountBytes: 170,
   unquotable: null,
   pools,
 });

@@ -5,7 +5,7 @@ import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId, tickArrayAddress } from '@sluice/shared/venues/orca-whirlpool/program.ts';
 import { quoting } from '@sluice/shared/venues/orca-whirlpool/quote.ts';
 import { maxSqrtPrice, maxTick, minSqrtPrice, minTick, sqrtPriceOfTick } from '@sluice/shared/venues/orca-whirlpool/tick-math.ts';
-import type { AccountBytes, QuotedPool, QuotedTrade } from '@sluice/shared/venues/quoting.ts';
+import type { LookedUpAccount, QuotedPool, QuotedTrade } from '@sluice/shared/venues/quoting.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { address } from '../simnet/support/test-chain.ts';
@@ -93,15 +93,18 @@ const world: fc.Arbitrary<World> = fc
 
 function opened(parts: World, leaveOutEmpty: boolean): QuotedPool {
   const [mintA, mintB] = parts.tokenIsA ? [wrappedSolMint, usdcMint] : [usdcMint, wrappedSolMint];
-  const accounts = new Map<string, AccountBytes>([
-    [pool, { owner: programId, data: whirlpoolAccountData({ ...parts, mintA: addressBytes(mintA), mintB: addressBytes(mintB) }) }],
+  const accounts = new Map<string, LookedUpAccount>([
+    [
+      pool,
+      { owner: programId, lamports: 0n, data: whirlpoolAccountData({ ...parts, mintA: addressBytes(mintA), mintB: addressBytes(mintB) }) },
+    ],
   ]);
   for (const [start, ticks] of parts.arrays) {
     if (leaveOutEmpty && ticks.length === 0) continue;
     const data = tickArrayData({ form: parts.form, whirlpool: addressBytes(pool), start, tickSpacing: parts.tickSpacing, ticks });
-    accounts.set(tickArrayAddress(pool, start), { owner: programId, data });
+    accounts.set(tickArrayAddress(pool, start), { owner: programId, data, lamports: 0n });
   }
-  const lookUp = (at: string): AccountBytes | null => accounts.get(at) ?? null;
+  const lookUp = (at: string): LookedUpAccount | null => accounts.get(at) ?? null;
   const first = quoting.open(mint, [pool], lookUp);
   if (first.kind !== 'more') throw new Error(`The tick arrays were not requested: ${first.kind}.`);
   const second = quoting.open(mint, [pool, ...first.addresses], lookUp);

@@ -10,7 +10,7 @@ import { decodeFeeConfig } from '@sluice/shared/venues/pump-fees/fee-config.ts';
 import { poolAuthorityAddress } from '@sluice/shared/venues/pump/program.ts';
 import * as pump from '@sluice/shared/venues/pump/program.ts';
 import { quoting as curveQuoting } from '@sluice/shared/venues/pump/quote.ts';
-import type { AccountBytes, QuoteOutcome, QuotedPool } from '@sluice/shared/venues/quoting.ts';
+import type { LookedUpAccount, QuoteOutcome, QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import { decodeAccount as decodePumpAmmAccount } from '@sluice/shared/venues/pump-amm/decode.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -108,8 +108,8 @@ function info(owner: string, data: Uint8Array) {
 }
 
 function lookup(accounts: readonly (readonly [address: string, owner: string, data: Uint8Array])[]) {
-  const map = new Map<string, AccountBytes>(accounts.map(([address, owner, data]) => [address, { owner, data }]));
-  return (address: string): AccountBytes | null => map.get(address) ?? null;
+  const map = new Map<string, LookedUpAccount>(accounts.map(([address, owner, data]) => [address, { owner, data, lamports: 10n ** 9n }]));
+  return (address: string): LookedUpAccount | null => map.get(address) ?? null;
 }
 
 function opened(result: ReturnType<typeof curveQuoting.open>): QuotedPool {

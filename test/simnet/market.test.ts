@@ -14,7 +14,7 @@ import { curveOf } from './programs/addresses.ts';
 import { associatedTokenInstruction } from './programs/token/associated-token.ts';
 import { buybackFeeRecipients, feeRecipients } from './programs/recipients.ts';
 import { routerProgram } from './programs/router.ts';
-import { readCurve } from './programs/pump/state.ts';
+import { curveBytes, readCurve } from './programs/pump/state.ts';
 import type { SimChain } from './sim-chain.ts';
 import { accountBytes } from './support/account-bytes.ts';
 import { isFullFuzz } from '../support/fuzz.ts';
@@ -69,7 +69,7 @@ test(`${slots} slots: coins are created, traded, completed, migrated and traded 
   expect(routed / transactions).toBeGreaterThan(0.15);
   expect(events).toBeGreaterThan(1.25 * slots);
   const curves = [...chain.accountsOwnedBy(pumpProgram)]
-    .filter(([, { data }]) => data.length === 125)
+    .filter(([, { data }]) => data.length === curveBytes)
     .map(([, { data }]) => readCurve(data));
   for (const flag of ['mayhem', 'cashback', 'holderReward'] as const)
     expect(

@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { openTemporarySol, temporarySol, tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
+import { openTemporarySol, temporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { minimumBalance } from './ledger/rent.ts';
 import { wallet } from './runtime/wallets.ts';

@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { quoteCoins } from '@sluice/shared/money.ts';
 import type { KnownPool, PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
+import type { LookedUpAccount } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import type { AccountReader, AccountsRead } from '../chain/account-reader.ts';
 import { poolsAt, type PoolPlace } from '@sluice/shared/pools/pool-accounts.ts';
@@ -33,7 +33,7 @@ export interface SettingsRead {
   readonly slot: number;
   readonly askedAtMs: number;
   /** Those that exist. */
-  readonly accounts: ReadonlyMap<string, AccountBytes>;
+  readonly accounts: ReadonlyMap<string, LookedUpAccount>;
 }
 
 /** The market of a coin, from one answer of the endpoints. */
@@ -46,7 +46,7 @@ export interface PoolsRead {
   readonly disputed: readonly { readonly slot: number; readonly result: DecidedMarket }[];
   readonly settings: SettingsRead;
   /** Accounts of the answer, by address. */
-  readonly accounts: ReadonlyMap<string, AccountBytes>;
+  readonly accounts: ReadonlyMap<string, LookedUpAccount>;
 }
 
 export interface ReadOptions {
@@ -122,7 +122,7 @@ export class PoolReader {
       onRead?.(addresses, read);
       const accounts = byAddress(addresses, read.accounts);
       const used = settings ?? { slot: read.slot, askedAtMs: read.askedAtMs, accounts: only(this.settings, accounts) };
-      const assemble = (of: ReadonlyMap<string, AccountBytes>): AssembledMarket =>
+      const assemble = (of: ReadonlyMap<string, LookedUpAccount>): AssembledMarket =>
         assembleMarket(plan, (address) => of.get(address) ?? used.accounts.get(address) ?? null);
       const assembled = assemble(accounts);
       if (assembled.kind === 'more' && left > 1) {
@@ -207,11 +207,11 @@ function decided(assembled: AssembledMarket): DecidedMarket {
   return assembled.kind === 'more' || assembled.kind === 'further' ? changesItsQuoteCoin : assembled;
 }
 
-function byAddress(addresses: readonly string[], accounts: readonly (AccountBytes | null)[]): ReadonlyMap<string, AccountBytes> {
+function byAddress(addresses: readonly string[], accounts: readonly (LookedUpAccount | null)[]): ReadonlyMap<string, LookedUpAccount> {
   return new Map(accounts.flatMap((account, at) => (account === null ? [] : [[addresses[at]!, account] as const])));
 }
 
-function only(addresses: readonly string[], accounts: ReadonlyMap<string, AccountBytes>): ReadonlyMap<string, AccountBytes> {
+function only(addresses: readonly string[], accounts: ReadonlyMap<string, LookedUpAccount>): ReadonlyMap<string, LookedUpAccount> {
   return new Map(
     addresses.flatMap((address) => {
       const account = accounts.get(address);

@@ -2,6 +2,7 @@ import { quoteCoins } from '@sluice/shared/money.ts';
 import type { KnownPool } from '@sluice/shared/pools/pool-directory.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { decodeMint, type Mint } from '@sluice/shared/solana/tokens/mint.ts';
+import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { AccountLookup, QuoteAccounts, QuotedMint, QuotedPool } from '@sluice/shared/venues/quoting.ts';
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
@@ -18,12 +19,16 @@ export interface TradedPool {
   readonly pool: QuotedPool;
   readonly quoteDecimals: number;
   readonly quoteTokenProgram: string;
+  /** Bytes of an associated token account of the quote coin. */
+  readonly quoteAccountBytes: number;
 }
 
 /** A coin's pools on the venues that are quoted, all of one moment. */
 export interface TokenMarket {
   readonly decimals: number;
   readonly tokenProgram: string;
+  /** Bytes of an associated token account of the coin. */
+  readonly accountBytes: number;
   /** Derived ones in the order of the venues, the curve before the pool that it moves to; then those of the directory, deepest first. */
   readonly pools: readonly TradedPool[];
   readonly unquotable: Unquotable | null;
@@ -158,16 +163,19 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
     let quoteDecimals = quoteCoins.get(pool.quoteMint)?.decimals;
     // The usual quote coins belong to the older token program.
     let quoteTokenProgram = tokenProgram;
+    let quoteAccountBytes = tokenAccountBytes;
     if (quoteDecimals === undefined) {
       const quoteCoin = mintAt(accounts, pool.quoteMint);
       if (quoteCoin === null) return { kind: 'malformed', venue: venue.name, reason: 'the quote coin is not a mint' };
       unquotable ??= unquotableBy(quoteCoin);
       quoteDecimals = quoteCoin.decimals;
       quoteTokenProgram = quoteCoin.tokenProgram;
+      quoteAccountBytes = associatedAccountBytes(quoteCoin);
     }
-    pools.push({ venue, pool, quoteDecimals, quoteTokenProgram });
+    pools.push({ venue, pool, quoteDecimals, quoteTokenProgram, quoteAccountBytes });
   }
-  return { kind: 'market', market: { decimals, tokenProgram: ownTokenProgram, pools, unquotable } };
+  const accountBytes = associatedAccountBytes(decoded);
+  return { kind: 'market', market: { decimals, tokenProgram: ownTokenProgram, accountBytes, pools, unquotable } };
 }
 
 function mintAt(accounts: AccountLookup, address: string): Mint | null {

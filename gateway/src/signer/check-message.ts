@@ -7,7 +7,8 @@ import {
   tokenProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { initializeTemporarySol, readTemporarySol, tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
+import { initializeTemporarySol, readTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { mostTip } from '@sluice/shared/config/settings/tip-settings.ts';
 import { tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import {

@@ -12,8 +12,11 @@ export interface AccountBytes {
   readonly owner: string;
   readonly data: Uint8Array;
 }
+export interface LookedUpAccount extends AccountBytes {
+  readonly lamports: bigint;
+}
 /** Null if the account does not exist. */
-export type AccountLookup = (address: string) => AccountBytes | null;
+export type AccountLookup = (address: string) => LookedUpAccount | null;
 
 /** The properties of a token's mint that affect the price and the fees. */
 export interface QuotedMint {

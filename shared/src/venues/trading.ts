@@ -1,6 +1,4 @@
 import type { Instruction } from '../solana/transaction/transaction.ts';
-import { tokenAccountBytes } from '../solana/transaction/temporary-sol.ts';
-import { token2022Program } from '../solana/well-known.ts';
 import type { Quote, QuotedTrade } from './quoting.ts';
 
 /**
@@ -20,6 +18,9 @@ export interface TradeOrder {
   readonly maxIn: bigint;
   readonly baseTokenProgram: string;
   readonly quoteTokenProgram: string;
+  /** Bytes of an associated token account of each coin. */
+  readonly baseAccountBytes: number;
+  readonly quoteAccountBytes: number;
   /** The user's token account for wrapped SOL, which exists during the trade. Asked for only if the trade needs it. */
   readonly wrappedSol: () => string;
   /** Selects one of the fee recipients that the program allows: any integer from 0. Callers vary it. */
@@ -30,14 +31,12 @@ export interface TradeOrder {
 export interface ProgramAccount {
   readonly address: string;
   readonly bytes: number;
-  /**
-   * Its current size in bytes: it grows to `bytes`, and the user pays the rent of the difference. Null: it is created if it does not exist.
-   */
-  readonly grownFrom: number | null;
+  /** The account has this many bytes and this much rent, and grows. Null: it is created if it does not exist. */
+  readonly grows: { readonly from: number; readonly rent: bigint } | null;
 }
 
 export function madeAccount(address: string, bytes: number): ProgramAccount {
-  return { address, bytes, grownFrom: null };
+  return { address, bytes, grows: null };
 }
 
 /** A trade on the venue, without the instructions around it: compute budget, token accounts, wrapping. */
@@ -52,18 +51,10 @@ export interface BuiltTrade {
    * which is opened, filled and closed around the trade.
    */
   readonly quoteAccount: string | null;
-  /** Accounts that the program may have to create or grow. `user` pays their rent in addition to the trade's amounts. */
+  /** Accounts that the program creates or grows, if necessary. `user` pays what their rent lacks, in addition to the trade's amounts. */
   readonly programAccounts: readonly ProgramAccount[];
   /** Largest measured compute units of the instruction, creation of accounts included; without a margin. */
   readonly computeUnits: number;
-}
-
-/** An associated token account of Token-2022 has the extension for an immutable owner. */
-const token2022AccountBytes = 170;
-
-/** Bytes of an associated token account, without the extensions that the mint requires. */
-export function associatedAccountBytes(tokenProgramId: string): number {
-  return tokenProgramId === token2022Program ? token2022AccountBytes : tokenAccountBytes;
 }
 
 /** The recipient that an order's number selects. Throws TypeError if the settings list none, which never happens. */

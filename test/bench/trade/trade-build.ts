@@ -14,6 +14,7 @@ import { readOrder } from '@sluice/gateway/quote/order.ts';
 import { rawAmount } from '@sluice/gateway/quote/amounts.ts';
 import { assembleMarket, planMarket, type MarketPlan, type TokenMarket } from '@sluice/gateway/pools/quoted-market.ts';
 import { createMessageBuilder, type MessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
@@ -121,6 +122,8 @@ function messageOf(builder: MessageBuilder, body: QuoteBody, { market }: BenchCo
       ...slippageBounds(trade, quote, order.slippageBps),
       baseTokenProgram: market.tokenProgram,
       quoteTokenProgram: tokenProgram,
+      baseAccountBytes: market.accountBytes,
+      quoteAccountBytes: tokenAccountBytes,
     },
     baseAccountExists: null,
     wrappedSolExists: null,

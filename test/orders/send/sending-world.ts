@@ -15,7 +15,7 @@ import { createSendNodes, type SendNode } from '@sluice/gateway/orders/nodes/nod
 import { createLog } from '@sluice/shared/log/log.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
-import { tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/shared/venues/quoting.ts';
@@ -118,7 +118,8 @@ export class World {
     if (!outcome.ok) throw new Error(outcome.fault);
     const { quote } = outcome;
     const bounds = slippageBounds(trade, quote, slippageBps);
-    const order = { user: by.publicKey, trade, quote, ...bounds, baseTokenProgram, quoteTokenProgram: tokenProgram };
+    const bytes = { baseAccountBytes, quoteAccountBytes: tokenAccountBytes };
+    const order = { user: by.publicKey, trade, quote, ...bounds, baseTokenProgram, quoteTokenProgram: tokenProgram, ...bytes };
     const { blockhash, lastValidBlockHeight } = this.chain.latestBlockhash();
     const wrappingRent = minimumBalance(tokenAccountBytes);
     const around = { baseAccountExists: null, wrappedSolExists: null, wrappingRent, computeUnitLimit: null };

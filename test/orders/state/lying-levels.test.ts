@@ -1,3 +1,4 @@
+import { rentOf } from '@sluice/gateway/orders/state/chain/rent.ts';
 import { createHotState, type HotState } from '@sluice/gateway/orders/state/hot-state.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
@@ -83,7 +84,8 @@ async function believed(nodes: readonly ScriptedNode[]): Promise<Believed> {
   const [rents, fees] = [new Set<bigint | null>(), new Set<bigint>()];
   const endMs = performance.now() + observedMs;
   while (performance.now() < endMs) {
-    rents.add(state.rent(0));
+    const rates = state.rent();
+    rents.add(rates === null ? null : rentOf(rates, 0));
     fees.add(state.feeLevel([]));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

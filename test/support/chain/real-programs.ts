@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Clock, FailedTransactionMetadata, LiteSVM, Rent, type TransactionMetadata } from 'litesvm';
+import { Clock, FailedTransactionMetadata, LiteSVM, Rent, type SimulatedTransactionInfo, type TransactionMetadata } from 'litesvm';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { pump } from '@sluice/shared/venues/pump/index.ts';
 import { globalConfig } from '@sluice/shared/venues/pump-amm/program.ts';
@@ -26,6 +26,7 @@ export const programsNote = programsPresent
 /** The machine below its typed interface, which accepts only transactions of another library. */
 interface InnerMachine {
   sendVersionedTransaction(wire: Uint8Array): TransactionMetadata | FailedTransactionMetadata;
+  simulateVersionedTransaction(wire: Uint8Array): SimulatedTransactionInfo | FailedTransactionMetadata;
   getAccount(address: Uint8Array): { lamports(): bigint; owner(): Uint8Array; data(): Uint8Array } | null;
 }
 
@@ -97,6 +98,15 @@ export class RealPrograms {
     const failed = result instanceof FailedTransactionMetadata;
     const meta = failed ? result.meta() : result;
     return { failed, error: failed ? result.toString() : '', logs: meta.logs(), units: Number(meta.computeUnitsConsumed()) };
+  }
+
+  /** Whether a transaction of this wallet would pass if the wallet had this balance. */
+  passesWith(wallet: string, balance: bigint, wire: Uint8Array): boolean {
+    const before = this.account(wallet)!;
+    this.put(wallet, { ...before, lamports: balance });
+    const failed = this.#inner.simulateVersionedTransaction(wire) instanceof FailedTransactionMetadata;
+    this.put(wallet, before);
+    return !failed;
   }
 
   account(address: string): RealAccount | null {

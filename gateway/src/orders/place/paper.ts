@@ -20,7 +20,7 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
   const { request, startedMs, use } = admitted;
   const prepared = await prepareTrade(request, parts);
   if ('error' in prepared) return prepared;
-  const short = checkTrade(prepared);
+  const short = await checkTrade(prepared);
   if (short !== null) return short;
   const { quoteMs, buildMs } = prepared;
   const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };

@@ -81,7 +81,7 @@ async function checkedOnly(request: TradeRequest, parts: PrepareParts): Promise<
   const prepared = await prepareAgreed(request, parts);
   if ('error' in prepared) return prepared;
   const { quoteMs, buildMs } = prepared;
-  return checkTrade(prepared) ?? { prepared, simulation: null, timing: { quoteMs, buildMs } };
+  return (await checkTrade(prepared)) ?? { prepared, simulation: null, timing: { quoteMs, buildMs } };
 }
 
 /** Waits until the known market is newer than the quoted one. */

@@ -32,7 +32,7 @@ export interface BuildRequest extends Omit<Surroundings, 'tips' | 'wrapping'> {
   readonly blockhash: string;
 }
 
-export interface BuiltMessage {
+export interface BuiltMessage extends Pick<Surrounded, 'made' | 'wrapped'> {
   /** Version 0. The user of the order is the only signer and pays the fee. */
   readonly message: Uint8Array;
   readonly computeUnitLimit: number;
@@ -150,13 +150,14 @@ export function createMessageBuilder(first = 0, seedOf: () => string = randomSee
     counters,
     build(request) {
       const { microLamportsPerUnit, blockhash } = request;
-      const { template, others, instructions, computeUnitLimit, trade, tips } = draftWithRoom(request, recipient++);
+      const { template, others, instructions, computeUnitLimit, ...rest } = draftWithRoom(request, recipient++);
       const writableAccounts = template.writableAccounts.map((address) => others.get(address) ?? address);
       const price =
         typeof microLamportsPerUnit === 'bigint' ? microLamportsPerUnit : microLamportsPerUnit({ computeUnitLimit, writableAccounts });
       instructions[priceIndex] = computeUnitPrice(price);
       const message = fillTemplate(template, others, blockhashBytes(blockhash), instructions);
-      return { message, computeUnitLimit, microLamportsPerUnit: price, writableAccounts, tips, trade };
+      const { trade, tips, made, wrapped } = rest;
+      return { message, computeUnitLimit, microLamportsPerUnit: price, writableAccounts, tips, trade, made, wrapped };
     },
   };
 }

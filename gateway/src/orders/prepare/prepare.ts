@@ -1,16 +1,17 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
-import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { tokenAccountBytes } from '@sluice/shared/solana/transaction/temporary-sol.ts';
-import { associatedAccountBytes } from '@sluice/shared/venues/trading.ts';
+import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { quoteOfOrder } from '../../quote/answer.ts';
-import { wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
+import { tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
+import { canPay, needOf, outlayOf, payableAccounts, type LamportsAt, type OutlayTerms } from './outlay.ts';
 import { priceOrder, requestedTips, unavailable, type PriceParts, type TradeInputs } from './quote-order.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
 import type { FailureTerms } from '../simulate/failure.ts';
 import type { ExpectedTrade } from '../simulate/simulated-amounts.ts';
 import type { Blockhash } from '../state/chain/blockhashes.ts';
+import { rentOf } from '../state/chain/rent.ts';
 import { awaitMarket } from '../state/await-market.ts';
 import type { HotState } from '../state/hot-state.ts';
 import type { WalletRead } from '../state/hot-wallets.ts';
@@ -32,6 +33,8 @@ export interface PreparedTrade {
   readonly expected: ExpectedTrade;
   /** Most lamports that the trade takes from the wallet, with rent. */
   readonly lamportsNeeded: bigint;
+  /** The refusal if the wallet has too few lamports for the trade at its quote, exact to the lamport. Rejects with an `RpcError`. */
+  readonly lamportsFault: () => Promise<QuoteRefusal | null>;
   /** Context for the report of a failure. */
   readonly terms: FailureTerms;
   /** The quote of the same trade on the state of this slot or a later one; null if that state does not arrive soon. */
@@ -80,8 +83,9 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   const { pool, trade, quote } = quoted;
   const { publicKey, priorityFeeLamports: fixed, blockEngineOnly = false } = request;
   const tips = requestedTips(request, parts);
-  const wrappingRent = state.rent(tokenAccountBytes);
-  if (wrappingRent === null) return unknownRent;
+  const rates = state.rent();
+  if (rates === null) return unavailable('The rent of accounts is not known.');
+  const rent = (bytes: number): bigint => rentOf(rates, bytes);
   const built = builder.build({
     pool,
     order: {
@@ -91,25 +95,24 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
       ...bounds,
       baseTokenProgram: quoted.market.tokenProgram,
       quoteTokenProgram: quoted.quoteTokenProgram,
+      baseAccountBytes: quoted.market.accountBytes,
+      quoteAccountBytes: quoted.quoteAccountBytes,
     },
     microLamportsPerUnit: ({ computeUnitLimit, writableAccounts }) =>
       fixed === null ? state.feeLevel(writableAccounts) : pricePerUnit(fixed, computeUnitLimit),
     blockhash: blockhash.blockhash,
     baseAccountExists: baseAccount !== null,
     wrappedSolExists,
-    wrappingRent,
+    wrappingRent: rent(tokenAccountBytes),
     computeUnitLimit: null,
     requestedTips: tips,
   });
   if (blockEngineOnly && built.tips.length < tips.length) {
     return wrongFields({ jitoOnly: 'is not possible, because the transaction has no room for the tip of the block engine' });
   }
-  const rent = rentOf(built, baseAccount === null ? quoted.market.tokenProgram : null, state);
-  const ownRent = state.rent(0);
-  if (rent === null || ownRent === null) return unknownRent;
   const tipLamports = built.tips.reduce((sum, { lamports }) => sum + lamports, 0n);
   const priorityFeeLamports = priorityFeeOf(built.microLamportsPerUnit, built.computeUnitLimit);
-  const lamportsNeeded = lamportsOf(quoted, bounds.maxIn, priorityFeeLamports + tipLamports, rent);
+  const outlay: OutlayTerms = { built, quote, maxIn: bounds.maxIn, fee: lamportsOfSignature + priorityFeeLamports, rent };
   return {
     quoted,
     bounds,
@@ -127,26 +130,23 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
       baseAmount: quote.baseAmount,
       traderQuote: quote.traderQuote,
     },
-    lamportsNeeded,
-    terms: termsOf(quoted, { inputs, bounds, lamportsToHave: lamportsNeeded + ownRent, publicKey }),
+    lamportsNeeded: mostTaken(outlay),
+    lamportsFault: () => lamportsFault(outlay, inputs.wallet, publicKey, state),
+    terms: termsOf(quoted, { inputs, bounds, publicKey }),
     quoteFrom: (slot) => quoteFrom(slot, quoted, request, state),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
   };
 }
 
-const unknownRent = unavailable('The rent of accounts is not known.');
-
 interface Balances {
   readonly inputs: TradeInputs;
   readonly bounds: PreparedTrade['bounds'];
-  /** With the rent that must stay in the wallet's own account. */
-  readonly lamportsToHave: bigint;
   readonly publicKey: string;
 }
 
 /** Context for the report of a failure. */
-function termsOf(quoted: QuotedOrder, { inputs, bounds, lamportsToHave, publicKey }: Balances): FailureTerms {
+function termsOf(quoted: QuotedOrder, { inputs, bounds, publicKey }: Balances): FailureTerms {
   const { market, quote, quoteDecimals, trade } = quoted;
   const { wallet, baseAccount } = inputs;
   const isSell = trade.exact === 'baseIn';
@@ -155,10 +155,9 @@ function termsOf(quoted: QuotedOrder, { inputs, bounds, lamportsToHave, publicKe
     side: isSell ? 'sell' : 'buy',
     quoted: isSell || byCost ? quote.traderQuote : quote.baseAmount,
     bound: byCost ? bounds.maxIn : bounds.minOut,
-    lamports: { have: wallet.lamports, need: lamportsToHave },
     tokens: isSell
       ? { have: baseAccount?.amount ?? 0n, need: trade.amount, decimals: market.decimals }
-      : { decimals: quoteDecimals, ...quoteCoins(quoted, publicKey, wallet, bounds.maxIn) },
+      : { decimals: quoteDecimals, ...quoteCoins(quoted, publicKey, wallet) },
   };
 }
 
@@ -180,31 +179,33 @@ async function quoteFrom(
   return { actual, quote: quoteOfOrder(order, { ...later, market, trade, quote }) };
 }
 
-function quoteCoins({ pool, quoteTokenProgram }: QuotedOrder, publicKey: string, { tokenAccounts }: WalletRead, need: bigint) {
+function quoteCoins({ pool, quote, quoteTokenProgram }: QuotedOrder, publicKey: string, { tokenAccounts }: WalletRead) {
   if (pool.quoteMint === wrappedSolMint) return { have: null, need: null };
   const account = tokenAddress(publicKey, pool.quoteMint, quoteTokenProgram);
-  return { have: tokenAccounts.get(account)?.amount ?? 0n, need };
+  return { have: tokenAccounts.get(account)?.amount ?? 0n, need: quote.traderQuote };
 }
 
-/** Most rent that the transaction pays: accounts of the program may exist already. Lamports; null if the rent rates are unknown. */
-function rentOf(
-  { trade: { programAccounts, quoteAccount, quoteMint } }: BuiltMessage,
-  makesAccountOf: string | null,
+const noLamports: LamportsAt = () => 0n;
+
+/** The most that the message can take, whichever accounts exist, and at the bound of its price. */
+function mostTaken(terms: OutlayTerms): bigint {
+  const { built, quote, maxIn } = terms;
+  const { fee, most } = outlayOf(terms, noLamports);
+  const isDirect = built.wrapped === null && quote.side === 'buy' && built.trade.quoteMint === wrappedSolMint;
+  return fee + most + (isDirect ? maxIn : 0n) + built.tips.reduce((sum, { lamports }) => sum + lamports, 0n);
+}
+
+/** The refusal if the wallet has too few lamports. The accounts that decide are read only if the known balance is not clearly enough. */
+async function lamportsFault(
+  terms: OutlayTerms,
+  wallet: WalletRead,
+  publicKey: string,
   state: PrepareParts['state'],
-): bigint | null {
-  const wrapped = quoteAccount !== null && quoteMint === wrappedSolMint ? [tokenAccountBytes] : [];
-  const made = makesAccountOf === null ? [] : [associatedAccountBytes(makesAccountOf)];
-  const rent = (all: readonly number[]): bigint | null =>
-    all.reduce<bigint | null>((sum, bytes) => {
-      const one = state.rent(bytes);
-      return sum === null || one === null ? null : sum + one;
-    }, 0n);
-  const paid = rent(programAccounts.flatMap(({ grownFrom }) => (grownFrom === null ? [] : [grownFrom])));
-  const due = rent([...wrapped, ...made, ...programAccounts.map(({ bytes }) => bytes)]);
-  return due === null || paid === null ? null : due - paid;
-}
-
-function lamportsOf({ pool: { quoteMint }, trade: { exact } }: QuotedOrder, maxIn: bigint, fees: bigint, rent: bigint): bigint {
-  const spent = exact !== 'baseIn' && quoteMint === wrappedSolMint ? maxIn : 0n;
-  return spent + lamportsOfSignature + fees + rent;
+): Promise<QuoteRefusal | null> {
+  const ownRent = terms.rent(0);
+  if (wallet.lamports >= needOf(outlayOf(terms, noLamports), ownRent)) return null;
+  const read = await state.agreedWallet(publicKey, payableAccounts(terms.built), wallet.slot);
+  if (read.isDisputed) return unavailable('The nodes contradict each other about the balance of the wallet.');
+  const outlay = outlayOf(terms, (address) => read.unownedLamports.get(address) ?? null);
+  return canPay(outlay, ownRent, read.lamports) ? null : tooLittle('lamports', read.lamports, needOf(outlay, ownRent), solDecimals);
 }

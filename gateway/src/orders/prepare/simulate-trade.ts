@@ -1,4 +1,3 @@
-import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { tooLittle, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { PreparedTrade } from './prepare.ts';
 import type { TradeFailure } from '../simulate/failure.ts';
@@ -47,7 +46,7 @@ export async function simulateTrade(
     case 'failed': {
       const { fault, code, message, details } = outcome.failure;
       if (fault === 'blockhash') return { kind: 'again', why: 'moved', refusal: unknownBlockhash, slot: outcome.slot ?? slot };
-      const short = notCausedByBalance.has(fault) ? null : checkTrade(prepared);
+      const short = notCausedByBalance.has(fault) ? null : await checkTrade(prepared);
       if (short !== null) return { kind: 'refused', refusal: short };
       const refusal = {
         error: code,
@@ -84,10 +83,8 @@ async function withNewQuote(
   return { ...details, actual: details['actual'] ?? String(later.actual), quote: later.quote };
 }
 
-/** Checks the balances in the known state. This is all that can be checked without a simulation. */
-export function checkTrade({ terms }: PreparedTrade): QuoteRefusal | null {
-  const { lamports, tokens } = terms;
-  const short = (have: bigint | null, need: bigint | null): boolean => have !== null && need !== null && have < need;
-  if (short(tokens.have, tokens.need)) return tooLittle('tokens', tokens.have!, tokens.need!, tokens.decimals);
-  return short(lamports.have, lamports.need) ? tooLittle('lamports', lamports.have!, lamports.need!, solDecimals) : null;
+/** Checks the balances. This is all that can be checked without a simulation. Rejects with an `RpcError`. */
+export async function checkTrade({ terms: { tokens }, lamportsFault }: PreparedTrade): Promise<QuoteRefusal | null> {
+  const { have, need, decimals } = tokens;
+  return have !== null && need !== null && have < need ? tooLittle('tokens', have, need, decimals) : await lamportsFault();
 }

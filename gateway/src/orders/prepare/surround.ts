@@ -8,10 +8,11 @@ import {
 } from '@sluice/shared/solana/transaction/instructions.ts';
 import type { PaidLane } from '@sluice/shared/solana/tip-accounts.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { openTemporarySol, type TemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { maxU64 } from '@sluice/shared/venues/quoting.ts';
-import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
+import { madeAccount, type BuiltTrade, type ProgramAccount, type TradeOrder } from '@sluice/shared/venues/trading.ts';
 import { unitsOf, withMargin } from './compute-units.ts';
 
 export interface Tip {
@@ -41,6 +42,10 @@ export interface Surroundings {
 }
 
 export interface Surrounded {
+  /** Token accounts of the user that the message creates if they are missing. */
+  readonly made: readonly ProgramAccount[];
+  /** The account in which the message wraps SOL, opened and closed; null if there is none. */
+  readonly wrapped: ProgramAccount | null;
   /** The first two set the compute unit limit and price. The price is 0 until the caller sets it. */
   readonly instructions: Instruction[];
   readonly computeUnitLimit: number;
@@ -53,23 +58,24 @@ export const priceIndex = 1;
  * Adds the instructions around a trade: compute budget, token accounts, wrapped SOL, tips. For wrapped SOL an account is opened with the most that
  * the trade may take, and closed afterwards, which returns the rest as SOL.
  */
-export function surround(
-  { user, trade: { exact }, maxIn, baseTokenProgram, quoteTokenProgram }: Omit<TradeOrder, 'recipient' | 'wrappedSol'>,
-  trade: BuiltTrade,
-  around: Surroundings,
-): Surrounded {
-  const isBuy = exact !== 'baseIn';
-  const { baseMint, quoteMint, quoteAccount } = trade;
+export function surround(order: Omit<TradeOrder, 'recipient' | 'wrappedSol'>, trade: BuiltTrade, around: Surroundings): Surrounded {
+  const { user, maxIn, baseTokenProgram, quoteTokenProgram, baseAccountBytes, quoteAccountBytes } = order;
+  const isBuy = order.trade.exact !== 'baseIn';
+  const { baseMint, quoteMint, baseAccount, quoteAccount } = trade;
   const isWrapped = quoteAccount !== null && quoteMint === wrappedSolMint;
   const { createTokenAccount: create, findTokenAccount: find, builtin } = unitsOf;
   const { wrapping, wrappingRent } = around;
   const instructions: Instruction[] = [];
+  const made: ProgramAccount[] = [];
   let units = 2 * builtin + trade.computeUnits;
   const add = (instruction: Instruction, cost: number): void => {
     instructions.push(instruction);
     units += cost;
   };
-  if (isBuy && around.baseAccountExists !== true) add(createTokenAccount(user, baseMint, baseTokenProgram), create);
+  if (isBuy && around.baseAccountExists !== true) {
+    add(createTokenAccount(user, baseMint, baseTokenProgram), create);
+    made.push(madeAccount(baseAccount, baseAccountBytes));
+  }
   if (isWrapped && wrapping !== 'associated') {
     const most = wrappingRent + (isBuy ? maxIn : 0n);
     const [open, initialize] = openTemporarySol(user, wrapping(), most < maxU64 ? most : maxU64);
@@ -81,10 +87,18 @@ export function surround(
       add(transferLamports(user, quoteAccount, maxIn), builtin);
       add(syncNative(quoteAccount, tokenProgram), unitsOf.syncNative);
     }
-  } else if (quoteAccount !== null && !isBuy) add(createTokenAccount(user, quoteMint, quoteTokenProgram), find);
+  } else if (quoteAccount !== null && !isBuy) {
+    add(createTokenAccount(user, quoteMint, quoteTokenProgram), find);
+    made.push(madeAccount(quoteAccount, quoteAccountBytes));
+  }
   instructions.push(trade.instruction);
   if (isWrapped) add(closeTokenAccount(quoteAccount, user, tokenProgram), unitsOf.closeTokenAccount);
   for (const { to, lamports } of around.tips) add(transferLamports(user, to, lamports), builtin);
   const limit = around.computeUnitLimit ?? withMargin(units);
-  return { instructions: [computeUnitLimit(limit), computeUnitPrice(0n), ...instructions], computeUnitLimit: limit };
+  return {
+    instructions: [computeUnitLimit(limit), computeUnitPrice(0n), ...instructions],
+    computeUnitLimit: limit,
+    made,
+    wrapped: isWrapped ? madeAccount(quoteAccount, tokenAccountBytes) : null,
+  };
 }

@@ -12,8 +12,7 @@ export interface FailureTerms {
   readonly quoted: bigint | null;
   /** The bound for it in the instruction. */
   readonly bound: bigint | null;
-  /** Balance of the wallet and need of the trade: lamports, and the coins that it pays with if they are not SOL. */
-  readonly lamports: { readonly have: bigint | null; readonly need: bigint | null };
+  /** Balance of the wallet and need of the trade in the coins that it pays with, if they are not SOL. */
   readonly tokens: { readonly have: bigint | null; readonly need: bigint | null; readonly decimals: number };
 }
 
@@ -134,8 +133,7 @@ function detailsOf(
   terms: FailureTerms | null,
 ): Readonly<Record<string, unknown>> {
   if (fault === 'insufficient_sol') {
-    const known = { have: text(terms?.lamports.have ?? null), need: text(terms?.lamports.need ?? null) };
-    return { unit: 'lamports', ...(lamportsLogged(failing) ?? known), decimals: solDecimals };
+    return { unit: 'lamports', ...(lamportsLogged(failing) ?? { have: null, need: null }), decimals: solDecimals };
   }
   if (fault === 'insufficient_tokens') {
     const { have = null, need = null, decimals = null } = terms?.tokens ?? {};

@@ -1,7 +1,7 @@
 import type { MarketRead } from '../../quote/markets.ts';
 import type { PoolReader } from '../../pools/pool-reader.ts';
 import { assembleMarket, type AssembledMarket, type MarketPlan } from '../../pools/quoted-market.ts';
-import type { AccountBytes } from '@sluice/shared/venues/quoting.ts';
+import type { LookedUpAccount } from '@sluice/shared/venues/quoting.ts';
 import type { AccountState } from './accounts/account-view.ts';
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
 import type { WatchedAccounts } from './accounts/watched-accounts.ts';
@@ -228,7 +228,7 @@ export class HotMarkets {
 type Pools = Extract<AssembledMarket, { kind: 'market' }>['market']['pools'];
 
 /** A curve needs only its own account. A pool also needs its other accounts that exist. Mints are always followed. */
-function accountsToFollow(plan: MarketPlan, pools: Pools, found: ReadonlyMap<string, AccountBytes>): readonly string[] {
+function accountsToFollow(plan: MarketPlan, pools: Pools, found: ReadonlyMap<string, LookedUpAccount>): readonly string[] {
   const open = pools.find(({ pool }) => !pool.complete)?.pool;
   const of = open?.curve === true ? plan.pools.filter(({ addresses }) => addresses[0] === open.address) : plan.pools;
   const ofPools = of.flatMap(({ addresses }) => addresses.filter((address, i) => i === 0 || found.has(address)));

@@ -13,7 +13,7 @@ import { FeeLevels, type FeeCounts } from './chain/fee-levels.ts';
 import { HotMarkets, type HotMarketRead, type MarketCounts } from './hot-markets.ts';
 import { HotWallets, type WalletCounts, type WalletRead } from './hot-wallets.ts';
 import type { LinkCounts } from './accounts/link.ts';
-import { Rent } from './chain/rent.ts';
+import { Rent, type RentRates } from './chain/rent.ts';
 import { pollSlots, type SlotPollCounts } from './chain/slot-poll.ts';
 import { maxReadBehindSlots, WatchedAccounts, type WatchCounts } from './accounts/watched-accounts.ts';
 
@@ -81,8 +81,8 @@ export interface HotState {
   agreedWallet(publicKey: string, tokenAccounts: readonly string[], slot: number): Promise<WalletRead>;
   /** Micro-lamports for each compute unit that others pay to write to these accounts, with a cap. */
   feeLevel(writableAccounts: readonly string[]): bigint;
-  /** Lamports that exempt an account of this many bytes from rent. Null if the endpoints do not agree on the rates. */
-  rent(bytes: number): bigint | null;
+  /** The rates of rent. Null if the endpoints do not agree on them. */
+  rent(): RentRates | null;
   counts(): HotStateCounts;
   close(): void;
 }
@@ -159,7 +159,7 @@ export function createHotState({
     wallet: (publicKey, tokenAccounts = []) => wallets.read(publicKey, tokenAccounts),
     agreedWallet: (publicKey, tokenAccounts, slot) => wallets.readAgreed(publicKey, tokenAccounts, slot),
     feeLevel: (accounts) => fees.level(accounts),
-    rent: (bytes) => rent.of(bytes),
+    rent: () => rent.rates,
     counts: () => ({
       links: watched.links.map(({ counts, socket, slot }) => {
         const { connects, refusedSubscriptions, drops } = socket.counts;

@@ -1,3 +1,4 @@
+import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { decodeTokenAccount, type TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { AccountReader, ChainAccount } from '../../chain/account-reader.ts';
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
@@ -17,6 +18,8 @@ export interface WalletRead {
   readonly lamports: bigint;
   /** The requested token accounts by address; null if the address has no token account. */
   readonly tokenAccounts: ReadonlyMap<string, TokenAccount | null>;
+  /** Lamports of the requested addresses that belong to no program. */
+  readonly unownedLamports: ReadonlyMap<string, bigint>;
   /** Bit mask of endpoints that alone reported a part of it. 0 if two reported all of it, or only one is configured. */
   readonly soleSources: number;
   /** The endpoints report different states and no two report the same, or a late endpoint may still report another state. */
@@ -118,7 +121,7 @@ export class HotWallets {
 function walletOf(
   [, ...tokenAddresses]: readonly string[],
   [wallet, ...tokens]: readonly (ChainAccount | null)[],
-  { slot, askedAtMs, soleSources, isDisputed }: Omit<WalletRead, 'lamports' | 'tokenAccounts'>,
+  { slot, askedAtMs, soleSources, isDisputed }: Omit<WalletRead, 'lamports' | 'tokenAccounts' | 'unownedLamports'>,
 ): WalletRead {
   const tokenAccounts = new Map(
     tokenAddresses.map((address, i) => {
@@ -126,5 +129,10 @@ function walletOf(
       return [address, account === null ? null : decodeTokenAccount(account.owner, account.data)] as const;
     }),
   );
-  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts, soleSources, isDisputed };
+  const unownedLamports = new Map<string, bigint>();
+  for (const [i, address] of tokenAddresses.entries()) {
+    const account = tokens[i] ?? null;
+    if (account === null || account.owner === systemProgram) unownedLamports.set(address, account?.lamports ?? 0n);
+  }
+  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts, unownedLamports, soleSources, isDisputed };
 }

@@ -1,4 +1,5 @@
 import { addressBytes, addressWithSeed } from '../pda.ts';
+import { tokenAccountBytes } from '../tokens/token-account.ts';
 import { systemProgram, tokenProgram, wrappedSolMint } from '../well-known.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from './instructions.ts';
 import type { Instruction } from './transaction.ts';
@@ -12,9 +13,6 @@ export interface TemporarySol {
   readonly address: string;
   readonly seed: string;
 }
-
-/** Bytes of a token account of SPL Token. */
-export const tokenAccountBytes = 165;
 
 /** `createAccountWithSeed` of the system program and `initializeAccount3` of the token program. */
 const createWithSeedTag = 3;

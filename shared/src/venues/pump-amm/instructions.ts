@@ -2,7 +2,7 @@ import { keepDerived, tokenAddress } from '../../solana/derived.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/transaction/instructions.ts';
 import type { AccountMeta } from '../../solana/transaction/transaction.ts';
 import { associatedTokenProgram, systemProgram, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
-import { associatedAccountBytes, madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type TradeOrder } from '../trading.ts';
+import { madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type TradeOrder } from '../trading.ts';
 import type { QuotedAmmPool } from './decode.ts';
 import { volumeAccumulatorBytes } from '../pump-fees/fees.ts';
 import * as program from './program.ts';
@@ -17,8 +17,9 @@ export interface TradedPool {
   readonly address: string;
   readonly pool: QuotedAmmPool;
   readonly settings: PumpAmmSettings;
-  /** Size of the pool's account in bytes. */
+  /** Size of the pool's account in bytes, and its lamports. */
   readonly bytes: number;
+  readonly rent: bigint;
 }
 
 /**
@@ -116,11 +117,11 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
 
 /** Accounts that the real program was seen to create if they are missing (README.md). */
 function programAccountsOf(traded: TradedPool, order: TradeOrder, { volume, creatorAuthority, quoteOf }: Parties): ProgramAccount[] {
-  const { address, bytes, pool } = traded;
+  const { address, bytes, rent, pool } = traded;
   const { cashback } = pool;
   const receivers = [feeRecipientOf(traded, order), creatorAuthority, ...(cashback ? [volume] : [])];
-  const made = receivers.map((owner) => madeAccount(quoteOf(owner), associatedAccountBytes(order.quoteTokenProgram)));
-  if (bytes < newestPoolBytes) made.push({ address, bytes: newestPoolBytes, grownFrom: bytes });
+  const made = receivers.map((owner) => madeAccount(quoteOf(owner), order.quoteAccountBytes));
+  if (bytes < newestPoolBytes) made.push({ address, bytes: newestPoolBytes, grows: { from: bytes, rent } });
   if (cashback || order.trade.exact !== 'baseIn') made.push(madeAccount(volume, volumeAccumulatorBytes));
   return made;
 }

@@ -157,7 +157,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
     feeConfig: fees.settings,
     mintSupply: mint.supply,
   };
-  const traded = { address, pool, settings: settings.settings, bytes: data.length };
+  const traded = { address, pool, settings: settings.settings, bytes: data.length, rent: accounts(address)?.lamports ?? 0n };
   return {
     kind: 'open',
     pool: {

@@ -2,7 +2,7 @@ import { keepDerived, tokenAddress } from '../../solana/derived.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from '../../solana/transaction/instructions.ts';
 import type { AccountMeta } from '../../solana/transaction/transaction.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
-import { associatedAccountBytes, madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type TradeOrder } from '../trading.ts';
+import { madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type TradeOrder } from '../trading.ts';
 import type { QuotedCurve } from './decode.ts';
 import { volumeAccumulatorBytes } from '../pump-fees/fees.ts';
 import * as program from './program.ts';
@@ -20,6 +20,8 @@ export interface TradedCurve {
   readonly settings: PumpSettings;
   /** Size of the curve's account in bytes. */
   readonly bytes: number;
+  /** Lamports of the curve's account that are not SOL of the curve. */
+  readonly rent: bigint;
 }
 
 /**
@@ -106,13 +108,12 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
 
 /** Accounts that the real program was seen to create if they are missing (README.md). */
 function programAccountsOf(traded: TradedCurve, order: TradeOrder, isSol: boolean, parties: Parties): ProgramAccount[] {
-  const { address, curve, bytes } = traded;
+  const { address, curve, bytes, rent } = traded;
   const { volume, creatorVault, quoteOf } = parties;
-  const made: ProgramAccount[] = bytes < newestCurveBytes ? [{ address, bytes: newestCurveBytes, grownFrom: bytes }] : [];
-  if (order.trade.exact !== 'baseIn' || curve.cashback) made.push(madeAccount(volume, volumeAccumulatorBytes));
+  const made: ProgramAccount[] = [madeAccount(volume, volumeAccumulatorBytes)];
+  if (bytes < newestCurveBytes) made.push({ address, bytes: newestCurveBytes, grows: { from: bytes, rent } });
   if (curve.creator !== zeroAddress && !curve.cashback) made.push(madeAccount(creatorVault, 0));
-  if (!isSol)
-    for (const owner of [creatorVault, volume]) made.push(madeAccount(quoteOf(owner), associatedAccountBytes(order.quoteTokenProgram)));
+  if (!isSol) for (const owner of [creatorVault, volume]) made.push(madeAccount(quoteOf(owner), order.quoteAccountBytes));
   return made;
 }
 

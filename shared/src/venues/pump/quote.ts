@@ -1,4 +1,4 @@
-import { zeroAddress } from '../../solana/well-known.ts';
+import { wrappedSolMint, zeroAddress } from '../../solana/well-known.ts';
 import { amountOut } from '../kit/constant-product.ts';
 import { curveRates, decodeFeeConfig, type FeeConfig } from '../pump-fees/fee-config.ts';
 import { feeOf, splitExactIn } from '../pump-fees/fee-math.ts';
@@ -146,7 +146,9 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   if (fees.kind === 'malformed') return fees;
   const state: CurveState = { curve, settings: settings.settings, feeConfig: fees.settings, mintSupply: mint.supply };
   const { quoteMint, complete, reserves } = curve;
-  const traded = { mint: mint.address, address, curve, settings: settings.settings, bytes: data.length };
+  const lamports = accounts(address)?.lamports ?? 0n;
+  const rent = quoteMint === wrappedSolMint ? lamports - reserves.realQuote : lamports;
+  const traded = { mint: mint.address, address, curve, settings: settings.settings, bytes: data.length, rent };
   return {
     kind: 'open',
     pool: {

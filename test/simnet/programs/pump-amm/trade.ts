@@ -51,14 +51,17 @@ function ensureVolumeAccumulator(context: AnchorContext, accounts: SwapAccounts)
   volume.write().set(volumeAccumulatorData(user.address));
 }
 
-/** The creator's part goes to the creator's vault, or back to the trader's accumulator if the coin pays cashback. */
-function ensureCreatorTokens(context: AnchorContext, accounts: SwapAccounts): InstructionAccount {
-  const { pool, user, quoteMint } = accounts;
-  const target = accounts.cashbackTokens ?? accounts.creatorTokens;
-  if (target.owner === quoteMint.owner) return target;
-  const owner = accounts.cashbackTokens === null ? accounts.creatorAuthority.address : ammVolumeAccumulatorOf(user.address);
-  context.raw.invoke(associatedTokenInstruction(user.address, owner, pool.quoteMint, quoteMint.owner, true));
-  return target;
+/** Creates the accounts that receive something if they are missing. The trader pays their rent, before the trade pays out. */
+function ensureAccounts(context: AnchorContext, accounts: SwapAccounts): void {
+  const { pool, user, quoteMint, creatorTokens, creatorAuthority, cashbackTokens } = accounts;
+  ensureVolumeAccumulator(context, accounts);
+  for (const [account, owner] of [
+    [creatorTokens, creatorAuthority.address],
+    [cashbackTokens, ammVolumeAccumulatorOf(user.address)],
+  ] as const) {
+    if (account === null || account.owner === quoteMint.owner) continue;
+    context.raw.invoke(associatedTokenInstruction(user.address, owner, pool.quoteMint, quoteMint.owner, true));
+  }
 }
 
 interface Payment {
@@ -110,7 +113,7 @@ function payFees(context: AnchorContext, accounts: SwapAccounts, amounts: SwapAm
   payQuote(context, accounts, payment, accounts.feeRecipientTokens, amounts.protocolFee - buyback);
   payQuote(context, accounts, payment, accounts.buybackTokens, buyback);
   if (amounts.creatorFee === 0n) return;
-  payQuote(context, accounts, payment, ensureCreatorTokens(context, accounts), amounts.creatorFee);
+  payQuote(context, accounts, payment, accounts.cashbackTokens ?? accounts.creatorTokens, amounts.creatorFee);
   if (accounts.pool.cashback && accounts.volume !== null) addCashback(accounts.volume.write(), amounts.creatorFee);
 }
 
@@ -150,7 +153,7 @@ interface BuyTerms {
 
 function settleBuy(context: AnchorContext, accounts: SwapAccounts, amounts: SwapAmounts, rates: FeeRates, terms: BuyTerms): void {
   const facts = factsOf(context, accounts, amounts, rates, terms.limit);
-  ensureVolumeAccumulator(context, accounts);
+  ensureAccounts(context, accounts);
   moveBase(context, accounts, amounts.base, true);
   const payment: Payment = { from: accounts.userQuote, authority: accounts.user, signers: [] };
   payQuote(context, accounts, payment, accounts.poolQuote, amounts.quote + amounts.lpFee);
@@ -188,7 +191,7 @@ function sell(context: AnchorContext, base: bigint, minQuote: bigint): void {
   context.require(received >= 0n && received >= minQuote, ammError.slippage);
   context.require(amountOf(accounts.poolQuote) >= amounts.quote - amounts.lpFee, ammError.insufficientRealQuote);
   const facts = factsOf(context, accounts, amounts, rates, minQuote);
-  if (accounts.pool.cashback) ensureVolumeAccumulator(context, accounts);
+  ensureAccounts(context, accounts);
   moveBase(context, accounts, base, false);
   const payment: Payment = { from: accounts.poolQuote, authority: accounts.poolAccount, signers: [poolSeeds(accounts.pool)] };
   payQuote(context, accounts, payment, accounts.userQuote, received);

@@ -1,8 +1,8 @@
 import { accountDiscriminators } from '@sluice/shared/venues/pump/program.ts';
 import { BorshReader, BorshWriter } from '../../layout/borsh.ts';
 
-/** Length of a curve since September 2026; older ones are shorter or were extended. */
-export const curveBytes = 125;
+/** Length of a curve since October 2026; older ones are shorter, and the real program extends them. */
+export const curveBytes = 166;
 /** User volume accumulators are allocated longer than their fields. */
 export const volumeAccumulatorBytes = 137;
 

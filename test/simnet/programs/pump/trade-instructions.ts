@@ -3,7 +3,7 @@ import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
 import type { BorshReader } from '../../layout/borsh.ts';
 import { pumpError } from './errors.ts';
 import { buyTokens, buyWithQuote, sellTokens } from './math.ts';
-import { ensureVolumeAccumulator, settleBuy, settleSell, tradeRates, userTokenAmount } from './trade.ts';
+import { ensureAccounts, settleBuy, settleSell, tradeRates, userTokenAmount } from './trade.ts';
 import {
   legacyAccounts,
   legacyBuyNames,
@@ -21,7 +21,7 @@ const v2Units = 78_000;
 function buyExactTokens(context: AnchorContext, accounts: TradeAccounts, amount: bigint, maxCost: bigint, trackVolume: boolean): void {
   context.require(amount > 0n, pumpError.buyZeroAmount);
   context.require(!accounts.curve.complete, pumpError.complete);
-  ensureVolumeAccumulator(context, accounts);
+  ensureAccounts(context, accounts);
   const rates = tradeRates(context, accounts);
   const amounts = buyTokens(accounts.curve, amount, rates);
   context.require(amounts.quote + amounts.protocolFee + amounts.creatorFee <= maxCost, pumpError.tooMuchSolRequired);
@@ -32,7 +32,7 @@ function buyExactQuote(context: AnchorContext, accounts: TradeAccounts, spendabl
   context.require(spendable > 0n, pumpError.buyZeroAmount);
   context.require(!accounts.curve.complete, pumpError.complete);
   // The rent of accounts that the trade creates is paid in addition to the sum to spend.
-  ensureVolumeAccumulator(context, accounts);
+  ensureAccounts(context, accounts);
   const rates = tradeRates(context, accounts);
   const amounts = buyWithQuote(accounts.curve, spendable, rates);
   if (amounts === null) return context.throws(pumpError.notEnoughForFees);
@@ -44,7 +44,7 @@ function sell(context: AnchorContext, accounts: TradeAccounts, amount: bigint, m
   context.require(amount > 0n, pumpError.sellZeroAmount);
   context.require(!accounts.curve.complete, pumpError.complete);
   context.require(userTokenAmount(accounts) >= amount, pumpError.notEnoughTokensToSell);
-  if (accounts.curve.cashback) ensureVolumeAccumulator(context, accounts);
+  ensureAccounts(context, accounts);
   const rates = tradeRates(context, accounts);
   const amounts = sellTokens(accounts.curve, amount, rates);
   const received = amounts.quote - amounts.protocolFee - amounts.creatorFee;

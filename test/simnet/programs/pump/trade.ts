@@ -31,8 +31,8 @@ export function tradeRates(context: AnchorContext, accounts: TradeAccounts): Tra
   return { protocol: rates.protocol, creator: own ? curve.creatorFeeBps : rates.creator };
 }
 
-/** Creates the trader's volume accumulator if it is missing; the trader pays its rent. */
-export function ensureVolumeAccumulator(context: AnchorContext, accounts: TradeAccounts): void {
+/** Creates the trader's volume accumulator if it is missing. */
+function ensureVolumeAccumulator(context: AnchorContext, accounts: TradeAccounts): void {
   const { volume, user } = accounts;
   if (volume === null || volume.owner === context.programId) return;
   const rent = minimumBalance(volumeAccumulatorBytes);
@@ -44,9 +44,25 @@ export function ensureVolumeAccumulator(context: AnchorContext, accounts: TradeA
 /** The lamports that the creator vault lacks to be rent exempt. */
 function creatorVaultShortage(accounts: TradeAccounts): bigint {
   const { creatorVault, curve } = accounts;
-  if (accounts.quote !== null || curve.cashback || curve.creator === zeroAddress) return 0n;
+  if (curve.cashback || curve.creator === zeroAddress) return 0n;
   const shortage = minimumBalance(0) - creatorVault.lamports;
   return shortage > 0n ? shortage : 0n;
+}
+
+/** Creates the accounts that receive something if they are missing. The trader pays their rent, before the trade pays out. */
+export function ensureAccounts(context: AnchorContext, accounts: TradeAccounts): void {
+  const { user, creatorVault, volume, quote } = accounts;
+  ensureVolumeAccumulator(context, accounts);
+  const shortage = creatorVaultShortage(accounts);
+  if (shortage > 0n) context.raw.invoke(transferInstruction(user.address, creatorVault.address, shortage));
+  if (quote === null || volume === null) return;
+  for (const [account, owner] of [
+    [quote.creatorVault, creatorVault],
+    [quote.volume, volume],
+  ] as const) {
+    if (account.owner === quote.program) continue;
+    context.raw.invoke(associatedTokenInstruction(user.address, owner.address, quote.mint.address, quote.program, true));
+  }
 }
 
 interface Shares {
@@ -86,20 +102,10 @@ function payInSol(context: AnchorContext, accounts: TradeAccounts, shares: Share
   const pay = (to: InstructionAccount, lamports: bigint): void => {
     if (lamports > 0n) context.raw.invoke(transferInstruction(from, to.address, lamports));
   };
-  pay(accounts.creatorVault, creatorVaultShortage(accounts));
   pay(creatorTarget(context, accounts), shares.creator);
   pay(accounts.curveAccount, shares.curve);
   pay(accounts.buyback, shares.buyback);
   pay(accounts.feeRecipient, shares.protocol);
-}
-
-/** Makes sure that the creator's (or the accumulator's) token account exists to receive the creator's part. */
-function ensureCreatorTokens(context: AnchorContext, accounts: TradeAccounts, quote: QuoteAccounts): InstructionAccount {
-  const target = accounts.curve.cashback ? quote.volume : quote.creatorVault;
-  if (target.owner === quote.program) return target;
-  const owner = creatorTarget(context, accounts);
-  context.raw.invoke(associatedTokenInstruction(accounts.user.address, owner.address, quote.mint.address, quote.program, true));
-  return target;
 }
 
 function payInTokens(context: AnchorContext, accounts: TradeAccounts, quote: QuoteAccounts, shares: Shares, isBuy: boolean): void {
@@ -111,7 +117,7 @@ function payInTokens(context: AnchorContext, accounts: TradeAccounts, quote: Quo
     const parts = { programId: quote.program, source: source.address, mint: quote.mint.address, destination: to.address, authority };
     context.raw.invoke(transferCheckedInstruction({ ...parts, amount, decimals: quote.decimals }), signers);
   };
-  if (shares.creator > 0n) pay(ensureCreatorTokens(context, accounts, quote), shares.creator);
+  pay(accounts.curve.cashback ? quote.volume : quote.creatorVault, shares.creator);
   pay(isBuy ? quote.curve : quote.user, isBuy ? shares.curve : shares.curve - shares.creator - shares.buyback - shares.protocol);
   pay(quote.buyback, shares.buyback);
   pay(quote.feeRecipient, shares.protocol);

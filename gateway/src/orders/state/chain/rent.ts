@@ -51,10 +51,10 @@ export class Rent {
     this.#isAsked = endpoints.map(() => false);
   }
 
-  /** Lamports that exempt an account of this many bytes from rent. Null if the endpoints do not agree on the rates. */
-  of(bytes: number): bigint | null {
+  /** Null if the endpoints do not agree on the rates. */
+  get rates(): RentRates | null {
     const verdict = this.#ballot.verdict(performance.now());
-    return verdict.kind === 'agreed' ? rentOf(verdict.votes[0]!.value, bytes) : null;
+    return verdict.kind === 'agreed' ? verdict.votes[0]!.value : null;
   }
 
   start(): void {
