@@ -214,14 +214,29 @@ describe('the trading role', { timeout: 180_000 }, () => {
 
   it('passes on an order that was signed and not stored', async () => {
     const [holder, other] = await both();
-    const sent = world.sent().size;
-    const signed = await metric(holder, 'orders_signer_signed_total');
     const database = await openSqlite(join(world.store.dataDir, 'sluice.db'));
-    const unlock = await lockOrders(database);
-    try {
+    let unlock = (): void => undefined;
+    /** The order is signed only if the store took another one within the last second. A slow machine needs more than one attempt. */
+    const signNext = async (): Promise<{ readonly waiting: Promise<Answer>; readonly sent: number } | null> => {
+      expect(await buy(other, 0.032)).toMatchObject({ status: 200 });
+      const sent = world.sent().size;
+      const signed = await metric(holder, 'orders_signer_signed_total');
+      unlock = await lockOrders(database);
       const waiting = buy(other, 0.031);
-      const isSigned = async (): Promise<boolean> => (await metric(holder, 'orders_signer_signed_total')) > signed;
-      await until('the order to be signed', isSigned, 60_000);
+      let isRefused = false;
+      void waiting.then(() => (isRefused = true));
+      await until(
+        'the order to be signed or refused',
+        async () => isRefused || (await metric(holder, 'orders_signer_signed_total')) > signed,
+      );
+      if (!isRefused) return { waiting, sent };
+      unlock();
+      return null;
+    };
+    try {
+      let next = await signNext();
+      for (let attempt = 1; next === null && attempt < 20; attempt++) next = await signNext();
+      const { waiting, sent } = next!;
       const passed = passesOn(holder, other, waiting, sent);
       unlock();
       await passed;
