@@ -91,7 +91,15 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
   it('is live and ready', async () => {
     expect(await (await get('/livez')).json()).toEqual({ live: true });
     const well = { ok: true, reason: null };
-    const parts = { bus: well, ingest: { ok: false, reason: expect.any(String) }, store: well, limits: well, chain: well, trading: well };
+    const parts = {
+      bus: well,
+      ingest: { ok: false, reason: expect.any(String) },
+      store: well,
+      limits: well,
+      chain: well,
+      trading: well,
+      clock: well,
+    };
     expect(await (await get('/readyz?exclude=ingest')).json()).toEqual({ ready: true, parts, tradingRole: null });
     const answer = await get('/readyz');
     expect(answer.status).toBe(503);

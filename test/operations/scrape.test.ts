@@ -96,7 +96,7 @@ it('labels have few values, and name no client, key or coin', async () => {
       labels.set(name!, (labels.get(name!) ?? new Set()).add(value!));
     }
   }
-  const known = ['endpoint', 'kind', 'lane', 'le', 'part', 'source', 'state', 'step', 'venue', 'version'];
+  const known = ['endpoint', 'kind', 'lane', 'le', 'of', 'part', 'source', 'state', 'step', 'venue', 'version'];
   expect([...labels.keys()].filter((name) => !known.includes(name))).toEqual([]);
   for (const [name, values] of labels) {
     expect(values.size, name).toBeLessThan(40);

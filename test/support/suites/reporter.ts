@@ -4,7 +4,7 @@ import type { SerializedError } from 'vitest';
 import type { Reporter, TestModule } from 'vitest/node';
 
 /** The environment variable that names the file of the report. */
-export const reportFileVariable = 'SLUICE_TEST_REPORT';
+export const reportFileVariable = 'VITEST_SUITES_REPORT';
 
 /** A test, a file that cannot be loaded, a hook, or an error outside every test. */
 export interface Failure {
