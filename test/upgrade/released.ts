@@ -67,3 +67,12 @@ export async function releasedStores(): Promise<ReleasedStores> {
   const { openStore } = (await import(pathToFileURL(outfile).href)) as { readonly openStore: ReleasedStores['open'] };
   return { open: openStore, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
+
+/** The whole release with its own packages, compiled. It needs the package registry, or its cache. */
+export function installRelease(): string {
+  const folder = unpackRelease([]);
+  const options = { cwd: folder, stdio: 'pipe' } as const;
+  execFileSync('npx', ['-y', 'pnpm@12', 'install', '--frozen-lockfile', '--prefer-offline'], options);
+  execFileSync(process.execPath, ['run.mjs', 'build'], options);
+  return folder;
+}
