@@ -6,7 +6,7 @@ const maxChars: ReadonlyMap<string, number> = new Map([
   ['symbol', 32],
   ['description', 280],
 ]);
-/** Addresses of their choice. A shortened address would be another one, so a longer one is left out. */
+/** Links that creators choose. A shortened link leads to another page, so a link that is too long becomes null. */
 const links: ReadonlySet<string> = new Set(['uri', 'image', 'twitter', 'telegram', 'website']);
 const maxLinkChars = 256;
 

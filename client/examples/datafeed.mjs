@@ -60,7 +60,7 @@ export function datafeed(sluice, candles = (...request) => sluice.candles(...req
         if (seen.get(time) === text) return;
         if (seen.size >= 1_000) seen.clear();
         seen.set(time, text);
-        // A chart takes changes of its last bar only. To change an older bar, or to remove one, it must read all of them again.
+        // A chart accepts changes of its last bar only. After a change of an older bar, or a retraction, the chart must read all bars again.
         if (event.type !== 'candle' || time < last) return reset();
         last = time;
         tick(barOf(event));

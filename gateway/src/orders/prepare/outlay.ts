@@ -9,7 +9,7 @@ export interface Outlay {
   readonly fee: bigint;
   /** The most that is taken before the transaction returns something. */
   readonly most: bigint;
-  /** What is taken in all; negative if the wallet gains. */
+  /** The sum of all that the transaction takes and returns; negative if the wallet gains. */
   readonly all: bigint;
 }
 
