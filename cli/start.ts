@@ -26,6 +26,7 @@ import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { withSimulatedImages } from '@sluice/simnet/market/images.ts';
 import { marketAtSpeed } from '@sluice/simnet/market/market.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
+import { airdropCommandLine, simnetPort } from './chain/local-node.ts';
 import { gatewayUrl } from './gateway/gateway-url.ts';
 import { closeOnStop, Closers } from './lifecycle.ts';
 import { ownCommand } from './own-command.ts';
@@ -83,11 +84,18 @@ async function start(settings: Config): Promise<void> {
 }
 
 /** It has no signal: it ends last, because ingest and the gateway would report a node that ends before them. */
-function startChain({ simnetSpeed }: Config, log: Logger): Promise<Simnet> {
+async function startChain({ simnetSpeed }: Config, log: Logger): Promise<Simnet> {
   for (const flag of simnetHeap) setFlagsFromString(flag);
   const { history, coins } = chainBounds;
   const market = { ...marketAtSpeed(simnetSpeed), coins };
-  return startSimnet({ host: '127.0.0.1', port: 0, seed: 1, market, history, oracleTransactions: 0, log });
+  const startAt = (port: number): Promise<Simnet> =>
+    startSimnet({ host: '127.0.0.1', port, seed: 1, market, history, oracleTransactions: 0, log });
+  try {
+    return await startAt(simnetPort);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return startAt(0);
+  }
 }
 
 /** Only one start may use a data folder: a second one would show the same key and wallet for another chain. */
@@ -159,6 +167,10 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
     '              (Enterprise, all scopes; the next start shows the same)',
     `  wallet      ${wallet}`,
     `              (custodial, ${airdropSol} simulated SOL)`,
+    `  chain RPC   ${simnet.rpcUrl}`,
+    `              (WebSocket: ${simnet.wsUrl})`,
+    `  get SOL     ${airdropCommandLine(simnet.rpcUrl)}`,
+    '              (for any wallet, also of your own; requestAirdrop at the RPC works too)',
     `  live events ${watchCommandLine(config, url)}`,
     '',
   ].join('\n');

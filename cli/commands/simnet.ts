@@ -1,6 +1,10 @@
+import { decimalText } from '@sluice/shared/solana/amounts.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { lamportsPerSol, solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startSimnet } from '@sluice/simnet/simnet.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
+import { CommandError, UsageError, inQuotes, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
+import { airdrop, defaultAirdropSol, defaultRpcUrl, maxAirdropSol, simnetPort } from '../chain/local-node.ts';
 import { readInteger } from '../integer.ts';
 import { closeOnStop, Closers } from '../lifecycle.ts';
 import { print, printJson } from '../terminal.ts';
@@ -8,10 +12,12 @@ import { print, printJson } from '../terminal.ts';
 export const simnetCommand: Command = {
   help: `Run a simulated Solana chain that serves JSON-RPC and PubSub.
 
-Usage: sluice simnet [options]
+Usage:
+  sluice simnet [options]
+  sluice simnet airdrop <address> [SOL]    (see sluice simnet airdrop --help)
 
   --host ADDRESS            address to listen on. Default: 127.0.0.1
-  --port N                  port of JSON-RPC; 0 chooses a free port. Default: 8899
+  --port N                  port of JSON-RPC; 0 chooses a free port. Default: ${simnetPort}
   --seed N                  the same seed gives the same market. Default: 1
   --trades-per-second N     0 to 10000. Default: 8
   --no-market               make blocks, but no trades
@@ -20,10 +26,26 @@ Usage: sluice simnet [options]
 The command prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for this chain, and runs until Ctrl-C.
 
 Example: sluice simnet --trades-per-second 50`,
+  actionHelp: {
+    airdrop: `Give simulated SOL to any wallet, and wait until the wallet has it.
+
+Usage: sluice simnet airdrop <address> [SOL] [options]
+
+  <address>        the wallet, with any owner
+  SOL              whole SOL from 1 to ${maxAirdropSol}. Default: ${defaultAirdropSol}
+  --rpc URL        JSON-RPC of the simulated chain, as start prints it. Default: the first URL of SOLANA_RPC_URL, or ${defaultRpcUrl}
+  --json           print {"address", "lamports", "signature", "balanceLamports"}
+
+A program gets SOL by the JSON-RPC method requestAirdrop, for example with requestAirdrop of web3.js.
+
+Example: sluice simnet airdrop 5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG 10`,
+  },
   async run(argv) {
+    const at = argv.findIndex((argument) => !argument.startsWith('-'));
+    if (argv[at] === 'airdrop' && (at === 0 || argv[0] === '--json')) return runAirdrop(argv.toSpliced(at, 1));
     const { values, positionals } = parseCommand(argv, {
       host: { type: 'string', default: '127.0.0.1' },
-      port: { type: 'string', default: '8899' },
+      port: { type: 'string', default: String(simnetPort) },
       seed: { type: 'string', default: '1' },
       'trades-per-second': { type: 'string' },
       'no-market': { type: 'boolean', default: false },
@@ -52,6 +74,20 @@ Example: sluice simnet --trades-per-second 50`,
     return untilAborted(signal);
   },
 };
+
+async function runAirdrop(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { rpc: { type: 'string' }, json: { type: 'boolean', default: false } });
+  const [address = '', sol = ''] =
+    positionals.length === 1 ? [...positionals, String(defaultAirdropSol)] : positionalsOf(positionals, '<address>', 'SOL');
+  if (!isAddress(address)) throw new UsageError(`${inQuotes(address)} is not an address`);
+  const lamports = BigInt(readInteger('SOL', sol, 1, maxAirdropSol)) * lamportsPerSol;
+  const rpcUrl = values.rpc ?? loadConfig().rpc?.httpUrls[0] ?? defaultRpcUrl;
+  if (!URL.canParse(rpcUrl) || !/^https?:$/.test(new URL(rpcUrl).protocol)) throw new UsageError(`--rpc takes a URL like ${defaultRpcUrl}`);
+  const { signature, balanceLamports } = await airdrop(rpcUrl, address, lamports);
+  if (values.json) printJson({ address, lamports: String(lamports), signature, balanceLamports: String(balanceLamports) });
+  else print(`${address} has received ${sol} simulated SOL. It has ${decimalText(balanceLamports, solDecimals)} SOL.`);
+  return 0;
+}
 
 /** The signal handler usually ends the process first, once everything is closed. */
 function untilAborted(signal: AbortSignal): Promise<number> {

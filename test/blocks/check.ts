@@ -71,6 +71,8 @@ export function typeFaults(blocks: readonly Block[]): readonly string[] {
     // The compiler refuses an empty list.
     if (programs.size === 0) return [];
     for (const [name, { text }] of programs) writeFileSync(join(folder, name), text);
+    // Readers install it; the project does not.
+    writeFileSync(join(folder, 'bs58.d.ts'), "declare module 'bs58';");
     const compilerOptions = {
       strict: true,
       checkJs: true,
@@ -83,7 +85,7 @@ export function typeFaults(blocks: readonly Block[]): readonly string[] {
       types: ['node'],
       paths: { '@sluice/client': [join(root, 'client/src/node.ts')], ws: [join(types, '@types/ws/index.d.mts')] },
     };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [...programs.keys()] }));
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['bs58.d.ts', ...programs.keys()] }));
     const tsc = join(types, 'typescript/bin/tsc');
     const { stdout } = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], { encoding: 'utf8', cwd: folder });
     return stdout

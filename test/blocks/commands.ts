@@ -30,7 +30,7 @@ export const endless: readonly Endless[] = [
   { command: /sluice watch orders/, until: /submitted|processed|confirmed/, needsOrder: true },
   { command: /sluice watch trades/, until: /\b(buy|sell)\b/i },
   { command: /sluice watch newTokens --json/, until: /"type":"newToken"/ },
-  { command: /sluice simnet/, until: /SOLANA_RPC_URL=http/, apart: true },
+  { command: /sluice simnet( --|$)/, until: /SOLANA_RPC_URL=http/, apart: true },
   { command: /sluice ingest$/, until: /ingest_started/, apart: true },
   { command: /sluice gateway$/, until: /gateway_started/, apart: true },
   { command: /^npx -y pnpm@12 ingest$/, until: /ingest_started/, apart: true },
@@ -43,6 +43,7 @@ export const endless: readonly Endless[] = [
   { command: /^node server\.mjs$/, until: /http:\/\/127/, servesPage: true },
   { command: /chart\.py$/, until: /^live \d+/m },
   { command: /^node portal\.mjs$/, until: /txType: 'create'/ },
+  { command: /^node local\.mjs$/, until: /^Transaction: \w{80,}$/m },
   { command: /^node native\.mjs$/, until: /pump \d/ },
 ];
 

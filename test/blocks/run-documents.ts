@@ -142,11 +142,11 @@ async function main(filter: string): Promise<number> {
     const port = await freePort();
     const sandbox = createSandbox(folder, port);
     const startedMs = Date.now();
-    const block = [/(http:\/\/127\.0\.0\.1:\d+)/, /(sluice_\w+)\n/, /wallet +(\w{32,44})\n/, /live events +(.*)\n/];
+    const block = [/(http:\/\/127\.0\.0\.1:\d+)/, /(sluice_\w+)\n/, /wallet +(\w{32,44})\n/, /live events +(.*)\n/, /chain RPC +(\S+)\n/];
     const started = await startUntil(sandbox, ['start'], block, { SIMNET_SPEED: '2' });
     children.push(started.child);
     print(`npx -y pnpm@12 start: ${((Date.now() - startedMs) / 1000).toFixed(1)} s`);
-    const [url = '', apiKey = '', wallet = ''] = started.found;
+    const [url = '', apiKey = '', wallet = '', , startedRpcUrl = ''] = started.found;
     const simnet = await startUntil(sandbox, ['sluice', 'simnet', '--port', '0'], [/SOLANA_RPC_URL=(\S+)/]);
     children.push(simnet.child);
     const python = await pythonFault(sandbox);
@@ -160,7 +160,7 @@ async function main(filter: string): Promise<number> {
     const placeNow = async (): Promise<Place> => ({ url, apiKey, wallet, mints: await tradedMints({ url, apiKey }) });
     const pagePort = await freePort();
     const apart = { PORT: '0', DATA_DIR: join(folder, 'apart'), SHARE_PORT: 'false' };
-    const setup = { sandbox, redisUrl: redis.url, nodeUrl: simnet.found[0]!, pagePort, apart, hasPython: python === null };
+    const setup = { sandbox, redisUrl: redis.url, nodeUrl: simnet.found[0]!, startedRpcUrl, pagePort, apart, hasPython: python === null };
     let failed = 0;
     let count = blocks.length;
     for (const file of files) failed += await runDocument(file, { ...setup, place: await placeNow() });

@@ -15,6 +15,8 @@ export interface TerminalSetup {
   readonly redisUrl: string;
   /** Of another simulated chain than that of `start`. */
   readonly nodeUrl: string;
+  /** Of the chain of `start`. */
+  readonly startedRpcUrl: string;
   /** For the page that a tutorial serves. */
   readonly pagePort: number;
   /** Settings of a process that must not meet the running `start`, with a data folder. */
@@ -137,10 +139,12 @@ export class Terminal {
 
   /** A command or program with real values in the place of those that a user fills in. */
   async #filled(text: string): Promise<string> {
-    const { sandbox, place, redisUrl, nodeUrl, pagePort, apart } = this.#setup;
+    const { sandbox, place, redisUrl, nodeUrl, startedRpcUrl, pagePort, apart } = this.#setup;
     const values: Readonly<Record<string, string>> = {
       'http://127.0.0.1:8080': place.url,
       'ws://127.0.0.1:8080': place.url.replace('http', 'ws'),
+      'http://127.0.0.1:8899': startedRpcUrl,
+      'simnet airdrop': `simnet airdrop --rpc ${startedRpcUrl}`,
       '<the key that start printed>': place.apiKey,
       '<the wallet that start printed>': place.wallet,
       '<key>': place.apiKey,

@@ -97,6 +97,10 @@ describe('the command line', () => {
     [['watch', 'trades', '--url', 'ftp://x']],
     [['simnet', '--port', '70000']],
     [['simnet', '--seed', '-1']],
+    [['simnet', 'airdrop']],
+    [['simnet', 'airdrop', 'a wallet']],
+    [['simnet', 'airdrop', 'So11111111111111111111111111111111111111112', '0.5']],
+    [['simnet', 'airdrop', 'So11111111111111111111111111111111111111112', '1', '--rpc', 'ws://x']],
     [['replay', 'file', '--speed', 'fast']],
     [['doctor', '--everything']],
   ])('ends with 2 and prints the usage for: %j', async (args) => {

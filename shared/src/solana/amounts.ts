@@ -13,6 +13,13 @@ export function toUi(raw: bigint, decimals: number): number {
   return Number(`${raw}e-${decimals}`);
 }
 
+/** A raw amount in whole coins, exact, as people write it: `0.01`. */
+export function decimalText(raw: bigint, decimals: number): string {
+  if (decimals === 0) return String(raw);
+  const digits = String(raw).padStart(decimals + 1, '0');
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`.replace(/\.?0+$/, '');
+}
+
 /** Bits of the quotient beyond those of a double, so that it is rounded only once. */
 const quotientBits = 66;
 

@@ -8,6 +8,9 @@ export interface PrintedBlock {
   readonly link: string;
   readonly apiKey: string;
   readonly wallet: string;
+  /** The node of the simulated chain. */
+  readonly rpcUrl: string;
+  readonly wsUrl: string;
 }
 
 export interface StartedProduct extends PrintedBlock {
@@ -19,8 +22,10 @@ export function readBlock(output: string): PrintedBlock | null {
   const find = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
   const [link, url] = [find(/(http:\S+#sign-in=\S+)/), find(/(http:\/\/127\.0\.0\.1:\d+)/)];
   const [apiKey, wallet] = [find(/(sluice_\w+)\n/), find(/wallet +(\w{32,44})\n/)];
+  const [rpcUrl, wsUrl] = [find(/chain RPC +(http:\S+)\n/), find(/WebSocket: (ws:\S+)\)/)];
   if (link === undefined || url === undefined || apiKey === undefined || wallet === undefined) return null;
-  return output.includes('sluice watch trades') ? { url, link, apiKey, wallet } : null;
+  if (rpcUrl === undefined || wsUrl === undefined || !output.includes('sluice watch trades')) return null;
+  return { url, link, apiKey, wallet, rpcUrl, wsUrl };
 }
 
 const startWithinMs = 60_000;
