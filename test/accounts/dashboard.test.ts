@@ -60,6 +60,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Lets time pass for the store, by all clocks. */
+function passUntil(nowMs: number): number {
+  vi.spyOn(store.time, 'nowMs').mockReturnValue(Math.floor(nowMs));
+  return nowMs;
+}
+
 function expectError(answer: Answer, status: number, code: string): void {
   expect([answer.status, answer.body['error']]).toMatchObject([status, { code }]);
 }
@@ -175,15 +181,14 @@ describe('signing in with a wallet', () => {
   });
 
   it('refuses expired messages', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start();
     const wallet = generateKeypair();
     const message = { ...(await client.offer()), address: wallet.publicKey };
-    vi.setSystemTime(Date.now() + 6 * minuteMs);
+    const laterMs = passUntil(Date.now() + 6 * minuteMs);
     const late = {
       ...message,
-      issuedAt: new Date().toISOString(),
-      expirationTime: new Date(Date.now() + minuteMs).toISOString(),
+      issuedAt: new Date(laterMs).toISOString(),
+      expirationTime: new Date(laterMs + minuteMs).toISOString(),
     };
     expectError(await client.post('sign-in', signed(wallet, message)), 401, 'UNAUTHENTICATED');
     // The age of the nonce is counted from when the server issued it, not from the time in the message.
@@ -266,10 +271,9 @@ describe('the operator’s link', () => {
   });
 
   it('works for ten minutes', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start();
     const token = await linkToken(store, operatorAccountId);
-    vi.setSystemTime(Date.now() + 10 * minuteMs + 1);
+    passUntil(Date.now() + 10 * minuteMs + 1);
     expectError(await client.post('sign-in/link', { token }), 401, 'UNAUTHENTICATED');
   });
 
@@ -342,20 +346,34 @@ describe('a session', () => {
   });
 
   it('ends after a day without use, and after a week in any case', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
     const client = await start();
     await client.signIn();
     const idle = new DashboardClient(client.url);
     await idle.signIn();
     const begunAtMs = Date.now();
     for (let days = 0.9; days < 7; days += 0.9) {
-      vi.setSystemTime(begunAtMs + days * dayMs);
+      passUntil(begunAtMs + days * dayMs);
       expect((await client.get('keys')).status).toBe(200);
     }
     expectError(await idle.get('keys'), 401, 'UNAUTHENTICATED');
-    vi.setSystemTime(begunAtMs + 7 * dayMs + 1);
+    passUntil(begunAtMs + 7 * dayMs + 1000);
     expectError(await client.get('keys'), 401, 'UNAUTHENTICATED');
   });
+
+  it.each([-30, 30])(
+    'is not ended by a wall clock that jumps by %d days, and a wallet that signs in then can sign in later',
+    async (days) => {
+      const client = await start();
+      const wallet = generateKeypair();
+      await client.signIn(wallet);
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + days * dayMs });
+      expect((await client.get('keys')).status).toBe(200);
+      await new DashboardClient(client.url).signIn(wallet);
+      vi.useRealTimers();
+      expect((await client.get('keys')).status).toBe(200);
+      await new DashboardClient(client.url).signIn(wallet);
+    },
+  );
 
   it('ends together with its account', async () => {
     const client = await start();

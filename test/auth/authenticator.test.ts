@@ -230,6 +230,21 @@ describe('the authenticator', () => {
     vi.restoreAllMocks();
   });
 
+  it('accepts an unexpired key again after the time was wrong for a moment, and does not follow a jump of the wall clock', async () => {
+    const { id, key } = await knownKey({ expiresAtMs: Date.now() + 3_600_000 });
+    const revoked = vi.fn();
+    authenticator.onRevoked(revoked);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
+    expect(authenticator.authenticate(key)).not.toBeNull();
+    vi.useRealTimers();
+    const wrong = vi.spyOn(store.time, 'nowMs').mockReturnValue(Date.now() + 86_400_000);
+    expect(authenticator.authenticate(key)).toBeNull();
+    await soon(() => expect(revoked).toHaveBeenCalledWith(`${id}.1`, 'expired'));
+    wrong.mockRestore();
+    await soon(() => expect(authenticator.authenticate(key)).not.toBeNull());
+    expect(authenticator.principalOf(`${id}.1`)).not.toBeNull();
+  });
+
   it('retains the expiry of a key when it is rotated, and does not rotate an expired one', async () => {
     const endsAtMs = Date.now() + 60_000;
     const { id } = await knownKey({ expiresAtMs: endsAtMs });

@@ -6,7 +6,7 @@ import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
 import { Usage } from '@sluice/shared/wire/rest/usage.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
@@ -215,6 +215,15 @@ describe.each(transports)('plans over %s', (transport) => {
       expect(ops.filter((op) => op === 'error').length).toBeGreaterThanOrEqual(5);
       expect(await client.reply(19)).toMatchObject({ error: { code: 'RATE_LIMIT', message: 'At most 1 commands a second.' } });
     });
+  });
+
+  it('limit the commands of an open connection by the time that passes, even if the wall clock is set back', async () => {
+    const client = await connect(`?api-key=${keyOf({ name: 'standard', commandsPerSecond: 20 })}`).open();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    for (let id = 1_000; id < 1_050; id++) client.send({ id, op: 'ping' });
+    await client.reply(1_049);
+    await until('a command to be accepted again', async () => (await client.ask({ op: 'ping' }))['op'] === 'pong');
   });
 
   describe('the limit of a key', () => {

@@ -121,7 +121,7 @@ export class Gate {
     const { accountId, isNew } = outcome;
     if (isNew) log.info({ accountId }, 'account_created');
     const before = sessionTokenOf(request.headers.get('cookie'), origin.secure);
-    const token = await beginSession(store, accountId, before, Date.now());
+    const token = await beginSession(store, accountId, before, store.time.nowMs());
     if (token === null) return this.#refuse(request, 'account');
     log.info({ accountId }, 'signed_in');
     return jsonAnswer(request, { signedIn: true }, { headers: { 'Set-Cookie': sessionCookie(token, origin.secure, maxSessionMs / 1000) } });
@@ -138,7 +138,7 @@ export class Gate {
   async #signedIn(request: HttpRequest): Promise<SignedIn | null> {
     const origins = this.origins();
     const token = origins.ok ? sessionTokenOf(request.headers.get('cookie'), origins.secure) : null;
-    return token === null ? null : findSession(this.#options.store, token, Date.now());
+    return token === null ? null : findSession(this.#options.store, token, this.#options.store.time.nowMs());
   }
 
   #originOf(request: HttpRequest): PublicOrigin | HttpAnswer {

@@ -34,13 +34,13 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
       handler: (request) => gate.read(request, (signedIn) => me(request, gate.origins(), config, signedIn)),
     },
     gate.visitor('/dashboard/sign-in/nonce', undefined, async (request, _body, origin) =>
-      jsonAnswer(request, offerSignIn(nonces, origin, Date.now())),
+      jsonAnswer(request, offerSignIn(nonces, origin, store.time.nowMs())),
     ),
     gate.visitor('/dashboard/sign-in', SignInBody, async (request, body: SignInBody, origin) =>
-      gate.signIn(request, origin, await signInByWallet({ store, nonces, signUp: config.signUp }, body, origin, Date.now())),
+      gate.signIn(request, origin, await signInByWallet({ store, nonces, signUp: config.signUp }, body, origin, store.time.nowMs())),
     ),
     gate.visitor('/dashboard/sign-in/link', LinkBody, async (request, body: { token: string }, origin) =>
-      gate.signIn(request, origin, await signInByLink(store, body.token, Date.now())),
+      gate.signIn(request, origin, await signInByLink(store, body.token, store.time.nowMs())),
     ),
     gate.change('/dashboard/sign-out', undefined, async (request, signedIn, _body, origin) => {
       await store.sessions.remove(signedIn.session.tokenHash);
@@ -54,7 +54,7 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
         gate.read(request, async (signedIn) => {
           if (signedIn === null) return notSignedIn(request);
           await authenticator.writeUses();
-          return keysAnswer(request, await listKeys(options, signedIn.account, Date.now()));
+          return keysAnswer(request, await listKeys(options, signedIn.account, store.time.nowMs()));
         }),
     },
     {
@@ -66,12 +66,12 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
         ),
     },
     gate.change('/dashboard/page-key', undefined, async (request, { account }) => {
-      const outcome = await choosePageKey(store, account, Date.now());
+      const outcome = await choosePageKey(store, account, store.time.nowMs());
       if ('value' in outcome) await authenticator.refresh();
       return keysAnswer(request, outcome);
     }),
     gate.change('/dashboard/keys', NewKeyBody, async (request, signedIn, body: NewKeyBody) =>
-      answerChange(request, signedIn, 'key_created', await makeKey(store, signedIn.account, body, Date.now())),
+      answerChange(request, signedIn, 'key_created', await makeKey(store, signedIn.account, body, store.time.nowMs())),
     ),
     gate.change(
       '/dashboard/keys/{id}/rotate',

@@ -37,7 +37,7 @@ export function createSessionCallers(options: SessionCallerOptions): FindSession
     const token = sessionTokenOf(request.headers.get('cookie'), origins.secure);
     if (token === null || !(await limiter.take(`session:${addressGroup(addressOf(request))}`, quota, 1)).admitted) return null;
     try {
-      const nowMs = Date.now();
+      const nowMs = store.time.nowMs();
       const signedIn = await findSession(store, token, nowMs);
       if (signedIn === null || !isCsrfTokenOf(signedIn, csrfToken)) return null;
       const principal = await principalOfKey({ store, authenticator }, signedIn.account, keyId, nowMs);

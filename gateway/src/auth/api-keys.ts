@@ -35,7 +35,7 @@ export type CreateKeyOutcome =
 export async function createApiKey(store: Store, { expiresAtMs, ...request }: KeyRequest): Promise<CreateKeyOutcome> {
   const id = newKeyId();
   const { key, hash } = await newSecret(store, id);
-  const createdAtMs = Date.now();
+  const createdAtMs = store.time.nowMs();
   const outcome = await store.keys.insert({ id, ...request, createdAtMs, secret: { hash, createdAtMs, endsAtMs: expiresAtMs } });
   if (outcome !== 'stored') return { ok: false, reason: outcome };
   return { ok: true, created: { id, key, plan: request.plan, scopes: request.scopes } };
@@ -47,14 +47,14 @@ export async function createApiKey(store: Store, { expiresAtMs, ...request }: Ke
  */
 export async function rotateApiKey(store: Store, id: string, overlapMs: number): Promise<CreatedKey | null> {
   const { key, hash } = await newSecret(store, id);
-  const nowMs = Date.now();
+  const nowMs = store.time.nowMs();
   const stored = await store.keys.addSecret(id, { hash, createdAtMs: nowMs }, nowMs + overlapMs);
   return stored === null ? null : { id, key, plan: stored.plan, scopes: stored.scopes };
 }
 
 /** Deletes a key: revokes it, and no longer lists it. False: no such key, or it is deleted already. */
 export function deleteApiKey(store: Store, id: string): Promise<boolean> {
-  return store.keys.remove(id, Date.now());
+  return store.keys.remove(id, store.time.nowMs());
 }
 
 /** When the last of the key's secrets expires; null if it does not expire. */
@@ -70,7 +70,7 @@ export async function storedKeyOf(store: Store, apiKey: string): Promise<StoredK
   const stored = parts === null ? null : await store.keys.byId(parts.id);
   if (parts === null || stored === null || stored.revokedAtMs !== null) return null;
   const hash = (await openKeyHash(store))(parts.id, parts.secret);
-  const nowMs = Date.now();
+  const nowMs = store.time.nowMs();
   const isLive = stored.secrets.some(
     (secret) => timingSafeEqual(secret.hash, hash) && (secret.endsAtMs ?? Number.POSITIVE_INFINITY) > nowMs,
   );

@@ -60,7 +60,7 @@ export async function createAuthenticator(options: {
   );
   const uses = createUses(store, log);
   const pollTimer = setInterval(() => {
-    ring.sweep(Date.now());
+    ring.sweep(store.time.nowMs());
     void refresh();
   }, pollMs).unref();
   const usesTimer = setInterval(() => void uses.note(), noteUsesMs).unref();
@@ -69,22 +69,22 @@ export async function createAuthenticator(options: {
     authenticate: (apiKey) => {
       const parts = splitApiKey(apiKey);
       if (parts === null) return null;
-      const nowMs = Date.now();
+      const nowMs = store.time.nowMs();
       const found = ring.match(parts, nowMs);
       if (found === null) {
         // The key may have been created or changed since the last read. This happens for every key that does not match.
         if (parseApiKey(apiKey) !== null) void refresh();
         return null;
       }
-      if (nowMs - reader.readAtMs() > maxStaleMs) return null;
+      if (performance.now() - reader.readAtMs() > maxStaleMs) return null;
       uses.used(found.keyId, nowMs);
       return found;
     },
     principalOf: (credential) => {
-      const nowMs = Date.now();
-      return nowMs - reader.readAtMs() > maxStaleMs ? null : ring.byCredential(credential, nowMs);
+      const isStale = performance.now() - reader.readAtMs() > maxStaleMs;
+      return isStale ? null : ring.byCredential(credential, store.time.nowMs());
     },
-    noteUse: (keyId) => uses.used(keyId, Date.now()),
+    noteUse: (keyId) => uses.used(keyId, store.time.nowMs()),
     writeUses: () => uses.note(),
     onRevoked: (listener) => {
       revoked.add(listener);
@@ -116,7 +116,7 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
     const ids = new Set<string>();
     for (let cursor = after; ; await nextTurn()) {
       const page = await store.keys.changed(cursor, pageSize);
-      const nowMs = Date.now();
+      const nowMs = store.time.nowMs();
       for (const key of page) {
         ring.apply(key, nowMs);
         ids.add(key.id);
@@ -129,11 +129,11 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
   return {
     readAtMs: () => readAtMs,
     read: async () => {
-      const startedAtMs = Date.now();
+      const startedAtMs = performance.now();
       const version = await store.keys.version();
       // After so long a time, deleted keys may already be missing in the store, or the store was restored to an older state. So read all keys.
       const wholly = startedAtMs - readAtMs > removedRetentionMs / 2 || version < seen;
-      if (wholly) ring.retain(await follow(beginning), Date.now());
+      if (wholly) ring.retain(await follow(beginning), store.time.nowMs());
       else if (version !== seen) await follow({ version: seen + 1, id: '' });
       seen = version;
       readAtMs = startedAtMs;

@@ -11,6 +11,8 @@ interface Credential {
   /** The stored hash, made with the pepper. */
   readonly hash: Uint8Array;
   readonly endsAtMs: number;
+  /** Whether its end was reported. If the clock was wrong, it is valid again. */
+  isOver: boolean;
   /** SHA-256 of the secret, set when it was first used. It needs a third of the work of `hash`, and reveals nothing about 200 random bits. */
   digest: Uint8Array;
 }
@@ -28,7 +30,7 @@ export interface RingListener {
   onReplanned(principal: Principal): void;
 }
 
-/** The live secrets of all keys, in memory. No clock, no I/O. */
+/** The secrets of all keys that are not revoked, in memory, including expired ones. No clock, no I/O. */
 export class KeyRing {
   readonly #live = new Map<string, readonly Credential[]>();
   /** Credentials that expire. */
@@ -66,14 +68,15 @@ export class KeyRing {
   /** Replaces a key by its stored state. */
   apply(key: StoredKey, nowMs: number): void {
     const before = this.#live.get(key.id) ?? [];
-    const after = key.revokedAtMs === null ? credentialsOf(key, this.#plans).filter(({ endsAtMs }) => endsAtMs > nowMs) : [];
+    const after = key.revokedAtMs === null ? credentialsOf(key, this.#plans, nowMs) : [];
     this.#put(key.id, after);
-    const remaining = new Map(after.map(({ principal }) => [principal.credential, principal]));
+    const remaining = new Map(after.map((credential) => [credential.principal.credential, credential]));
     for (const credential of before) {
+      if (credential.isOver) continue;
       const { principal } = credential;
       const current = remaining.get(principal.credential);
-      if (current === undefined) this.#tell(credential, nowMs);
-      else if (!isDeepStrictEqual(current.plan, principal.plan)) this.#listener.onReplanned(current);
+      if (current === undefined || current.isOver) this.#tell(current ?? credential, nowMs);
+      else if (!isDeepStrictEqual(current.principal.plan, principal.plan)) this.#listener.onReplanned(current.principal);
     }
   }
 
@@ -82,20 +85,16 @@ export class KeyRing {
     for (const [id, credentials] of this.#live) {
       if (ids.has(id)) continue;
       this.#put(id, []);
-      for (const credential of credentials) this.#tell(credential, nowMs);
+      for (const credential of credentials) if (!credential.isOver) this.#tell(credential, nowMs);
     }
   }
 
-  /** Removes secrets and keys that have ended. */
+  /** Reports secrets that have ended since. */
   sweep(nowMs: number): void {
     for (const credential of this.#ending) {
-      if (credential.endsAtMs > nowMs) continue;
-      const { keyId } = credential.principal;
-      this.#put(
-        keyId,
-        (this.#live.get(keyId) ?? []).filter((other) => other !== credential),
-      );
-      this.#tell(credential, nowMs);
+      const wasOver = credential.isOver;
+      credential.isOver = credential.endsAtMs <= nowMs;
+      if (credential.isOver && !wasOver) this.#tell(credential, nowMs);
     }
   }
 
@@ -118,12 +117,13 @@ function matching<K extends 'hash' | 'digest'>(credentials: readonly Pick<Creden
   return found;
 }
 
-function credentialsOf(key: StoredKey, plans: Plans): readonly Credential[] {
+function credentialsOf(key: StoredKey, plans: Plans, nowMs: number): readonly Credential[] {
   const plan = planOf(plans[key.plan], key.limits);
   return key.secrets.map((secret) => ({
     principal: principalOf(key, secret, plan),
     hash: secret.hash,
     endsAtMs: secret.endsAtMs ?? Number.POSITIVE_INFINITY,
+    isOver: secret.endsAtMs !== null && secret.endsAtMs <= nowMs,
     digest: unseen,
   }));
 }

@@ -48,7 +48,7 @@ export async function endReadyKey(store: Store): Promise<boolean> {
   const stored = aboutKey(() => readIfThere(file));
   if (stored === null) return false;
   const parts = parseApiKey(stored);
-  if (parts !== null) await store.keys.revoke(parts.id, Date.now());
+  if (parts !== null) await store.keys.revoke(parts.id, store.time.nowMs());
   aboutKey(() => rmSync(file, { force: true }));
   return true;
 }

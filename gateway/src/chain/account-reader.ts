@@ -11,7 +11,7 @@ export interface AccountsRead {
   readonly slot: number;
   /** The newest slot of all answers that report the same accounts, because an endpoint may report too old a slot with its answer. */
   readonly lastSlot: number;
-  /** When it was requested, Unix milliseconds. The accounts are no older. */
+  /** When it was requested (`performance.now`). The accounts are no older. */
   readonly askedAtMs: number;
   /** In the order of the addresses; null if the account does not exist. */
   readonly accounts: readonly (ChainAccount | null)[];

@@ -183,7 +183,7 @@ function createAsking(
 
   return async (addresses) => {
     counters.calls++;
-    const askedAtMs = Date.now();
+    const askedAtMs = performance.now();
     const deadline = startDeadline(callWithinMs, signal);
     const unanswered = new Set<number>();
     let fault: RpcError | null = null;

@@ -36,7 +36,7 @@ export interface Markets {
 }
 
 /** Reads the markets of coins, and caches each for a moment. */
-export function createMarkets(pools: PoolReader, nowMs: () => number = Date.now): Markets {
+export function createMarkets(pools: PoolReader, nowMs: () => number = () => performance.now()): Markets {
   const counters = { hits: 0, reads: 0, shared: 0, malformed: 0 };
   /** Oldest read first. */
   const recent = new Map<string, PolledMarket>();

@@ -38,7 +38,10 @@ export function quoteEndpoints(options: QuoteOptions): readonly BoundEndpoint[] 
   return [bindEndpoint(quoteEndpoint, ({ body }) => quoteOrder(body, options))];
 }
 
-function quoteOrder(body: QuoteBody, { markets, reader, venues, solUsd, nowMs = Date.now }: QuoteOptions): Answer | Promise<Answer> {
+function quoteOrder(
+  body: QuoteBody,
+  { markets, reader, venues, solUsd, nowMs = () => performance.now() }: QuoteOptions,
+): Answer | Promise<Answer> {
   const read = readOrder(body, venues);
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrongFields(read.fields);
   const { order } = read;

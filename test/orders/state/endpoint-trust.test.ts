@@ -17,7 +17,7 @@ let watched: WatchedAccounts;
 let life: AbortController;
 
 async function start(endpoints: number): Promise<void> {
-  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.useFakeTimers({ toFake: ['performance'] });
   [lines, life] = [[], new AbortController()];
   nodes = await Promise.all(Array.from({ length: endpoints }, () => startScriptedNode()));
   for (const node of nodes) node.reportsSlots = false;
@@ -74,7 +74,7 @@ function report(node: ScriptedNode, slot: number, lamports: number): void {
 /** What two endpoints answer over HTTP: one as of `slot`, and the other as of `lastSlot`. */
 function read(slot: number, lamports: number, lastSlot = slot): void {
   const accounts = [stateOf(lamports)];
-  watched.addRead([account], { slot, lastSlot, askedAtMs: Date.now(), accounts, aloneBy: null, othersAreLate: false, disputed: [] });
+  watched.addRead([account], { slot, lastSlot, askedAtMs: performance.now(), accounts, aloneBy: null, othersAreLate: false, disputed: [] });
 }
 
 const trusted = (): boolean[] => nodes.map((_, index) => watched.isTrusted(index));

@@ -13,7 +13,7 @@ const idleAfterMs = 10 * 60_000;
 /** A wallet at one moment. */
 export interface WalletRead {
   readonly slot: number;
-  /** When it was requested from the node, Unix milliseconds. The state is no older. */
+  /** When it was requested from the node (`performance.now`). The state is no older. */
   readonly askedAtMs: number;
   readonly lamports: bigint;
   /** The requested token accounts by address; null if the address has no token account. */

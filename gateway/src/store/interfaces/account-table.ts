@@ -34,15 +34,15 @@ export interface AccountTable {
   setPlan(id: string, plan: PlanName): Promise<boolean>;
   /**
    * Records that a sign-in nonce was used. If several calls use the same number at once, one succeeds. False: the account has used
-   * this number or a later one. A stored number more than a day ahead of `nowMs` came from a wrong clock and is ignored.
+   * this number or a later one. A stored number more than a minute ahead of `nowMs` came from a wrong clock and is ignored.
    */
   useNonce(id: string, number: number, nowMs: number): Promise<boolean>;
   /** Disables an account of the kind `holder`, and ends its keys, sessions and links. False: no such account, or it is disabled already. */
   disable(id: string, atMs: number): Promise<boolean>;
 }
 
-/** How far ahead of the clock the number of a used nonce may be, in microseconds. */
-export const maxNonceAheadUs = 24 * 3_600_000_000;
+/** How far ahead of the time of the other gateways the number of a nonce may be, in microseconds. */
+export const maxNonceAheadUs = 60_000_000;
 
 export const operatorAccountId = 'operator';
 

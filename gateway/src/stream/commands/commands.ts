@@ -64,7 +64,7 @@ export class Commands {
 
   /** Returns how long the message must wait, milliseconds; 0 if it was carried out. */
   #receiveNow(connection: Connection, bytes: Uint8Array, binary: boolean): number {
-    const nowMs = this.#parts.clock.wallMs();
+    const nowMs = this.#parts.clock.steadyMs();
     const usedOps = connection.session.usesOps;
     const action = connection.session.receive(bytes, binary, nowMs);
     if (action.kind === 'later') return action.waitMs;

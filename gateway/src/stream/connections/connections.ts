@@ -64,7 +64,7 @@ export class Connections implements ConnectionEvents {
   open(socket: Socket, options: ConnectionOptions): Connection {
     const { slices, stats, clock } = this.#parts;
     const { principal } = options;
-    const nowMs = clock.wallMs();
+    const nowMs = clock.steadyMs();
     const usage = principal === null ? null : this.usages.add(principal.keyId, nowMs);
     const keyless = principal === null ? (this.keylessUsages?.add(options.address, nowMs) ?? null) : null;
     const session =
@@ -102,12 +102,12 @@ export class Connections implements ConnectionEvents {
     if (keyless === null) return;
     for (const topic of connection.dialectTopics ?? []) countKeyless(keyless, topic, -1);
     connection.keyless = null;
-    this.keylessUsages?.remove(keyless, this.#parts.clock.wallMs());
+    this.keylessUsages?.remove(keyless, this.#parts.clock.steadyMs());
   }
 
   /** Binds a connection to the key with which it has authenticated. */
   authenticate(connection: Connection, principal: Principal): void {
-    const nowMs = this.#parts.clock.wallMs();
+    const nowMs = this.#parts.clock.steadyMs();
     connection.principal = principal;
     if (connection.usage === null) {
       const usage = this.usages.add(principal.keyId, nowMs);
@@ -156,7 +156,7 @@ export class Connections implements ConnectionEvents {
   #applyPlan(connection: Connection, principal: Principal): void {
     if (connection.usage === null) return;
     connection.principal = principal;
-    connection.session.accept(this.#parts.clock.wallMs(), limitsOf(principal, connection.usage));
+    connection.session.accept(this.#parts.clock.steadyMs(), limitsOf(principal, connection.usage));
     const missing = missingUsedFeature(principal.plan, connection);
     if (missing !== null) connection.close('FORBIDDEN', `the plan ${missing.details.plan} does not include ${missing.details.feature}`);
   }
@@ -195,7 +195,7 @@ export class Connections implements ConnectionEvents {
     dialect.unfollowAll(connection);
     this.#endKeyless(connection);
     if (connection.usage === null) this.#unauthenticated--;
-    else this.usages.remove(connection.usage, this.#parts.clock.wallMs());
+    else this.usages.remove(connection.usage, this.#parts.clock.steadyMs());
     heartbeats.remove(connection);
   }
 

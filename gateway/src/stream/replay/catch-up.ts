@@ -214,7 +214,7 @@ export class CatchUps {
 
   #waitForLag(catchUp: CatchUp): void {
     const { topic } = catchUp.group;
-    if (this.#clock.wallMs() - catchUp.startedAtMs < maxAheadMs) return;
+    if (this.#clock.steadyMs() - catchUp.startedAtMs < maxAheadMs) return;
     this.#reportGap(catchUp, { from: topic.seq + 1, to: null, reason: 'ahead' });
     catchUp.awaitedEpoch = null;
     catchUp.next = topic.seq + 1;

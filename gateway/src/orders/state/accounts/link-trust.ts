@@ -5,7 +5,7 @@ const firstDistrustMs = 10_000;
 const maxDistrustMs = 600_000;
 const regainedAfterMs = 600_000;
 
-/** Whether the account reports of one endpoint are trusted. Times are Unix milliseconds. */
+/** Whether the account reports of one endpoint are trusted. Times are those of `performance.now`. */
 export class LinkTrust {
   readonly #endpoint: number;
   readonly #log: Logger;

@@ -56,7 +56,7 @@ export class Link {
   slot: number | null = null;
   /** Every change up to this slot was reported. */
   appliedSlot = 0;
-  /** When the slot was reported, Unix milliseconds. */
+  /** When the slot was reported (`performance.now`). */
   slotAtMs = 0;
   readonly #handlers: LinkHandlers;
   /** Address → slot from which changes are reported; null while that is unknown. */
@@ -111,7 +111,7 @@ export class Link {
     if (slot === this.slot) return;
     this.#flush();
     const before = this.slot;
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     if (before !== null && !this.isLive(nowMs)) this.#restartAt(slot);
     this.slot = slot;
     this.slotAtMs = nowMs;

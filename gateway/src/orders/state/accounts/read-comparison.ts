@@ -33,7 +33,7 @@ export class ReadComparison {
   }
 
   add(watched: Watched, read: Pick<Truth, 'state' | 'slot' | 'lastSlot'>): void {
-    watched.truth = { ...read, atMs: Date.now(), waiting: new Set(this.#links) };
+    watched.truth = { ...read, atMs: performance.now(), waiting: new Set(this.#links) };
     this.#judged.add(watched);
   }
 

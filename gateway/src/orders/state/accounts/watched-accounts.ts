@@ -33,7 +33,7 @@ const maxTruthSlots = 8;
 export interface Current {
   /** The slot of the states. If two endpoints report all of them, the last slot for which both do. */
   readonly slot: number;
-  /** Unix milliseconds; the states are no older. */
+  /** By `performance.now`; the states are no older. */
   readonly asOfMs: number;
   /** In the order of the addresses. */
   readonly states: readonly AccountState[];
@@ -118,7 +118,7 @@ export class WatchedAccounts {
 
   /** Whether the reports of an endpoint are trusted now. */
   isTrusted(endpoint: number): boolean {
-    return this.#trust[endpoint]?.isTrusted(Date.now()) ?? true;
+    return this.#trust[endpoint]?.isTrusted(performance.now()) ?? true;
   }
 
   /** Follows an account until `release` was called as often as `follow`. Returns false if too many are followed. */
@@ -152,7 +152,7 @@ export class WatchedAccounts {
    * newest states. Null if any account must be read.
    */
   current(addresses: readonly string[]): Current | null {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     const usable = this.links.filter((link) => this.#isUsable(link, nowMs));
     let best: Candidate | null = null;
     for (const link of usable) {
@@ -199,7 +199,7 @@ export class WatchedAccounts {
 
   /** Compares the endpoints with what was read, and with each other. Call it about twenty times a second. */
   check(): void {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     this.#comparison.check(nowMs);
     for (const watched of this.#differing) {
       if (!this.#isDiffering(watched, nowMs)) {
@@ -214,7 +214,7 @@ export class WatchedAccounts {
    * because endpoints differ.
    */
   toRead(count: number): readonly string[] {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     const usable = this.links.filter((link) => this.#isUsable(link, nowMs));
     const found: string[] = [];
     for (const watched of this.#watched.values()) {
@@ -321,7 +321,7 @@ export class WatchedAccounts {
       state.isConfirmed ||=
         this.links.length === 1 || watched.views.some((other, i) => i !== index && other.isNotified && other.state === state);
       if (watched.differsSinceMs !== null || this.links.length === 1) continue;
-      watched.differsSinceMs = Date.now();
+      watched.differsSinceMs = performance.now();
       this.#differing.add(watched);
     }
   }

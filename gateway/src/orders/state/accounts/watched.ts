@@ -8,7 +8,7 @@ export interface Watched {
   users: number;
   /** One for each link. */
   readonly views: readonly AccountView[];
-  /** Since when the endpoints differ, Unix milliseconds; null if they agree. */
+  /** Since when the endpoints differ (`performance.now`); null if they agree. */
   differsSinceMs: number | null;
   verifiedAtMs: number;
   /** What a majority of the endpoints returned for a read. Null after all links were compared with it. */

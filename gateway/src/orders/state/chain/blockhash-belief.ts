@@ -11,7 +11,7 @@ export interface ReportedBlockhash {
   readonly blockhash: string;
   readonly lastValidBlockHeight: number;
   readonly slot: number;
-  /** When it was requested, Unix milliseconds. */
+  /** When it was requested (`performance.now`). */
   readonly askedAtMs: number;
 }
 

@@ -64,13 +64,13 @@ export class Blockhashes {
     const held = this.#young();
     if (held === null) return null;
     const { blockhash, lastValidBlockHeight, slot, askedAtMs } = held;
-    return { blockhash, lastValidBlockHeight, slot, ageMs: Date.now() - askedAtMs };
+    return { blockhash, lastValidBlockHeight, slot, ageMs: performance.now() - askedAtMs };
   }
 
   get height(): BlockHeight | null {
     const held = this.#young();
     if (held === null) return null;
-    return { height: held.lastValidBlockHeight - blockhashLifetime, slot: held.slot, ageMs: Date.now() - held.askedAtMs };
+    return { height: held.lastValidBlockHeight - blockhashLifetime, slot: held.slot, ageMs: performance.now() - held.askedAtMs };
   }
 
   /**
@@ -121,7 +121,7 @@ export class Blockhashes {
 
   #young(): ReportedBlockhash | null {
     if (this.#held === null) return null;
-    const ageMs = Date.now() - this.#held.askedAtMs;
+    const ageMs = performance.now() - this.#held.askedAtMs;
     return ageMs >= 0 && ageMs <= maxBlockhashAgeMs ? this.#held : null;
   }
 
@@ -132,7 +132,7 @@ export class Blockhashes {
 
   /** Never rejects. */
   async #ask(endpoint: number, rpc: Rpc): Promise<void> {
-    const askedAtMs = Date.now();
+    const askedAtMs = performance.now();
     const within = startDeadline(withinMs, this.#signal);
     this.#isAsked[endpoint] = true;
     let reported: ReportedBlockhash | null = null;
@@ -161,7 +161,7 @@ export class Blockhashes {
 
   /** Replaces the current blockhash by the one that the endpoints agree on, unless the current one is newer and compatible with it. */
   #judge(endpoint: number): void {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     const verdict = this.#ballot.verdict(nowMs);
     const isContradicted = verdict.kind === 'contradicted';
     if (verdict.kind === 'agreed') {

@@ -56,7 +56,7 @@ export class ChainView {
     this.#chain.judge(this.#countedOf(newest), performance.now());
     if (this.slot < before) this.#passed = [];
     if (this.slot === before) return;
-    this.#passed.push({ slot: this.slot, atMs: Date.now() });
+    this.#passed.push({ slot: this.slot, atMs: performance.now() });
     if (this.#passed.length > maxRememberedSlots) this.#passed.shift();
   }
 
@@ -68,7 +68,7 @@ export class ChainView {
     return isVoted ? [reachedBy(newest)] : newest;
   }
 
-  /** When the chain was first reported past this slot, Unix milliseconds; `Infinity` if it was not. */
+  /** When the chain was first reported past this slot (`performance.now`); `Infinity` if it was not. */
   passedAtMs(slot: number): number {
     return this.#passed.find((one) => one.slot > slot)?.atMs ?? Number.POSITIVE_INFINITY;
   }
