@@ -315,7 +315,7 @@ describe('the authenticator', () => {
   it('stores the last use when it closes, without a new version', async () => {
     const { id, key } = await knownKey();
     const version = await store.keys.version();
-    const before = Date.now();
+    const before = store.time.nowMs();
     expect(authenticator.authenticate(key)).not.toBeNull();
     expect((await store.keys.byId(id))?.lastUsedAtMs).toBeNull();
     await authenticator.close();

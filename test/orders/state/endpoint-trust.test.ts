@@ -2,7 +2,7 @@ import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
 import { WatchedAccounts } from '@sluice/gateway/orders/state/accounts/watched-accounts.ts';
 import type { ChainAccount } from '@sluice/gateway/chain/account-reader.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';
 import { startScriptedNode, type ScriptedNode } from '../../ingest/scripted-node.ts';
 import { address } from '../../simnet/support/test-chain.ts';
@@ -17,13 +17,13 @@ let watched: WatchedAccounts;
 let life: AbortController;
 
 async function start(endpoints: number): Promise<void> {
-  vi.useFakeTimers({ toFake: ['performance'] });
   [lines, life] = [[], new AbortController()];
   nodes = await Promise.all(Array.from({ length: endpoints }, () => startScriptedNode()));
   for (const node of nodes) node.reportsSlots = false;
   watched = new WatchedAccounts({
     urls: nodes.map(({ wsUrl }) => wsUrl),
     chain: new ChainView(nodes.length),
+    clock: { steadyMs: () => 1_000 },
     log: recordingLog(lines),
     signal: life.signal,
   });
@@ -38,7 +38,6 @@ async function start(endpoints: number): Promise<void> {
 async function stop(): Promise<void> {
   life.abort();
   for (const node of nodes) await node.close();
-  vi.useRealTimers();
 }
 
 beforeEach(() => start(3));
@@ -74,7 +73,7 @@ function report(node: ScriptedNode, slot: number, lamports: number): void {
 /** What two endpoints answer over HTTP: one as of `slot`, and the other as of `lastSlot`. */
 function read(slot: number, lamports: number, lastSlot = slot): void {
   const accounts = [stateOf(lamports)];
-  watched.addRead([account], { slot, lastSlot, askedAtMs: performance.now(), accounts, aloneBy: null, othersAreLate: false, disputed: [] });
+  watched.addRead([account], { slot, lastSlot, askedAtMs: 1_000, accounts, aloneBy: null, othersAreLate: false, disputed: [] });
 }
 
 const trusted = (): boolean[] => nodes.map((_, index) => watched.isTrusted(index));

@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { contextAndValue, isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { RpcSocket, type ReportedSlot } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
@@ -43,6 +44,7 @@ export interface LinkOptions {
   readonly url: string;
   readonly index: number;
   readonly handlers: LinkHandlers;
+  readonly clock?: Pick<Clock, 'steadyMs'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -56,18 +58,20 @@ export class Link {
   slot: number | null = null;
   /** Every change up to this slot was reported. */
   appliedSlot = 0;
-  /** When the slot was reported (`performance.now`). */
+  /** When the slot was reported, by the steady clock. */
   slotAtMs = 0;
   readonly #handlers: LinkHandlers;
+  readonly #clock: Pick<Clock, 'steadyMs'>;
   /** Address → slot from which changes are reported; null while that is unknown. */
   readonly #since = new Map<string, number | null>();
   #group: { readonly slot: number; readonly updates: Map<string, ChainAccount | null>; readonly beganAtMs: number } | null = null;
   #lastUpdateAtMs = 0;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor({ url, index, handlers, log, signal }: LinkOptions) {
+  constructor({ url, index, handlers, clock = systemClock, log, signal }: LinkOptions) {
     this.index = index;
     this.#handlers = handlers;
+    this.#clock = clock;
     this.socket = new RpcSocket({
       url,
       index,
@@ -111,7 +115,7 @@ export class Link {
     if (slot === this.slot) return;
     this.#flush();
     const before = this.slot;
-    const nowMs = performance.now();
+    const nowMs = this.#clock.steadyMs();
     if (before !== null && !this.isLive(nowMs)) this.#restartAt(slot);
     this.slot = slot;
     this.slotAtMs = nowMs;

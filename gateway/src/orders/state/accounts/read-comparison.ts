@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 import type { AccountState } from './account-view.ts';
 import type { LinkTrust } from './link-trust.ts';
@@ -23,17 +24,19 @@ export class ReadComparison {
   readonly #links: readonly Link[];
   readonly #trust: readonly LinkTrust[];
   readonly #counts: Counts;
+  readonly #clock: Pick<Clock, 'steadyMs'>;
   /** Accounts with a `truth`. */
   readonly #judged = new Set<Watched>();
 
-  constructor(links: readonly Link[], trust: readonly LinkTrust[], counts: Counts) {
+  constructor(links: readonly Link[], trust: readonly LinkTrust[], counts: Counts, clock: Pick<Clock, 'steadyMs'>) {
     this.#links = links;
     this.#trust = trust;
     this.#counts = counts;
+    this.#clock = clock;
   }
 
   add(watched: Watched, read: Pick<Truth, 'state' | 'slot' | 'lastSlot'>): void {
-    watched.truth = { ...read, atMs: performance.now(), waiting: new Set(this.#links) };
+    watched.truth = { ...read, atMs: this.#clock.steadyMs(), waiting: new Set(this.#links) };
     this.#judged.add(watched);
   }
 

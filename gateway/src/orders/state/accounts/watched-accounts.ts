@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { maxFollowedBytes } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { AccountsRead, ChainAccount } from '../../../chain/account-reader.ts';
 import { isSameAccount } from '../../../chain/voted-accounts.ts';
@@ -33,7 +34,7 @@ const maxTruthSlots = 8;
 export interface Current {
   /** The slot of the states. If two endpoints report all of them, the last slot for which both do. */
   readonly slot: number;
-  /** By `performance.now`; the states are no older. */
+  /** By the steady clock; the states are no older. */
   readonly asOfMs: number;
   /** In the order of the addresses. */
   readonly states: readonly AccountState[];
@@ -75,11 +76,13 @@ export class WatchedAccounts {
   readonly #watched = new Map<string, Watched>();
   readonly #differing = new Set<Watched>();
   readonly #comparison: ReadComparison;
+  readonly #clock: Pick<Clock, 'steadyMs'>;
   #lastNumber = 0;
   #auditedUpTo = 0;
 
   constructor({ urls, chain, ...options }: WatchedAccountsOptions) {
     this.#chain = chain;
+    this.#clock = options.clock ?? systemClock;
     this.#trust = urls.map((_, index) => new LinkTrust(index, options.log));
     this.links = urls.map(
       (url, index) =>
@@ -98,7 +101,7 @@ export class WatchedAccounts {
           },
         }),
     );
-    this.#comparison = new ReadComparison(this.links, this.#trust, this.counts);
+    this.#comparison = new ReadComparison(this.links, this.#trust, this.counts, this.#clock);
   }
 
   get size(): number {
@@ -118,7 +121,7 @@ export class WatchedAccounts {
 
   /** Whether the reports of an endpoint are trusted now. */
   isTrusted(endpoint: number): boolean {
-    return this.#trust[endpoint]?.isTrusted(performance.now()) ?? true;
+    return this.#trust[endpoint]?.isTrusted(this.#clock.steadyMs()) ?? true;
   }
 
   /** Follows an account until `release` was called as often as `follow`. Returns false if too many are followed. */
@@ -152,7 +155,7 @@ export class WatchedAccounts {
    * newest states. Null if any account must be read.
    */
   current(addresses: readonly string[]): Current | null {
-    const nowMs = performance.now();
+    const nowMs = this.#clock.steadyMs();
     const usable = this.links.filter((link) => this.#isUsable(link, nowMs));
     let best: Candidate | null = null;
     for (const link of usable) {
@@ -199,7 +202,7 @@ export class WatchedAccounts {
 
   /** Compares the endpoints with what was read, and with each other. Call it about twenty times a second. */
   check(): void {
-    const nowMs = performance.now();
+    const nowMs = this.#clock.steadyMs();
     this.#comparison.check(nowMs);
     for (const watched of this.#differing) {
       if (!this.#isDiffering(watched, nowMs)) {
@@ -214,7 +217,7 @@ export class WatchedAccounts {
    * because endpoints differ.
    */
   toRead(count: number): readonly string[] {
-    const nowMs = performance.now();
+    const nowMs = this.#clock.steadyMs();
     const usable = this.links.filter((link) => this.#isUsable(link, nowMs));
     const found: string[] = [];
     for (const watched of this.#watched.values()) {
@@ -321,7 +324,7 @@ export class WatchedAccounts {
       state.isConfirmed ||=
         this.links.length === 1 || watched.views.some((other, i) => i !== index && other.isNotified && other.state === state);
       if (watched.differsSinceMs !== null || this.links.length === 1) continue;
-      watched.differsSinceMs = performance.now();
+      watched.differsSinceMs = this.#clock.steadyMs();
       this.#differing.add(watched);
     }
   }
