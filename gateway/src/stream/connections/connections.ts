@@ -162,7 +162,7 @@ export class Connections implements ConnectionEvents {
   }
 
   onSign(connection: Connection): void {
-    if (!connection.session.countSign(this.#parts.clock.wallMs())) connection.close('RATE_LIMIT', 'too many pings');
+    if (!connection.session.countSign(this.#parts.clock.steadyMs())) connection.close('RATE_LIMIT', 'too many pings');
   }
 
   onDrain(): void {
