@@ -133,9 +133,9 @@ function quoteAnswer(order: QuoteOrder, read: PolledMarket, quoted: QuotedOrder,
     completesCurve: pool.curve ? quote.completes : null,
     cut: quote.cut,
     slot: read.slot,
-    ageMs: Math.max(0, nowMs - read.askedAtMs),
+    ageMs: Math.round(Math.max(0, nowMs - read.askedAtMs)),
     feesSlot: read.settings.slot,
-    feesAgeMs: Math.max(0, nowMs - read.settings.askedAtMs),
+    feesAgeMs: Math.round(Math.max(0, nowMs - read.settings.askedAtMs)),
   };
   return { json };
 }

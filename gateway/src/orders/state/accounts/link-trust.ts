@@ -9,7 +9,7 @@ const regainedAfterMs = 600_000;
 export class LinkTrust {
   readonly #endpoint: number;
   readonly #log: Logger;
-  #untilMs = 0;
+  #untilMs = Number.NEGATIVE_INFINITY;
   #times = 0;
 
   constructor(endpoint: number, log: Logger) {

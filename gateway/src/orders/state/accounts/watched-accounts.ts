@@ -136,7 +136,7 @@ export class WatchedAccounts {
       return false;
     }
     const views = this.links.map(() => new AccountView());
-    this.#watched.set(address, { address, users: 1, views, differsSinceMs: null, verifiedAtMs: 0, truth: null });
+    this.#watched.set(address, { address, users: 1, views, differsSinceMs: null, verifiedAtMs: Number.NEGATIVE_INFINITY, truth: null });
     for (const link of this.links) link.follow(address);
     return true;
   }
