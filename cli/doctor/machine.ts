@@ -3,10 +3,10 @@ import { dirname, join, resolve } from 'node:path';
 import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
 import { storeFault } from '@sluice/gateway/store/backup/store-fault.ts';
-import type { Store } from '@sluice/gateway/store/store.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { openStoreOf } from '../with-store.ts';
+import { clockFindings } from './clock.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 
 const leastNode = [20, 19] as const;
@@ -58,22 +58,13 @@ async function checkStore(config: Config): Promise<readonly Finding[]> {
       if (await needsPepper(store)) await openKeyHash(store);
       const keys = await store.keys.countLive();
       const kind = config.databaseUrl === null ? 'SQLite' : 'PostgreSQL';
-      return [ok('store', `${kind}, ${keys} ${keys === 1 ? 'key' : 'keys'}`), ...clockFindings(store)];
+      return [ok('store', `${kind}, ${keys} ${keys === 1 ? 'key' : 'keys'}`), ...clockFindings(store.time)];
     } finally {
       await store.close();
     }
   } catch (error) {
     return [fail('store', reason(error))];
   }
-}
-
-/** Compares this machine's clock with the database's, if that has one. */
-function clockFindings({ time }: Pick<Store, 'time'>): readonly Finding[] {
-  const fault = time.fault();
-  if (fault !== null) return [warn('clock', fault)];
-  return [...time.aheadMs].map(([party, ms]) =>
-    ok('clock', `within ${Math.max(1, Math.ceil(Math.abs(ms) / 1000))} s of the ${party}'s clock`),
-  );
 }
 
 export function checkPassphrase(config: Config): Finding {

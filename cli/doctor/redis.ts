@@ -1,8 +1,12 @@
 import { gatewayStatusPrefix } from '@sluice/gateway/presence.ts';
+import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
+import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { hearParty } from '@sluice/shared/clock/watch-clocks.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { inspectRedis } from '@sluice/shared/bus/redis/redis-inspect.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { clockFindings } from './clock.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 import { judgeRedis, redisSettings } from './redis-settings.ts';
 
@@ -32,11 +36,14 @@ async function askRedis(redisUrls: readonly string[]): Promise<readonly Finding[
     for (let round = 0; round < roundTrips; round++) await bus.statuses();
     const eachMs = (performance.now() - startedMs) / roundTrips;
     const statuses = await bus.statuses();
+    const time = new AgreedTime();
+    await hearParty(time, 'redis', () => bus.timeMs(), systemClock);
     const ingests = statuses.filter((status) => status.name.startsWith('ingest:')).length;
     const gateways = statuses.filter((status) => status.name.startsWith(gatewayStatusPrefix)).length;
     const detail = `answers in ${eachMs.toFixed(1)} ms`;
     return [
       eachMs > slowMs ? warn('redis', `${detail}; every event is delayed by it`) : ok('redis', detail),
+      ...clockFindings(time),
       ingests > 0 ? ok('ingest', `${ingests} running`) : warn('ingest', 'none is connected to this Redis'),
       ok('gateways', gateways > 0 ? `${gateways} running; they count the limits of keys together` : 'none is connected to this Redis'),
     ];

@@ -286,7 +286,7 @@ interface OpenKeys {
   close(): Promise<void>;
 }
 
-async function openKeys({ config, store, authenticator, sealKey: given, log, ...options }: GatewayOptions): Promise<OpenKeys> {
+async function openKeys({ config, bus, store, authenticator, sealKey: given, log, ...options }: GatewayOptions): Promise<OpenKeys> {
   if (authenticator !== undefined && store === undefined) {
     const clock = options.clock ?? systemClock;
     return { authenticator, dashboard: null, sealKey: given ?? randomBytes(sealKeyBytes), clock, close: async () => undefined };
@@ -298,7 +298,7 @@ async function openKeys({ config, store, authenticator, sealKey: given, log, ...
     if (store === undefined) await used.close();
   };
   try {
-    stopWatching = await used.watchTime({ log });
+    stopWatching = await used.watchTime({ parties: { redis: () => bus.timeMs() }, log });
     const clock = options.clock ?? agreedClock(used.time);
     const dashboard = { store: used, nonces: new Nonces(await openSigningKey(used, 'sign-in nonces')) };
     const sealKey = given ?? (await openSigningKey(used, 'records in Redis'));

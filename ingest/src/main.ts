@@ -1,14 +1,19 @@
 import { once } from 'node:events';
 import { createBus } from '@sluice/shared/bus/create.ts';
+import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
+import { watchClocks } from '@sluice/shared/clock/watch-clocks.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import { clockMetrics } from '@sluice/shared/operations/clock-metrics.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
+import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { serveOperations } from '@sluice/shared/operations/server.ts';
 import { onStop } from '@sluice/shared/process/on-stop.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { startIngest, type Ingest } from './ingest.ts';
+import { makers } from './metrics.ts';
 
 const requires = {
   SOLANA_RPC_URL: 'an ingest process must have a chain to read',
@@ -25,27 +30,34 @@ async function main(config: Config): Promise<void> {
     ending.abort();
   });
   const bus = await createBus({ redisUrls: config.redisUrls, log });
+  const time = new AgreedTime();
+  let stopWatching = (): void => undefined;
   try {
+    stopWatching = await watchClocks(time, { parties: { redis: () => bus.timeMs() }, log });
     const ingest = await startIngest({ config, bus, log, signal: ending.signal });
     try {
-      const operations = await serveOperationsPort(config, ingest, log);
+      const operations = await serveOperationsPort(config, ingest, time, log);
       if (!ending.signal.aborted) await once(ending.signal, 'abort');
       await operations?.close();
     } finally {
       await ingest.close();
     }
   } finally {
+    stopWatching();
     await bus.close();
   }
   log.info('ingest_ended');
 }
 
 /** `/metrics`, `/livez` and `/readyz`, if the settings name a port for them. */
-async function serveOperationsPort({ operations: { metrics: place, sharePort }, allowedHosts }: Config, ingest: Ingest, log: Logger) {
+async function serveOperationsPort(config: Config, ingest: Ingest, time: AgreedTime, log: Logger) {
+  const { metrics: place, sharePort } = config.operations;
   if (place === null) return null;
   const meter = new ProcessMeter();
-  const metrics = async (): Promise<readonly Metric[]> => [...ingest.metrics(), ...(await meter.metrics())];
-  const server = await serveOperations({ ...place, waitForPort: sharePort, allowedHosts, metrics, parts: () => ingest.parts(), log });
+  const metrics = async (): Promise<readonly Metric[]> => [...ingest.metrics(), ...clockMetrics(makers, time), ...(await meter.metrics())];
+  const parts = (): Parts => ({ ...ingest.parts(), clock: time.fault() });
+  const { allowedHosts } = config;
+  const server = await serveOperations({ ...place, waitForPort: sharePort, allowedHosts, metrics, parts, log });
   return {
     close: async () => {
       meter.close();

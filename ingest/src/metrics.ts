@@ -6,7 +6,7 @@ import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
 import type { EndpointHealth as PubSubHealth } from './sources/source.ts';
 import type { IngestStats } from './stats.ts';
 
-const makers = metricsOf('sluice_ingest');
+export const makers = metricsOf('sluice_ingest');
 const { counter, gauge, histogram } = makers;
 
 /** A chain that reports no slot for this long is not followed: slots last 200 to 400 ms. */

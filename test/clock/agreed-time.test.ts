@@ -78,6 +78,21 @@ describe('the time of processes with a database', () => {
     expect([wrongBy(), time.fault()]).toEqual([dayMs, null]);
   });
 
+  it('does not follow a jump of both at one moment, because they are one clock, unless a third shows it', () => {
+    hear('redis', 0);
+    time.look();
+    clock.jump(dayMs);
+    for (let looks = 0; looks < 3; looks++) {
+      hear('redis', dayMs);
+      time.look();
+      expect(wrongBy()).toBe(0);
+    }
+    expect(time.fault()).toMatch(/^The clock of this machine is 86400 s ahead of the time that has passed/);
+    hear('chain', dayMs);
+    time.look();
+    expect([wrongBy(), time.fault()]).toEqual([dayMs, null]);
+  });
+
   it('passes by the steady clock while the database does not answer', () => {
     hear('database', 0);
     clock.jump(dayMs);

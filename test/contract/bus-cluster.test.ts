@@ -47,6 +47,7 @@ describe('the bus on a cluster', () => {
     const late = await record(await bus.subscriber());
     await bus.setStatus('s', { a: 1 }, 60_000);
     expect(await bus.statuses()).toEqual([{ name: 's', value: { a: 1 } }]);
+    expect(Math.abs((await bus.timeMs())! - Date.now())).toBeLessThan(600_000);
     expect([recorder.faults, late.faults]).toEqual([[], []]);
     expect(late.texts).toEqual(recorder.texts);
     expect(late.subscriber.position('trades')).toBe(500);

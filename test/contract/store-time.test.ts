@@ -153,7 +153,7 @@ describe.each(storeKinds)('time in %s', (kind) => {
       const [storeTime, log] = [new StoreTime(seen, time), [] as unknown[]];
       const note = (data: object, name: string): void => void log.push([name, data]);
       await storeTime.hear(clock);
-      await storeTime.watch({ log: { info: note as never, warn: note as never }, clock, onLook: () => void looks++ });
+      await storeTime.watch({ parties: {}, log: { info: note as never, warn: note as never }, clock, onLook: () => void looks++ });
       const look = async (): Promise<void> => {
         const before = looks;
         await database.pass(10_000);
@@ -180,10 +180,18 @@ describe.each(storeKinds)('time in %s', (kind) => {
       expect([log.length, log[1], time.fault()]).toEqual([2, ['clock_agrees', {}], null]);
     });
 
+    it('logs that the store was last used long before, which its clock may be wrong about', async () => {
+      await new RunningHours(db, clock).record(clock.wallMs() - 2 * dayMs);
+      const { log } = await watched();
+      expect(log).toEqual([['clock_far_from_last_use', { hoursLater: 48 }]]);
+    });
+
     it('stores nothing with a time that no recorded hour has', async () => {
       const { time, database, look } = await watched();
-      for (const both of [clock, database]) both.jump(-2 * dayMs);
-      await look();
+      for (const one of [clock, database]) {
+        one.jump(-2 * dayMs);
+        await look();
+      }
       const followed = kind === 'PostgreSQL';
       const least = Number((await db.get('SELECT min(least_ms) AS least FROM running_hours'))?.['least']);
       expect(time.nowMs() >= least && clock.wallMs() >= least).toBe(true);

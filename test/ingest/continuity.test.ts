@@ -99,6 +99,7 @@ function forwardTo(bus: Bus, replaced: Partial<Bus>): Bus {
     readTail: (count, read) => bus.readTail(count, read),
     setStatus: (name, value, ttlMs) => bus.setStatus(name, value, ttlMs),
     statuses: () => bus.statuses(),
+    timeMs: () => bus.timeMs(),
     close: () => bus.close(),
     ...replaced,
   };

@@ -206,6 +206,7 @@ export class MortalHead {
       readTail: (maxEntries, read) => bus.readTail(maxEntries, read),
       setStatus: (...status) => bus.setStatus(...status),
       statuses: () => bus.statuses(),
+      timeMs: () => bus.timeMs(),
       close: () => bus.close(),
     };
   }

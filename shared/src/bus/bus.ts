@@ -167,6 +167,8 @@ export interface Bus {
   setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
   /** All statuses that have not expired, by name. */
   statuses(): Promise<readonly BusStatus[]>;
+  /** What the clock of Redis shows: Unix milliseconds, an integer. Null: the bus is inside this process, and has no clock of its own. */
+  timeMs(): Promise<number | null>;
   close(): Promise<void>;
 }
 

@@ -11,12 +11,18 @@ export type Party = 'database' | 'redis' | 'chain' | 'gateway';
 export const maxClockDifferenceMs = 30_000;
 /** The time is taken from these only. The others are witnesses: block times are no exact times, and a signing process does not trust its gateway. */
 const authorities: readonly Party[] = ['database', 'redis'];
-const shownAs: Readonly<Record<Party, string>> = { database: 'the database', redis: 'Redis', chain: 'the chain', gateway: 'the gateway' };
+export const partyNames: Readonly<Record<Party, string>> = {
+  database: 'the database',
+  redis: 'Redis',
+  chain: 'the chain',
+  gateway: 'the gateway',
+};
 
 /**
  * Wall time that at least two parties agree on. It is the time of the party that is shared with other processes (the database, otherwise Redis,
  * otherwise this machine), and passes by the steady clock in between. If that party's clock jumps, the time does not follow, unless a second
- * clock shows the same. Without a second party the machine's first time stays in force until the process restarts.
+ * clock shows the same. Two clocks that jump at the same moment are one clock, that of a machine which runs both: neither confirms the other.
+ * Without a second clock the machine's first time stays in force until the process restarts.
  */
 export class AgreedTime {
   readonly #clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
@@ -26,11 +32,16 @@ export class AgreedTime {
   #offsetMs: number;
   /** The system's uptime minus the steady clock, which does not advance while the machine is suspended. */
   #suspendedMs: number;
+  /** What the last look saw. */
+  #seen: { readonly authority: Party | null; readonly own: number; readonly reference: number };
+  /** The authority's clock is this machine's. */
+  #isOneClock = false;
 
   constructor(clock: Pick<Clock, 'wallMs' | 'steadyMs'> = systemClock, uptimeMs = (): number => uptime() * 1000) {
     [this.#clock, this.#uptimeMs] = [clock, uptimeMs];
     this.#offsetMs = this.#own();
     this.#suspendedMs = uptimeMs() - clock.steadyMs();
+    this.#seen = { authority: null, own: this.#offsetMs, reference: this.#offsetMs };
   }
 
   /** Unix milliseconds, an integer. It never follows a jump. */
@@ -57,9 +68,22 @@ export class AgreedTime {
     const own = this.#own();
     const authority = this.#authority();
     const reference = authority === null ? own : this.#parties.get(authority)!;
-    const others = [...this.#parties].flatMap(([party, offsetMs]) => (party === authority ? [own] : [offsetMs]));
-    const expected = [this.#offsetMs, this.#offsetMs + this.#suspendedSinceLookMs()];
+    const suspendedMs = this.#suspendedSinceLookMs();
+    this.#compareJumps({ authority, own, reference }, suspendedMs);
+    const others = [...this.#parties].filter(([party]) => party !== authority).map(([, offsetMs]) => offsetMs);
+    if (authority !== null && !this.#isOneClock) others.push(own);
+    const expected = [this.#offsetMs, this.#offsetMs + suspendedMs];
     if ([...expected, ...others].some((one) => agree(one, reference))) this.#offsetMs = reference;
+  }
+
+  /** Finds out whether the authority's clock is this machine's. */
+  #compareJumps(now: { readonly authority: Party | null; readonly own: number; readonly reference: number }, suspendedMs: number): void {
+    const before = this.#seen;
+    this.#seen = now;
+    const jumpedMs = now.own - before.own - suspendedMs;
+    const haveJumped = !agree(jumpedMs, 0) && agree(now.reference - before.reference - suspendedMs, jumpedMs);
+    if (now.authority !== before.authority || !agree(now.own, now.reference)) this.#isOneClock = false;
+    else if (haveJumped) this.#isOneClock = true;
   }
 
   /** By how much the machine's clock is ahead of each other clock, in milliseconds. */
@@ -72,7 +96,7 @@ export class AgreedTime {
   fault(): string | null {
     const own = this.#own();
     for (const [party, offsetMs] of this.#parties) {
-      if (!agree(own, offsetMs)) return `The clock of this machine is ${difference(own - offsetMs)} that of ${shownAs[party]}.`;
+      if (!agree(own, offsetMs)) return `The clock of this machine is ${difference(own - offsetMs)} that of ${partyNames[party]}.`;
     }
     if (agree(own, this.#offsetMs)) return null;
     return `The clock of this machine is ${difference(own - this.#offsetMs)} the time that has passed. If it is right now, restart this process.`;

@@ -33,6 +33,7 @@ function countingBus(): Bus {
     subscriber: never,
     setStatus: async () => undefined,
     statuses: async () => [],
+    timeMs: async () => null,
     close: async () => undefined,
   };
 }

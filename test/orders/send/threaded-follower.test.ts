@@ -6,7 +6,7 @@ import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
 import { createLanes } from '@sluice/gateway/orders/send/lanes.ts';
 import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
 import { laneTips } from '@sluice/gateway/orders/prepare/tips.ts';
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { orderGenesisHash } from '../../support/orders.ts';
@@ -34,6 +34,7 @@ async function threaded(
   broadcast = noPaidLanes,
   httpUrls = world.nodes.map(({ url }) => url),
   place: (follower: ThreadedFollower) => Promise<void> = async () => undefined,
+  clock: Clock = systemClock,
 ): Promise<Threaded> {
   const threads: Worker[] = [];
   const changes: PublishedOrder[] = [];
@@ -47,7 +48,7 @@ async function threaded(
     onChange: (order) => void changes.push(order),
     newestSlot,
     blockHeight: () => world.chain.blockHeight,
-    clock: systemClock,
+    clock,
     log: createLog({ level: 'silent', name: 'test' }),
     begin: (settings) => {
       const thread = beginFollower(settings);
@@ -82,6 +83,18 @@ test(
     expect(follower.report.lanes.map(({ counters }) => counters.first)).toEqual([0, 0]);
   },
 );
+
+test('the thread stores the time that the gateway has agreed on, not that of the machine', async () => {
+  world = await startWorld();
+  const aheadMs = 3_600_000;
+  const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+  const { follower, changes } = await threaded('gateway', undefined, undefined, undefined, clock);
+  const order = await world.insert(world.prepare({ exact: 'quoteIn', amount: 10_000_000n }), 'gateway');
+  follower.follow(order);
+  world.chain.start();
+  await until(() => changes.at(-1)?.state === 'finalized', 'its end');
+  expect(Math.min(...changes.map(({ updatedAtMs }) => updatedAtMs))).toBeGreaterThan(systemClock.wallMs() + aheadMs / 2);
+});
 
 test('a thread that dies is started again, loads its orders from the store, and sends the same bytes', async () => {
   world = await startWorld();

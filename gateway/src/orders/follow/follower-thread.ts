@@ -1,5 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { agreedClock } from '@sluice/shared/clock/agreed-time.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
@@ -10,7 +9,8 @@ import { createBroadcaster } from '../send/broadcaster.ts';
 import { createLanes } from '../send/lanes.ts';
 import { createSendNodes } from '../nodes/nodes.ts';
 import { Follower } from './follower.ts';
-import type { FollowerSettings, FromThread, OrderChanges, ToThread } from './threaded-follower.ts';
+import { relayedClock } from './relayed-clock.ts';
+import type { FollowerSettings, FromThread, KnownToThread, OrderChanges, ToThread } from './threaded-follower.ts';
 
 /** How often the thread sends its report. */
 const reportEveryMs = 1_000;
@@ -24,6 +24,7 @@ async function main({
   takesOverAtOnce,
   placesSinceMs,
   genesisHash,
+  wallOffsetMs: firstOffsetMs,
   level,
 }: FollowerSettings): Promise<void> {
   if (parentPort === null) throw new TypeError('This file runs as a thread of a gateway.');
@@ -33,18 +34,15 @@ async function main({
   const life = new AbortController();
   const store = await openStore(place, 'thread');
   const halt = createHalt(store, null);
-  const clock = agreedClock(store.time);
-  let stopWatching = (): void => undefined;
+  let known: KnownToThread | null = null;
+  const clock = relayedClock(() => known?.wallOffsetMs ?? firstOffsetMs);
   try {
-    // The gateway's main thread logs what is wrong with the clock.
-    stopWatching = await store.watchTime({ log: null });
     const nodes = createSendNodes(httpUrls);
     logSuspensions(httpUrls, log);
     const { signal } = life;
     const maySend = (): boolean => !halt.halted;
     const lanes = createLanes({ nodes, ...broadcast, maySend, signal });
-    const chain: { newestSlot: number | null; blockHeight: number | null } = { newestSlot: null, blockHeight: null };
-    const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, signal });
+    const broadcaster = createBroadcaster({ lanes, blockHeight: () => known?.blockHeight ?? null, signal });
     let changed: OrderChanges[] = [];
     const postChanges = (): void => {
       const changes = changed;
@@ -58,7 +56,7 @@ async function main({
       gatewayId,
       takesOverAtOnce,
       placesSinceMs,
-      newestSlot: () => chain.newestSlot ?? newestPossibleSlot(clock.wallMs()),
+      newestSlot: () => known?.newestSlot ?? newestPossibleSlot(clock.wallMs()),
       onLoaded: (order) => post({ op: 'loaded', order: publishedFields(order) }),
       onGone: (id) => post({ op: 'dropped', id }),
       onChange: ({ id, state, fill, error, updatedAtMs, version }, landedSlot) => {
@@ -82,7 +80,7 @@ async function main({
       port.on('message', (message: ToThread) => {
         if (message.op === 'follow') for (const order of message.orders) follower.follow(order);
         else if (message.op === 'seen') for (const signature of message.signatures) follower.seen(signature);
-        else if (message.op === 'chain') Object.assign(chain, { newestSlot: message.newestSlot, blockHeight: message.blockHeight });
+        else if (message.op === 'known') known = message.known;
         else resolve();
       });
     });
@@ -97,7 +95,6 @@ async function main({
     report();
   } finally {
     life.abort();
-    stopWatching();
     halt.close();
     await store.close();
   }

@@ -10,10 +10,11 @@ import { maxFollowed } from './followed-orders.ts';
 import type { StorePlace } from '../../store/store.ts';
 import { noFollowerCounts } from './follower-counters.ts';
 import { noReads } from '../evidence/landed-reader.ts';
+import { wallOffsetMs } from './relayed-clock.ts';
 import type { FollowReport, OrderFollower } from './order-follower.ts';
 
-/** How often the thread receives the newest slot and block height. */
-const chainEveryMs = 200;
+/** How often the thread receives the newest slot, the block height and the time. */
+const knownEveryMs = 200;
 /** Orders and signatures for the thread are sent in batches, because waking the thread takes CPU time from this one. */
 const batchWithinMs = 50;
 /** A thread that has not ended by then is terminated. Until then it may release its orders and close its connections. */
@@ -31,14 +32,23 @@ export interface FollowerSettings {
   readonly placesSinceMs: number | null;
   /** Genesis hash of the chain whose orders are followed. */
   readonly genesisHash: string;
+  /** The gateway's time until it is sent again, see `relayedClock`. */
+  readonly wallOffsetMs: number;
   readonly level: LevelWithSilent;
+}
+
+/** What the gateway knows of the chain and the time. */
+export interface KnownToThread {
+  readonly newestSlot: number;
+  readonly blockHeight: number | null;
+  readonly wallOffsetMs: number;
 }
 
 export type ToThread =
   /** The first rounds of these orders were sent. */
   | { readonly op: 'follow'; readonly orders: readonly OpenOrder[] }
   | { readonly op: 'seen'; readonly signatures: ReadonlySet<string> }
-  | { readonly op: 'chain'; readonly newestSlot: number; readonly blockHeight: number | null }
+  | { readonly op: 'known'; readonly known: KnownToThread }
   | { readonly op: 'close' };
 
 /** The fields of an order that can change, and the slot in which the nodes agree that it landed. */
@@ -56,12 +66,13 @@ export type FromThread =
   | { readonly op: 'changed'; readonly changes: readonly OrderChanges[] }
   | { readonly op: 'report'; readonly report: FollowReport };
 
-export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash' | 'placesSinceMs'> {
+export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash' | 'placesSinceMs' | 'wallOffsetMs'> {
   /** Called after each stored change. `landedSlot`: the slot in which the nodes agree that it landed. Must not throw. */
   readonly onChange: (order: PublishedOrder, landedSlot: number | null) => void;
   /** The newest slot that the gateway knows. */
   readonly newestSlot: () => number;
   readonly blockHeight: () => number | null;
+  /** The thread uses its time. */
   readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Logger;
   /** Starts the thread; tests replace it. */
@@ -108,7 +119,7 @@ export class ThreadedFollower implements OrderFollower {
   async start(genesisHash: string): Promise<void> {
     if (this.#isClosed) return;
     const { store, httpUrls, broadcast, gatewayId, takesOverAtOnce, log, begin = beginFollower } = this.#options;
-    const settings: Omit<FollowerSettings, 'placesSinceMs'> = {
+    const settings: Omit<FollowerSettings, 'placesSinceMs' | 'wallOffsetMs'> = {
       store,
       httpUrls,
       broadcast,
@@ -120,14 +131,14 @@ export class ThreadedFollower implements OrderFollower {
     const started = new Promise<void>((resolve) => (this.#onStarted = resolve));
     this.#thread = new RestartingThread({
       name: 'orders',
-      begin: () => begin({ ...settings, placesSinceMs: this.#placesSinceMs }),
+      begin: () => begin({ ...settings, placesSinceMs: this.#placesSinceMs, wallOffsetMs: wallOffsetMs(this.#options.clock) }),
       onMessage: (message) => this.#receive(message as FromThread),
       onEnd: () => this.#onEnd(),
       log,
     });
-    this.#timer = setInterval(() => this.#postChain(), chainEveryMs);
+    this.#timer = setInterval(() => this.#postKnown(), knownEveryMs);
     this.#flush();
-    this.#postChain();
+    this.#postKnown();
     await started;
   }
 
@@ -184,9 +195,9 @@ export class ThreadedFollower implements OrderFollower {
     this.#thread?.post(message);
   }
 
-  #postChain(): void {
-    const { newestSlot, blockHeight } = this.#options;
-    this.#post({ op: 'chain', newestSlot: newestSlot(), blockHeight: blockHeight() });
+  #postKnown(): void {
+    const { newestSlot, blockHeight, clock } = this.#options;
+    this.#post({ op: 'known', known: { newestSlot: newestSlot(), blockHeight: blockHeight(), wallOffsetMs: wallOffsetMs(clock) } });
   }
 
   #add(order: PublishedOrder): void {

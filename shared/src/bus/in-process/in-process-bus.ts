@@ -122,6 +122,11 @@ class InProcessBus implements Bus {
     return alive.map(([name, { text }]) => ({ name, value: JSON.parse(text) as Record<string, unknown> }));
   }
 
+  async timeMs(): Promise<null> {
+    this.#assertOpen();
+    return null;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#subscribers].map((subscriber) => subscriber.close()));

@@ -17,7 +17,7 @@ import { RedisConnection } from './redis-connection.ts';
 import { RedisHistory, type LogState } from './redis-history.ts';
 import { RedisLease } from './redis-lease.ts';
 import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
-import { liveChannel, redisKeys, statusesScript } from './redis-scripts.ts';
+import { liveChannel, redisKeys, statusesScript, timeScript } from './redis-scripts.ts';
 import { setStatus } from './redis-status.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
 
@@ -128,6 +128,11 @@ class RedisBus implements Bus {
       statuses.push({ name: (reply[i] as Buffer).toString('utf8'), value });
     }
     return statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async timeMs(): Promise<number> {
+    this.#assertOpen();
+    return Number(await this.#connection.run(timeScript, [redisKeys.status], []));
   }
 
   async close(): Promise<void> {

@@ -289,3 +289,9 @@ for i = 1, #all, 2 do
 end
 return out
 `);
+
+/** KEYS: any key of the stream, so that in a cluster the node that has the stream answers. -> Unix milliseconds */
+export const timeScript = script(`
+local now = redis.call('TIME')
+return now[1] * 1000 + math.floor(now[2] / 1000)
+`);
