@@ -4,10 +4,11 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-dir
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/shared/venues/registry.ts';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { recordingLog } from '../../ingest/harness.ts';
 import { accountJson, startScriptedNode, type ScriptedNode } from '../../ingest/scripted-node.ts';
 import { address } from '../../simnet/support/test-chain.ts';
+import { startVirtualTime } from '../../support/virtual-time.ts';
 
 /** What a node reports about rent (lamports for each byte) and the fees that others pay (micro-lamports for each compute unit). */
 interface Levels {
@@ -23,11 +24,17 @@ const lies: readonly Levels[] = [
 ];
 /** An account without data: 128 bytes. */
 const trueRent = 128n * BigInt(truth.rentPerByte);
+/** In virtual time, which waits for answers on a slow machine too. */
 const observedMs = 2_000;
 
 const closers: (() => Promise<void>)[] = [];
+let endTime: () => void;
+beforeEach(() => {
+  endTime = startVirtualTime();
+});
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
+  endTime();
 });
 
 /** In the form of the Rent sysvar. */
