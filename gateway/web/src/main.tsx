@@ -12,11 +12,12 @@ import { faultText, me, pageKey, readChain, readMe, simulated } from './state/se
 import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
 import { switchTheme, theme } from './app/theme.ts';
 import { pageNames } from './app/titles.ts';
-import { shortAddress } from './format/text.ts';
+import { clockTime, shortAddress } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
 import { Empty } from './parts/parts.tsx';
 import { useStore } from './state/store.ts';
+import { interruptedSince } from './state/stream-state.ts';
 
 const sections: readonly PageName[] = ['live', 'orders', 'wallets', 'api-keys', 'status'];
 
@@ -54,6 +55,7 @@ function App() {
       <Header place={{ page, id }} />
       <main id="main" tabIndex={-1}>
         <NoteLine />
+        {key !== null && <StreamLine />}
         {current === null ? (
           <Empty>Loading …</Empty>
         ) : needsSignIn && current.account === null ? (
@@ -147,6 +149,16 @@ function NoteLine() {
           ×
         </button>
       )}
+    </div>
+  );
+}
+
+/** Says since when the numbers of the page may be old. */
+function StreamLine() {
+  const since = useStore(interruptedSince);
+  return (
+    <div role="status" class={since === null ? '' : 'note fault'}>
+      {since !== null && `The stream is interrupted. Prices, trades and charts on this page are those of ${clockTime(since)}.`}
     </div>
   );
 }

@@ -2,15 +2,34 @@ import { coins, price } from './price.ts';
 import { shortAddress } from './text.ts';
 
 export const wrappedSol = 'So11111111111111111111111111111111111111112';
-const symbols: ReadonlyMap<string, string> = new Map([
-  [wrappedSol, 'SOL'],
-  ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', 'USDC'],
-  ['Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', 'USDT'],
+interface QuoteCoin {
+  readonly symbol: string;
+  readonly decimals: number;
+  /** Amounts that people often spend, the smallest first. */
+  readonly presets: readonly string[];
+}
+
+const dollars = { decimals: 6, presets: ['10', '50', '100'] } as const;
+const coinsByMint: ReadonlyMap<string, QuoteCoin> = new Map([
+  [wrappedSol, { symbol: 'SOL', decimals: 9, presets: ['0.1', '0.5', '1'] }],
+  ['EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', { symbol: 'USDC', ...dollars }],
+  ['Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', { symbol: 'USDT', ...dollars }],
 ]);
+/** For a coin of unknown worth. */
+const plainPresets: readonly string[] = ['1', '10', '100'];
 
 /** The symbol of the coin in which a token trades; the beginning and end of its mint if it is another one. Null counts as SOL. */
 export function quoteSymbol(quoteMint: string | null): string {
-  return symbols.get(quoteMint ?? wrappedSol) ?? shortAddress(quoteMint ?? wrappedSol);
+  return coinsByMint.get(quoteMint ?? wrappedSol)?.symbol ?? shortAddress(quoteMint ?? wrappedSol);
+}
+
+/** Null if they are not known here. */
+export function decimalsOf(quoteMint: string): number | null {
+  return coinsByMint.get(quoteMint)?.decimals ?? null;
+}
+
+export function presetsOf(quoteMint: string | null): readonly string[] {
+  return coinsByMint.get(quoteMint ?? wrappedSol)?.presets ?? plainPresets;
 }
 
 /** An amount of a quote coin, at most four digits after the point: `0.5 SOL`, `12.3 USDC`. */

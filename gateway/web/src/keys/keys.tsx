@@ -4,7 +4,7 @@ import { whole } from '../format/price.ts';
 import { ago, dateText, dateTime } from '../format/text.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink } from '../parts/links.tsx';
-import { Empty, Fault } from '../parts/parts.tsx';
+import { AsOf, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { DeleteKey, NewKey, RotateKey, CreatedKey } from './dialogs.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
@@ -25,7 +25,7 @@ type Open =
   | { readonly dialog: 'shown'; readonly secret: string };
 
 export function KeysPage() {
-  const { value: list, fault, reload } = useLoaded(() => ask<KeyList>('keys'), 'keys', refreshMs);
+  const { value: list, fault, readAtMs, reload } = useLoaded(() => ask<KeyList>('keys'), 'keys', refreshMs);
   const [open, setOpen] = useState<Open | null>(null);
   const acting = useStore(pageKey);
   const active = list?.keys.filter(({ state }) => state === 'active') ?? [];
@@ -39,6 +39,7 @@ export function KeysPage() {
     <>
       <div class="page-head">
         <h1>API Keys</h1>
+        {list !== null && <AsOf readAtMs={readAtMs} />}
         <DocsLink page="authentication" about="API keys" />
         <button type="button" class="primary" onClick={() => setOpen({ dialog: 'new' })}>
           Generate New Key

@@ -150,7 +150,7 @@ function amountsOf({ side, fill, quote, quoteMint }: ListedOrder): { readonly pa
 }
 
 function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; readonly isOpen: boolean; readonly onToggle: () => void }) {
-  const now = useNow(10_000);
+  const now = useNow();
   const { paid, received } = amountsOf(order);
   const { mint, side, status, error } = order;
   return (

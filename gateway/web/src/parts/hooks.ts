@@ -14,12 +14,15 @@ export function useNow(everyMs = 1_000): number {
 export interface Loaded<T> {
   readonly value: T | null;
   readonly fault: string | null;
+  /** When `value` arrived, Unix milliseconds; 0 without one. */
+  readonly readAtMs: number;
   readonly reload: () => void;
 }
 
 /** Reads with `load` now and every `everyMs` while the page is visible. A failure leaves the last value. Null instead of `load`: waits. */
 export function useLoaded<T>(load: (() => Promise<T>) | null, key: string, everyMs: number | null): Loaded<T> {
-  const [state, setState] = useState<{ key: string; value: T | null; fault: string | null }>({ key, value: null, fault: null });
+  const blank = { key, value: null, fault: null, readAtMs: 0 };
+  const [state, setState] = useState<{ key: string; value: T | null; fault: string | null; readAtMs: number }>(blank);
   const [turn, setTurn] = useState(0);
   const isReady = load !== null;
   useEffect(() => {
@@ -28,9 +31,9 @@ export function useLoaded<T>(load: (() => Promise<T>) | null, key: string, every
     const read = async (): Promise<void> => {
       try {
         const value = await load();
-        if (isCurrent) setState({ key, value, fault: null });
+        if (isCurrent) setState({ key, value, fault: null, readAtMs: Date.now() });
       } catch (error) {
-        if (isCurrent) setState((last) => ({ key, value: last.key === key ? last.value : null, fault: faultText(error) }));
+        if (isCurrent) setState((last) => ({ ...(last.key === key ? last : blank), fault: faultText(error) }));
       }
     };
     void read();
@@ -45,6 +48,6 @@ export function useLoaded<T>(load: (() => Promise<T>) | null, key: string, every
       if (timer !== null) clearInterval(timer);
     };
   }, [key, everyMs, turn, isReady]);
-  const isOf = state.key === key;
-  return { value: isOf ? state.value : null, fault: isOf ? state.fault : null, reload: () => setTurn((last) => last + 1) };
+  const { value, fault, readAtMs } = state.key === key ? state : blank;
+  return { value, fault, readAtMs, reload: () => setTurn((last) => last + 1) };
 }

@@ -1,5 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { ago } from '../format/text.ts';
+import { useNow } from './hooks.ts';
+
+/** An age is at most this much higher than shown. */
+const ageEveryMs = 250;
 
 export function Fault({ text }: { readonly text: string | null }) {
   return text === null || text === '' ? null : (
@@ -21,6 +26,12 @@ export function Fact({ name, children, title }: { readonly name: string; readonl
       <dd>{children}</dd>
     </div>
   );
+}
+
+/** How old numbers are that the page reads from time to time, and does not follow: `read 3s ago`. */
+export function AsOf({ readAtMs }: { readonly readAtMs: number }) {
+  const now = useNow(ageEveryMs);
+  return <small class="as-of">read {ago(Math.min(readAtMs, now), now)}</small>;
 }
 
 /** A modal dialog while it is rendered. The browser keeps the focus in it and closes it with Escape. */

@@ -12,24 +12,31 @@ import { explorerTx } from '../format/explorers.ts';
 const maxTrades = 200;
 const drawEveryMs = 250;
 
-/** Recent trades of a mint or an account, newest first, and further ones as they happen. */
-export function useTrades(what: { readonly mint?: string; readonly account?: string }): {
-  trades: readonly Trade[] | null;
-  fault: string | null;
-} {
+export interface RecentTrades {
+  /** Newest first, in the order of the chain. */
+  readonly trades: readonly Trade[] | null;
+  readonly fault: string | null;
+  /** How often trades went missing, or were retracted. What was read before may count them. */
+  readonly breaks: number;
+}
+
+/** Recent trades of a mint or an account, and further ones as they happen. */
+export function useTrades(what: { readonly mint?: string; readonly account?: string }): RecentTrades {
   const [trades, setTrades] = useState<readonly Trade[] | null>(null);
   const [fault, setFault] = useState<string | null>(null);
+  const [breaks, setBreaks] = useState(0);
   const { mint, account } = what;
   useEffect(() => {
+    /** Oldest first. Trades of one slot that arrived together keep their order. */
     const list = new Map<string, Trade>();
     const ended = new AbortController();
     let timer: ReturnType<typeof setTimeout> | null = null;
     const show = (): void => {
       timer = null;
-      const sorted = [...list.values()].toSorted((a, b) => b.ts.received - a.ts.received).slice(0, maxTrades);
+      const sorted = [...list.values()].toSorted((a, b) => a.slot - b.slot || a.ts.received - b.ts.received).slice(-maxTrades);
       list.clear();
       for (const trade of sorted) list.set(trade.id, trade);
-      setTrades(sorted);
+      setTrades(sorted.toReversed());
     };
     const fail = (error: unknown): void => {
       if (!ended.signal.aborted) setFault(faultText(error));
@@ -37,7 +44,7 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
     const read = async (): Promise<void> => {
       if (mint !== undefined) {
         const page = await sluice.trades(mint, { limit: 60 }, { signal: ended.signal });
-        for (const trade of page.trades) list.set(trade.id, trade);
+        for (const trade of page.trades.toReversed()) list.set(trade.id, trade);
       }
       show();
     };
@@ -47,12 +54,17 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
       ...(account !== undefined && { accounts: [account] }),
       signal: ended.signal,
       onEvent: (event) => {
-        if (event.type === 'retract') list.delete(event.id);
-        else list.set(event.id, event);
+        if (event.type === 'retract') {
+          list.delete(event.id);
+          setBreaks((count) => count + 1);
+        } else list.set(event.id, event);
         timer ??= setTimeout(show, drawEveryMs);
       },
       // Trades are missing: read them again. There is no list of the trades of an account.
-      onGap: readAgain,
+      onGap: () => {
+        setBreaks((count) => count + 1);
+        readAgain();
+      },
       onError: fail,
     });
     readAgain();
@@ -61,11 +73,11 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
       if (timer !== null) clearTimeout(timer);
     };
   }, [mint, account]);
-  return { trades, fault };
+  return { trades, fault, breaks };
 }
 
-export function Tape({ mint, isSimulated }: { readonly mint: string; readonly isSimulated: boolean }) {
-  const { trades, fault } = useTrades({ mint });
+export function Tape(props: { readonly trades: readonly Trade[] | null; readonly fault: string | null; readonly isSimulated: boolean }) {
+  const { trades, fault, isSimulated } = props;
   return (
     <section class="card trades" aria-labelledby="token-trades">
       <h2 id="token-trades">Trades</h2>

@@ -1,6 +1,7 @@
 import { Sluice, SluiceError } from '@sluice/client';
 import { RequestsLeft } from './requests-left.ts';
 import { Store } from './store.ts';
+import { WatchedSluice } from './stream-state.ts';
 
 export interface Account {
   readonly id: string;
@@ -125,7 +126,7 @@ async function ticket(): Promise<string> {
 }
 
 /** The client with which the page uses the public interface. */
-export const sluice = new Sluice({ url: location.origin, fetch: asSession, ticket });
+export const sluice = new WatchedSluice({ url: location.origin, fetch: asSession, ticket });
 
 /** For quotes: the next one is requested soon anyway, so none is worth a second attempt or a long wait. */
 export const quoting = new Sluice({ url: location.origin, fetch: asSession, retries: 0, timeoutMs: 4_000 });

@@ -3,7 +3,7 @@ import { whole } from '../format/price.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { ModeBadge } from '../orders/mode.tsx';
 import { DocsLink } from '../parts/links.tsx';
-import { Empty, Fact, Fault } from '../parts/parts.tsx';
+import { AsOf, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { Chain, type ChainStatus } from './chain.tsx';
 import { Sources, type SourcesStatus } from './sources.tsx';
 
@@ -17,8 +17,6 @@ interface Latencies {
 
 /** The parts of `GET /status` that the page shows. */
 interface Status extends SourcesStatus {
-  /** When the answer arrived. */
-  readonly readAtMs: number;
   readonly version: string;
   readonly apiVersion: string;
   readonly node: string;
@@ -55,7 +53,7 @@ const staleAfterMs = 10_000;
 async function readStatus(): Promise<Status> {
   const response = await fetch('/status');
   if (!response.ok) throw new Error(`The gateway answered ${response.status}.`);
-  return { ...((await response.json()) as Status), readAtMs: Date.now() };
+  return (await response.json()) as Status;
 }
 
 const micros = (value: number | null | undefined): string =>
@@ -68,9 +66,9 @@ const micros = (value: number | null | undefined): string =>
         : `${(value / 1_000_000).toFixed(2)} s`;
 
 export function StatusPage() {
-  const { value: status, fault } = useLoaded(readStatus, 'status', refreshMs);
+  const { value: status, fault, readAtMs } = useLoaded(readStatus, 'status', refreshMs);
   const now = useNow();
-  const isStale = fault !== null && status !== null && now - status.readAtMs > staleAfterMs;
+  const isStale = fault !== null && status !== null && now - readAtMs > staleAfterMs;
   return (
     <>
       <div class="page-head">
@@ -82,11 +80,12 @@ export function StatusPage() {
           </span>
         )}
         <ModeBadge />
+        {status !== null && <AsOf readAtMs={readAtMs} />}
         <DocsLink page="http-operations" about="status and metrics" />
       </div>
       <Fault text={fault} />
       {status === null && fault === null && <Empty>Loading …</Empty>}
-      {isStale && <p class="warn">The last answer came {ago(status.readAtMs, now)}.</p>}
+      {isStale && <p class="warn">The last answer came {ago(readAtMs, now)}.</p>}
       {status !== null && !isStale && <Report status={status} />}
     </>
   );

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { me } from '../state/server.ts';
-import { quoteSymbol } from '../format/quote-coin.ts';
+import { presetsOf, quoteSymbol } from '../format/quote-coin.ts';
 import { shortAddress } from '../format/text.ts';
 import { ModeBadge } from '../orders/mode.tsx';
 import { OrderProgress } from '../orders/progress.tsx';
@@ -33,7 +33,7 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, venues }: TicketPro
   const mode = useStore(me)?.trading ?? 'off';
   const wallets = useOwnWallets();
   const [wallet, setWallet] = useState('');
-  const [fields, setFields] = useState<TicketValues>({ amount: '0.1', slippage: '10', priorityFee: '' });
+  const [fields, setFields] = useState<TicketValues>({ amount: presetsOf(quoteMint)[0]!, slippage: '10', priorityFee: '' });
   const [asked, setAsked] = useState<OrderWish | null>(null);
   /** Its own last trade. */
   const [landed, setLanded] = useState<{ readonly slot: number } | null>(null);
@@ -81,7 +81,7 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, venues }: TicketPro
       )}
       {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.join(', ')}).</p>}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />
-      <TicketFields symbol={symbol} quote={quote} fields={fields} onChange={setFields} />
+      <TicketFields symbol={symbol} quoteMint={quoteMint} fields={fields} onChange={setFields} />
       <Balances publicKey={publicKey} mint={mint} symbol={symbol} quoteMint={quoteMint} landed={landed} />
       <Quotes quotes={quotes} symbol={symbol} />
       <div class="pair actions">

@@ -1,4 +1,6 @@
-const presets: readonly string[] = ['0.1', '0.5', '1', '25%', '50%', '100%'];
+import { presetsOf, quoteSymbol } from '../format/quote-coin.ts';
+
+const parts: readonly string[] = ['25%', '50%', '100%'];
 
 export interface TicketValues {
   readonly amount: string;
@@ -9,12 +11,13 @@ export interface TicketValues {
 /** What the visitor sets before placing an order. */
 export function TicketFields(props: {
   readonly symbol: string;
-  /** Symbol of the coin that a buy spends. */
-  readonly quote: string;
+  /** The coin that a buy spends. */
+  readonly quoteMint: string | null;
   readonly fields: TicketValues;
   readonly onChange: (fields: TicketValues) => void;
 }) {
-  const { symbol, quote, fields, onChange } = props;
+  const { symbol, quoteMint, fields, onChange } = props;
+  const quote = quoteSymbol(quoteMint);
   const set = (change: Partial<TicketValues>): void => onChange({ ...fields, ...change });
   return (
     <>
@@ -33,7 +36,7 @@ export function TicketFields(props: {
         Buy: {quote} to spend. Sell: <bdi>{symbol}</bdi>, or a part such as 50%.
       </p>
       <div class="presets">
-        {presets.map((value) => (
+        {[...presetsOf(quoteMint), ...parts].map((value) => (
           <button key={value} type="button" class="small" onClick={() => set({ amount: value })}>
             {value.endsWith('%') ? value.replace('%', ' %') : `${value} ${quote}`}
           </button>

@@ -4,7 +4,7 @@ import { short } from '../format/price.ts';
 import { shortAddress } from '../format/text.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { WalletLink } from '../parts/links.tsx';
-import { Empty, Fault } from '../parts/parts.tsx';
+import { AsOf, Empty, Fault } from '../parts/parts.tsx';
 
 type Holder = NonNullable<TokenHolders['holders']>[number];
 
@@ -14,10 +14,13 @@ const shownHolders = 10;
 
 /** The largest holders with their shares of the supply, where a node lists them. */
 export function Holders({ mint, creator }: { readonly mint: string; readonly creator: string | null }) {
-  const { value, fault } = useLoaded(() => sluice.holders(mint), mint, refreshMs);
+  const { value, fault, readAtMs } = useLoaded(() => sluice.holders(mint), mint, refreshMs);
   return (
     <section class="card largest" aria-labelledby="holders">
-      <h2 id="holders">Largest holders</h2>
+      <div class="row between">
+        <h2 id="holders">Largest holders</h2>
+        {value !== null && <AsOf readAtMs={Math.min(readAtMs, value.asOfMs)} />}
+      </div>
       <Fault text={fault} />
       {value === null && fault === null && <Empty>Loading …</Empty>}
       {value !== null && value.holders === null && <Empty>Not known: no node lists the holders of this token.</Empty>}

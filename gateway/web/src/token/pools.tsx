@@ -2,15 +2,19 @@ import type { TokenInfo } from '@sluice/client';
 import { price, shortUsd } from '../format/price.ts';
 import { quoteSymbol } from '../format/quote-coin.ts';
 import { shortAddress } from '../format/text.ts';
-import { Empty } from '../parts/parts.tsx';
+import { AsOf, Empty } from '../parts/parts.tsx';
 
 /** Where the token trades: its curve and pools, each with its own price. */
-export function Pools({ info: { pools, poolAddress, curve } }: { readonly info: Pick<TokenInfo, 'pools' | 'poolAddress' | 'curve'> }) {
+export function Pools(props: { readonly info: Pick<TokenInfo, 'pools' | 'poolAddress' | 'curve'>; readonly readAtMs: number }) {
+  const { pools, poolAddress, curve } = props.info;
   const kindOf = (address: string): string =>
     address === curve?.poolAddress ? (curve.complete ? 'curve, complete' : 'curve') : address === poolAddress ? 'main' : '';
   return (
     <section class="card markets" aria-labelledby="pools">
-      <h2 id="pools">Pools</h2>
+      <div class="row between">
+        <h2 id="pools">Pools</h2>
+        <AsOf readAtMs={props.readAtMs} />
+      </div>
       {pools.length === 0 && <Empty>No supported venue trades this token.</Empty>}
       {pools.length > 0 && (
         <table>

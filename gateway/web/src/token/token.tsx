@@ -1,15 +1,14 @@
 import type { TokenInfo } from '@sluice/client';
 import { useEffect } from 'preact/hooks';
-import { simulated, sluice } from '../state/server.ts';
+import { simulated } from '../state/server.ts';
 import { price, short, shortUsd, sol } from '../format/price.ts';
 import { quoteSymbol } from '../format/quote-coin.ts';
 import { isAddress, shortAddress } from '../format/text.ts';
 import { learnImage } from '../metadata/images.ts';
 import { learnName, nameOf } from '../metadata/names.ts';
-import { useLoaded } from '../parts/hooks.ts';
 import { TokenIcon } from '../parts/icon.tsx';
 import { DocsLink, OutLink, WalletLink } from '../parts/links.tsx';
-import { Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
+import { AsOf, Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import { CandleChart } from './chart.tsx';
@@ -18,8 +17,8 @@ import { Holders } from './holders.tsx';
 import { Pools } from './pools.tsx';
 import { Tape } from '../parts/tape.tsx';
 import { Ticket } from '../ticket/order-ticket.tsx';
+import { useToken } from './use-token.ts';
 
-const refreshMs = 5_000;
 const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, string>> = {
   no_market: 'No supported venue trades this token.',
   no_liquidity: 'Its pools have no liquidity.',
@@ -30,7 +29,7 @@ const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, st
 };
 
 export function TokenPage({ id: mint }: { readonly id: string }) {
-  const { value: info, fault } = useLoaded(() => sluice.tokenInfo(mint), mint, refreshMs);
+  const { info, readAtMs, trades, fault, tradesFault } = useToken(mint);
   const isSimulated = useStore(simulated) === true || info?.simulated === true;
   useEffect(() => {
     if (info !== null) learnName(mint, { symbol: info.symbol, name: info.name });
@@ -43,12 +42,12 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
   const { symbol, name } = namesOf(info);
   return (
     <>
-      <Head info={info} isSimulated={isSimulated} />
+      <Head info={info} readAtMs={readAtMs} isSimulated={isSimulated} />
       <Fault text={fault} />
       <div class="token-page">
         <div class="main-column">
           <CandleChart mint={mint} supply={info.supplyUi} quote={quoteSymbol(info.quoteMint)} />
-          <Tape mint={mint} isSimulated={isSimulated} />
+          <Tape trades={trades} fault={tradesFault} isSimulated={isSimulated} />
         </div>
         <div class="side-column">
           <Ticket
@@ -58,8 +57,8 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
             name={name}
             venues={[...new Set(info.pools.map(({ venue }) => venue))]}
           />
-          <Facts info={info} isSimulated={isSimulated} />
-          <Pools info={info} />
+          <Facts info={info} readAtMs={readAtMs} isSimulated={isSimulated} />
+          <Pools info={info} readAtMs={readAtMs} />
           <Holders mint={mint} creator={info.creator} />
         </div>
       </div>
@@ -86,7 +85,13 @@ function NoToken({ address, fault }: { readonly address: string; readonly fault:
   );
 }
 
-function Head({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimulated: boolean }) {
+interface InfoProps {
+  readonly info: TokenInfo;
+  readonly readAtMs: number;
+  readonly isSimulated: boolean;
+}
+
+function Head({ info, readAtMs, isSimulated }: InfoProps) {
   const { mint } = info;
   const { symbol, name } = namesOf(info);
   return (
@@ -106,18 +111,23 @@ function Head({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimu
         <Fact name="Price">{info.priceUsd === null ? price(info.priceQuote) : `$${price(info.priceUsd)}`}</Fact>
         <Fact name="Market cap">{shortUsd(info.marketCapUsd)}</Fact>
         <Fact name="Liquidity">{shortUsd(info.liquidityUsd)}</Fact>
-        <Fact name="Volume 24h">{shortUsd(info.windows?.['24h'].volumeUsd)}</Fact>
+        <Fact name="Volume 24h">
+          {shortUsd(info.windows?.['24h'].volumeUsd)} <AsOf readAtMs={readAtMs} />
+        </Fact>
       </dl>
       {info.priceNullReason !== null && <p class="warn">{priceFaults[info.priceNullReason]}</p>}
     </div>
   );
 }
 
-function Facts({ info, isSimulated }: { readonly info: TokenInfo; readonly isSimulated: boolean }) {
-  const { curve, extensions } = info;
+function Facts({ info, readAtMs, isSimulated }: InfoProps) {
+  const { curve, extensions, chain } = info;
   return (
     <section class="card about" aria-labelledby="facts">
-      <h2 id="facts">About</h2>
+      <div class="row between">
+        <h2 id="facts">About</h2>
+        <AsOf readAtMs={readAtMs} />
+      </div>
       {curve !== null && (
         <div class="curve">
           <span>Bonding curve</span>
@@ -133,7 +143,9 @@ function Facts({ info, isSimulated }: { readonly info: TokenInfo; readonly isSim
       <dl class="facts list">
         <Fact name="Price in SOL">{price(info.priceSol)}</Fact>
         <Fact name="Market cap">{sol(info.marketCapSol)}</Fact>
-        <Fact name="Supply">{info.supplyUi === 0 ? '–' : short(info.supplyUi)}</Fact>
+        <Fact name="Supply" title="Supply and authorities are read from the chain once a minute">
+          {info.supplyUi === 0 ? '–' : short(info.supplyUi)} <AsOf readAtMs={readAtMs - chain.ageMs} />
+        </Fact>
         <Fact name="Creator">{info.creator === null ? 'unknown' : <WalletLink address={info.creator} />}</Fact>
         {info.creatorFeeBps !== null && (
           <Fact name="Creator fee">{info.creatorFeeBps === 0 ? 'set by the venue' : `${info.creatorFeeBps / 100} %`}</Fact>

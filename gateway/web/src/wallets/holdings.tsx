@@ -3,7 +3,7 @@ import { price, short, sol, usd } from '../format/price.ts';
 import { openToken } from '../live/live.tsx';
 import { useLoaded } from '../parts/hooks.ts';
 import { TokenLink } from '../parts/links.tsx';
-import { Empty, Fact, Fault } from '../parts/parts.tsx';
+import { AsOf, Empty, Fact, Fault } from '../parts/parts.tsx';
 
 const refreshMs = 10_000;
 /** Holdings that one list shows. */
@@ -11,7 +11,7 @@ const maxShown = 100;
 
 /** What a wallet holds, valued. */
 export function Holdings({ publicKey }: { readonly publicKey: string }) {
-  const { value: portfolio, fault } = useLoaded(() => sluice.portfolio(publicKey), publicKey, refreshMs);
+  const { value: portfolio, fault, readAtMs } = useLoaded(() => sluice.portfolio(publicKey), publicKey, refreshMs);
   if (portfolio === null) return fault === null ? <Empty>Loading …</Empty> : <Fault text={fault} />;
   const { sol: own, totals, holdings, omittedHoldings } = portfolio;
   const shown = holdings.slice(0, maxShown);
@@ -19,7 +19,9 @@ export function Holdings({ publicKey }: { readonly publicKey: string }) {
   return (
     <>
       <dl class="facts big">
-        <Fact name="Value">{totals.valueUsd === null ? sol(totals.valueSol) : usd(totals.valueUsd)}</Fact>
+        <Fact name="Value">
+          {totals.valueUsd === null ? sol(totals.valueSol) : usd(totals.valueUsd)} <AsOf readAtMs={Math.min(readAtMs, portfolio.asOfMs)} />
+        </Fact>
         <Fact name="SOL">{sol(own.uiAmount)}</Fact>
         <Fact name="Tokens">{holdings.length + omittedHoldings}</Fact>
         {totals.unpriced > 0 && <Fact name="Without a price">{totals.unpriced}</Fact>}

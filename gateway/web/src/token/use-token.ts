@@ -1,0 +1,84 @@
+import type { Price, TokenInfo, Trade } from '@sluice/client';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLoaded } from '../parts/hooks.ts';
+import { useTrades } from '../parts/tape.tsx';
+import { sluice } from '../state/server.ts';
+import { atNewest } from './newest-price.ts';
+
+const refreshMs = 5_000;
+/** Unknown pools, gaps and retractions make the page read the token again, at most this often. */
+const againMs = 1_000;
+const drawEveryMs = 250;
+/** Pools whose last change without a trade is remembered. A gateway lists as many. */
+const maxPools = 16;
+
+export interface LiveToken {
+  readonly info: TokenInfo | null;
+  /** When what the stream does not show was read: volumes, authorities, descriptions. Unix milliseconds. */
+  readonly readAtMs: number;
+  readonly trades: readonly Trade[] | null;
+  readonly fault: string | null;
+  readonly tradesFault: string | null;
+}
+
+/** A token and its trades in one state: a price in the head is that of the newest trade below it. */
+export function useToken(mint: string): LiveToken {
+  const { value, fault, readAtMs, reload } = useLoaded(() => sluice.tokenInfo(mint), mint, refreshMs);
+  const { trades, fault: tradesFault, breaks } = useTrades({ mint });
+  const changes = useChanges(mint);
+  const info = useMemo(() => (value === null ? null : atNewest(value, [...(trades ?? []), ...changes])), [value, trades, changes]);
+  const newest = trades?.[0];
+  const isUnknown = newest !== undefined && value !== null && !value.pools.some(({ poolAddress }) => poolAddress === newest.poolAddress);
+  // What the answer says of the pools is then wrong.
+  const reason = isUnknown || newest?.curveCompleted === true ? newest.id : '';
+  const last = useRef({ breaks, atMs: 0 });
+  useEffect(() => {
+    if (reason === '' && breaks === last.current.breaks) return;
+    const timer = setTimeout(
+      () => {
+        last.current = { breaks, atMs: performance.now() };
+        reload();
+      },
+      last.current.atMs + againMs - performance.now(),
+    );
+    return () => clearTimeout(timer);
+  }, [reason, breaks]);
+  return { info, readAtMs, trades, fault, tradesFault };
+}
+
+/** The last change of each pool that was no trade: reserves that the venue moved, or trades that nobody decodes. */
+function useChanges(mint: string): readonly Price[] {
+  const [changes, setChanges] = useState<readonly Price[]>([]);
+  useEffect(() => {
+    const byPool = new Map<string, Price>();
+    const ended = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const draw = (): void => {
+      timer ??= setTimeout(() => {
+        timer = null;
+        setChanges([...byPool.values()]);
+      }, drawEveryMs);
+    };
+    sluice.subscribe('prices', {
+      mints: [mint],
+      signal: ended.signal,
+      onEvent: (event) => {
+        if (event.type === 'retract') {
+          for (const [pool, { id }] of byPool) if (id === event.id) byPool.delete(pool);
+        } else if (event.source === 'account') {
+          byPool.delete(event.poolAddress);
+          byPool.set(event.poolAddress, event);
+          if (byPool.size > maxPools) for (const oldest of byPool.keys()) if (byPool.delete(oldest)) break;
+        } else return;
+        draw();
+      },
+      // The fault of the trades says the same.
+      onError: () => undefined,
+    });
+    return () => {
+      ended.abort();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, [mint]);
+  return changes;
+}
