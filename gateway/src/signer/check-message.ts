@@ -8,7 +8,7 @@ import {
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
-import { initializeTemporarySol, readTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
+import { initializeTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { mostTip } from '@sluice/shared/config/settings/tip-settings.ts';
 import { tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import {
@@ -17,6 +17,7 @@ import {
   isSameInstruction,
   isVenue,
   openedSol,
+  type OpenedSol,
   readTrade,
   rentOf,
   type NamedInstruction,
@@ -75,9 +76,10 @@ export function judge(message: Uint8Array, wallet: string): Verdict {
   const [instruction] = trades;
   if (instruction === undefined || trades.length > 1)
     return refused('trade', `The message has ${trades.length} trades. It must have exactly one.`);
-  const trade = readTrade(instruction, wallet, openedSol(instructions, wallet));
+  const opened = openedSol(instructions, wallet);
+  const trade = readTrade(instruction, wallet, opened);
   if ('ok' in trade) return trade;
-  return judgeAround(instructions, instruction, trade, wallet);
+  return judgeAround(instructions, instruction, { ...trade, opened }, wallet);
 }
 
 /** Checks who signs and pays, and that the message itself names all accounts. */
@@ -111,7 +113,10 @@ interface Around {
   grown: bigint;
 }
 
-function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, trade: Trade, wallet: string): Verdict {
+/** The trade of a message, and the accounts of wrapped SOL that the message opens. */
+type JudgedTrade = Trade & { readonly opened: OpenedSol };
+
+function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, trade: JudgedTrade, wallet: string): Verdict {
   const none = { unitLimit: null, unitPrice: null, wrapped: null, made: 0, madeRent: 0n, closed: 0, isSolOpen: false, grown: 0n };
   const around: Around = { ...none, tips: new Map() };
   for (const instruction of instructions) {
@@ -129,7 +134,7 @@ function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedI
   return { ok: true, lamports, mint: trade.baseMint, venue: trade.programId };
 }
 
-function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function faultAround(instruction: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
   switch (instruction.programId) {
     case computeBudgetProgram:
       return computeBudgetFault(instruction, around);
@@ -147,7 +152,7 @@ function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string
   }
 }
 
-function growthFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function growthFault(instruction: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
   const rent = growthRentOf(instruction, trade, wallet);
   if (rent === null || around.grown > 0n)
     return refused('trade', "An instruction grows an account that is not the trade's pool, or grows the pool twice.");
@@ -171,9 +176,9 @@ function computeBudgetFault({ accounts, data }: NamedInstruction, around: Around
   );
 }
 
-function systemFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
-  const opened = readTemporarySol(instruction, wallet);
-  if (opened === null || !trade.opensSol || opened.address !== trade.quoteAccount) return transferFault(instruction, trade, wallet, around);
+function systemFault(instruction: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
+  const opened = trade.opensSol ? trade.opened.get(instruction) : undefined;
+  if (opened === undefined || opened.address !== trade.quoteAccount) return transferFault(instruction, trade, wallet, around);
   const rent = madeRent(tokenProgram);
   if (around.wrapped !== null || opened.lamports > rent + (trade.side === 'buy' ? trade.maxIn : 0n))
     return refused('transfer', 'SOL is wrapped twice, or more of it than the trade may cost.');
@@ -183,7 +188,7 @@ function systemFault(instruction: NamedInstruction, trade: Trade, wallet: string
   return null;
 }
 
-function transferFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function transferFault({ accounts, data }: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const [from, to = ''] = accounts;
   if (data.length !== 12 || view.getUint32(0, true) !== transferTag || accounts.length !== 2 || from !== wallet) {
@@ -204,13 +209,13 @@ function transferFault({ accounts, data }: NamedInstruction, trade: Trade, walle
 }
 
 /** Checks that an account is the wallet's own token account for one of the two coins. Returns the mint and its program. */
-function ownAccount(address: string | undefined, trade: Trade): { readonly mint: string; readonly program: string } | null {
+function ownAccount(address: string | undefined, trade: JudgedTrade): { readonly mint: string; readonly program: string } | null {
   if (address === trade.baseAccount) return { mint: trade.baseMint, program: trade.baseProgram };
   if (address === trade.quoteAccount) return { mint: trade.quoteMint, program: trade.quoteProgram };
   return null;
 }
 
-function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function newAccountFault({ accounts, data }: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
   const [payer, account, owner, mint, system, program] = accounts;
   const own = ownAccount(account, trade);
   const creates = data.length === 0 || (data.length === 1 && (data[0] === createTag || data[0] === createIdempotentTag));
@@ -223,7 +228,7 @@ function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wal
   return around.made > mostAccountsMade ? refused('token_account', 'More token accounts are created than a trade has.') : null;
 }
 
-function tokenFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function tokenFault(instruction: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
   if (trade.opensSol && isSameInstruction(instruction, initializeTemporarySol(wallet, trade.quoteAccount))) return null;
   const { programId, accounts, data } = instruction;
   const [account, destination, owner] = accounts;

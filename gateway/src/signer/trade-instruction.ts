@@ -78,16 +78,23 @@ export function isSameInstruction({ programId, accounts, data }: NamedInstructio
   );
 }
 
-/** The accounts of wrapped SOL that a transaction opens for the wallet. */
-export function openedSol(instructions: readonly NamedInstruction[], wallet: string): ReadonlySet<string> {
-  return new Set(instructions.flatMap((instruction) => readTemporarySol(instruction, wallet)?.address ?? []));
+/** The accounts of wrapped SOL that a transaction opens for the wallet, each with the lamports that it gets, by instruction. */
+export type OpenedSol = ReadonlyMap<NamedInstruction, { readonly address: string; readonly lamports: bigint }>;
+
+export function openedSol(instructions: readonly NamedInstruction[], wallet: string): OpenedSol {
+  return new Map(
+    instructions.flatMap((instruction) => {
+      const opened = readTemporarySol(instruction, wallet);
+      return opened === null ? [] : [[instruction, opened] as const];
+    }),
+  );
 }
 
 /**
  * Reads a venue's instruction. Refuses everything except a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts.
- * `opened`: the accounts of wrapped SOL that the transaction opens.
+ * `opened`: what the transaction opens for wrapped SOL.
  */
-export function readTrade(instruction: NamedInstruction, wallet: string, opened: ReadonlySet<string>): Trade | Refusal {
+export function readTrade(instruction: NamedInstruction, wallet: string, opened: OpenedSol): Trade | Refusal {
   const { programId, accounts, data } = instruction;
   const signing = signingByProgram.get(programId);
   const form = signing?.forms.find(({ discriminator }) => hasPrefix(data, discriminator));
@@ -109,7 +116,7 @@ export function readTrade(instruction: NamedInstruction, wallet: string, opened:
   if (!signing.allowsPool(pool, baseMint, quoteMint))
     return refused('trade', 'The venue does not allow this pool for the coins of the trade.');
   const baseAccount = tokenAddress(wallet, baseMint, baseProgram);
-  const opensSol = quoteMint === wrappedSolMint && opened.has(at('quoteAccount'));
+  const opensSol = quoteMint === wrappedSolMint && [...opened.values()].some(({ address }) => address === at('quoteAccount'));
   const quoteAccount = opensSol ? at('quoteAccount') : tokenAddress(wallet, quoteMint, quoteProgram);
   if (at('baseAccount') !== baseAccount || at('quoteAccount') !== quoteAccount) {
     return refused('token_account', "The trade uses a token account that is not the wallet's own.");

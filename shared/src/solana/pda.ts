@@ -36,8 +36,12 @@ export function findProgramAddress(seeds: readonly Uint8Array[], programId: stri
 }
 
 /** The address that the system program derives from a base, which must sign, a seed of at most 32 bytes, and the owning program. */
-export function addressWithSeed(base: string, seed: string, programId: string): string {
-  return encodeBase58(createHash('sha256').update(addressBytes(base)).update(seed).update(addressBytes(programId)).digest());
+export function addressWithSeed(base: Uint8Array, seed: string, programId: Uint8Array): string {
+  return encodeBase58(
+    createHash('sha256')
+      .update(Buffer.concat([base, Buffer.from(seed), programId]))
+      .digest(),
+  );
 }
 
 /** Associated token account of a wallet for a mint under one of the two token programs. */

@@ -3,7 +3,7 @@ import type { Instruction } from '@sluice/shared/solana/transaction/transaction.
 import type { InstructionAccount } from '../runtime/instruction-account.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';
 import type { InvocationContext, Program } from '../runtime/program.ts';
-import { addressWithSeed } from '@sluice/shared/solana/pda.ts';
+import { addressBytes, addressWithSeed } from '@sluice/shared/solana/pda.ts';
 import { BorshEnd, BorshReader, BorshWriter } from '../layout/borsh.ts';
 
 const systemUnits = 150;
@@ -119,7 +119,7 @@ function createAccountWithSeed(context: InvocationContext, reader: BorshReader):
   const seed = Buffer.from(reader.bytes(Number(reader.u64()))).toString();
   const [lamports, space, owner] = [reader.u64(), reader.u64(), reader.address()];
   const { address } = context.account(1);
-  const derived = addressWithSeed(base, seed, owner);
+  const derived = addressWithSeed(addressBytes(base), seed, addressBytes(owner));
   if (address !== derived) {
     context.plainLog(`Create: address ${address} does not match derived address ${derived}`);
     failCustom(addressWithSeedMismatch);

@@ -69,7 +69,18 @@ interface Draft extends Surrounded, Found {
 
 /** Bytes of a seed of a temporary account, before base64. With more, some trades have no room. */
 const seedBytes = 3;
-const randomSeed = (): string => randomBytes(seedBytes).toString('base64url');
+/** Random bytes for this many seeds are made at once, because a call costs as much as a hash. */
+const seedsAtOnce = 1_024;
+
+function randomSeeds(): () => string {
+  let bytes = Buffer.alloc(0);
+  let at = 0;
+  return () => {
+    if (at === bytes.length) [bytes, at] = [randomBytes(seedBytes * seedsAtOnce), 0];
+    at += seedBytes;
+    return bytes.toString('base64url', at - seedBytes, at);
+  };
+}
 
 /** Each wallet starts at another account, so that together they use all of them. */
 function tipsOf(requested: readonly RequestedTip[], user: string, turn: number): readonly Tip[] {
@@ -81,7 +92,7 @@ function tipsOf(requested: readonly RequestedTip[], user: string, turn: number):
  * Fee recipients rotate, because all trades of the network write to the same few accounts. `first`: index of the first recipient. `seedOf`: the
  * seed of the account in which a message wraps SOL; others must not predict it.
  */
-export function createMessageBuilder(first = 0, seedOf: () => string = randomSeed): MessageBuilder {
+export function createMessageBuilder(first = 0, seedOf: () => string = randomSeeds()): MessageBuilder {
   const counters = { filled: 0, compiled: 0 };
   const templates = new Map<string, MessageTemplate>();
   let recipient = first;

@@ -1,3 +1,5 @@
+import { Recent } from '../../collections/recent.ts';
+import { hasPrefix } from '../bytes.ts';
 import { addressBytes, addressWithSeed } from '../pda.ts';
 import { tokenAccountBytes } from '../tokens/token-account.ts';
 import { systemProgram, tokenProgram, wrappedSolMint } from '../well-known.ts';
@@ -17,27 +19,51 @@ export interface TemporarySol {
 /** `createAccountWithSeed` of the system program and `initializeAccount3` of the token program. */
 const createWithSeedTag = 3;
 const initializeAccount3Tag = 18;
-/** Data before and after the seed: tag and base, length of the seed; lamports, space, owner. */
-const seedAt = 4 + 32 + 8;
+/** Data before and after the seed: tag, base, length of the seed; lamports, space, owner. */
+const baseAt = 4;
+const lengthAt = baseAt + 32;
+const seedAt = lengthAt + 8;
 const afterSeed = 8 + 8 + 32;
+const seedForm = /^[\w-]{0,32}$/;
+
+const tokenProgramBytes = addressBytes(tokenProgram);
+/** Space and owner of the account, as in the data. */
+const kind = Buffer.concat([withU64s(new Uint8Array(0), BigInt(tokenAccountBytes)), tokenProgramBytes]);
+
+/** What depends on the wallet alone. Wallets that are cached, about 0.3 KB each. */
+const maxWallets = 4_096;
+const wallets = new Recent<{ readonly bytes: Uint8Array; readonly initializeData: Uint8Array }>(maxWallets);
+
+function walletParts(owner: string) {
+  const known = wallets.get(owner);
+  if (known !== undefined) return known;
+  const bytes = addressBytes(owner);
+  const parts = { bytes, initializeData: Buffer.concat([Uint8Array.of(initializeAccount3Tag), bytes]) };
+  wallets.set(owner, parts);
+  return parts;
+}
 
 export function temporarySol(owner: string, seed: string): TemporarySol {
-  return { address: addressWithSeed(owner, seed, tokenProgram), seed };
+  return { address: addressWithSeed(walletParts(owner).bytes, seed, tokenProgramBytes), seed };
 }
 
 /** Opens the account with these lamports. What it holds beyond its rent is its balance. */
 export function openTemporarySol(owner: string, { address, seed }: TemporarySol, lamports: bigint): readonly [Instruction, Instruction] {
-  const head = Buffer.concat([Uint8Array.of(createWithSeedTag, 0, 0, 0), addressBytes(owner)]);
-  const seeded = Buffer.concat([withU64s(head, BigInt(seed.length)), Buffer.from(seed, 'latin1')]);
-  const create = Buffer.concat([withU64s(seeded, lamports, BigInt(tokenAccountBytes)), addressBytes(tokenProgram)]);
+  const data = Buffer.alloc(seedAt + seed.length + afterSeed);
+  data[0] = createWithSeedTag;
+  data.set(walletParts(owner).bytes, baseAt);
+  data.writeUInt32LE(seed.length, lengthAt);
+  data.write(seed, seedAt, 'latin1');
+  data.writeBigUInt64LE(lamports, seedAt + seed.length);
+  data.set(kind, seedAt + seed.length + 8);
   const accounts = [signerAccount(owner), writableAccount(address)];
-  return [{ programId: systemProgram, accounts, data: create }, initializeTemporarySol(owner, address)];
+  return [{ programId: systemProgram, accounts, data }, initializeTemporarySol(owner, address)];
 }
 
 /** Makes it the wallet's token account. */
 export function initializeTemporarySol(owner: string, address: string): Instruction {
-  const data = Buffer.concat([Uint8Array.of(initializeAccount3Tag), addressBytes(owner)]);
-  return { programId: tokenProgram, accounts: [writableAccount(address), readonlyAccount(wrappedSolMint)], data };
+  const accounts = [writableAccount(address), readonlyAccount(wrappedSolMint)];
+  return { programId: tokenProgram, accounts, data: walletParts(owner).initializeData };
 }
 
 /** The account that an instruction opens for this wallet, and the lamports that it moves there; null if it is another instruction. */
@@ -45,14 +71,12 @@ export function readTemporarySol(
   { programId, accounts, data }: { readonly programId: string; readonly accounts: readonly string[]; readonly data: Uint8Array },
   owner: string,
 ): (TemporarySol & { readonly lamports: bigint }) | null {
-  if (programId !== systemProgram || accounts.length !== 2 || data.length < seedAt + afterSeed) return null;
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
   const seedBytes = data.length - seedAt - afterSeed;
-  const seed = Buffer.from(data.subarray(seedAt, seedAt + seedBytes)).toString('latin1');
-  if (!/^[\w-]{0,32}$/.test(seed)) return null;
-  const account = temporarySol(owner, seed);
-  const lamports = view.getBigUint64(seedAt + seedBytes, true);
-  const [create] = openTemporarySol(owner, account, lamports);
-  const isSame = Buffer.compare(data, create.data) === 0 && create.accounts.every(({ address }, index) => accounts[index] === address);
-  return isSame ? { ...account, lamports } : null;
+  if (programId !== systemProgram || accounts.length !== 2 || accounts[0] !== owner || seedBytes < 0) return null;
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+  if (bytes.readUInt32LE(0) !== createWithSeedTag || bytes.readBigUInt64LE(lengthAt) !== BigInt(seedBytes)) return null;
+  if (!hasPrefix(bytes.subarray(baseAt), walletParts(owner).bytes) || !bytes.subarray(-kind.length).equals(kind)) return null;
+  const seed = bytes.toString('latin1', seedAt, seedAt + seedBytes);
+  const account = seedForm.test(seed) ? temporarySol(owner, seed) : null;
+  return account?.address === accounts[1] ? { ...account!, lamports: bytes.readBigUInt64LE(seedAt + seedBytes) } : null;
 }
