@@ -79,7 +79,7 @@ export function judge(message: Uint8Array, wallet: string): Verdict {
   const opened = openedSol(instructions, wallet);
   const trade = readTrade(instruction, wallet, opened);
   if ('ok' in trade) return trade;
-  return judgeAround(instructions, instruction, { ...trade, opened }, wallet);
+  return judgeAround(instructions, instruction, { trade, opened, wallet });
 }
 
 /** Checks who signs and pays, and that the message itself names all accounts. */
@@ -101,6 +101,8 @@ function named(instruction: DecodedTransaction['instructions'][number], keys: re
 
 /** The sums of all instructions except the trade. */
 interface Around {
+  /** The accounts of wrapped SOL that the message opens. */
+  readonly opened: OpenedSol;
   unitLimit: bigint | null;
   unitPrice: bigint | null;
   readonly tips: Map<keyof typeof tipAccounts, bigint>;
@@ -113,12 +115,29 @@ interface Around {
   grown: bigint;
 }
 
-/** The trade of a message, and the accounts of wrapped SOL that the message opens. */
-type JudgedTrade = Trade & { readonly opened: OpenedSol };
+interface Judged {
+  readonly trade: Trade;
+  readonly opened: OpenedSol;
+  readonly wallet: string;
+}
 
-function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, trade: JudgedTrade, wallet: string): Verdict {
-  const none = { unitLimit: null, unitPrice: null, wrapped: null, made: 0, madeRent: 0n, closed: 0, isSolOpen: false, grown: 0n };
-  const around: Around = { ...none, tips: new Map() };
+function nothingAround(opened: OpenedSol): Around {
+  return {
+    opened,
+    unitLimit: null,
+    unitPrice: null,
+    tips: new Map(),
+    wrapped: null,
+    made: 0,
+    madeRent: 0n,
+    closed: 0,
+    isSolOpen: false,
+    grown: 0n,
+  };
+}
+
+function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, { trade, opened, wallet }: Judged): Verdict {
+  const around = nothingAround(opened);
   for (const instruction of instructions) {
     const fault = instruction === theTrade ? null : faultAround(instruction, trade, wallet, around);
     if (fault !== null) return fault;
@@ -134,7 +153,7 @@ function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedI
   return { ok: true, lamports, mint: trade.baseMint, venue: trade.programId };
 }
 
-function faultAround(instruction: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
+function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
   switch (instruction.programId) {
     case computeBudgetProgram:
       return computeBudgetFault(instruction, around);
@@ -152,7 +171,7 @@ function faultAround(instruction: NamedInstruction, trade: JudgedTrade, wallet: 
   }
 }
 
-function growthFault(instruction: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
+function growthFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
   const rent = growthRentOf(instruction, trade, wallet);
   if (rent === null || around.grown > 0n)
     return refused('trade', "An instruction grows an account that is not the trade's pool, or grows the pool twice.");
@@ -176,8 +195,8 @@ function computeBudgetFault({ accounts, data }: NamedInstruction, around: Around
   );
 }
 
-function systemFault(instruction: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
-  const opened = trade.opensSol ? trade.opened.get(instruction) : undefined;
+function systemFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+  const opened = trade.opensSol ? around.opened.get(instruction) : undefined;
   if (opened === undefined || opened.address !== trade.quoteAccount) return transferFault(instruction, trade, wallet, around);
   const rent = madeRent(tokenProgram);
   if (around.wrapped !== null || opened.lamports > rent + (trade.side === 'buy' ? trade.maxIn : 0n))
@@ -188,7 +207,7 @@ function systemFault(instruction: NamedInstruction, trade: JudgedTrade, wallet: 
   return null;
 }
 
-function transferFault({ accounts, data }: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
+function transferFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const [from, to = ''] = accounts;
   if (data.length !== 12 || view.getUint32(0, true) !== transferTag || accounts.length !== 2 || from !== wallet) {
@@ -209,13 +228,13 @@ function transferFault({ accounts, data }: NamedInstruction, trade: JudgedTrade,
 }
 
 /** Checks that an account is the wallet's own token account for one of the two coins. Returns the mint and its program. */
-function ownAccount(address: string | undefined, trade: JudgedTrade): { readonly mint: string; readonly program: string } | null {
+function ownAccount(address: string | undefined, trade: Trade): { readonly mint: string; readonly program: string } | null {
   if (address === trade.baseAccount) return { mint: trade.baseMint, program: trade.baseProgram };
   if (address === trade.quoteAccount) return { mint: trade.quoteMint, program: trade.quoteProgram };
   return null;
 }
 
-function newAccountFault({ accounts, data }: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
+function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
   const [payer, account, owner, mint, system, program] = accounts;
   const own = ownAccount(account, trade);
   const creates = data.length === 0 || (data.length === 1 && (data[0] === createTag || data[0] === createIdempotentTag));
@@ -228,7 +247,7 @@ function newAccountFault({ accounts, data }: NamedInstruction, trade: JudgedTrad
   return around.made > mostAccountsMade ? refused('token_account', 'More token accounts are created than a trade has.') : null;
 }
 
-function tokenFault(instruction: NamedInstruction, trade: JudgedTrade, wallet: string, around: Around): Refusal | null {
+function tokenFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
   if (trade.opensSol && isSameInstruction(instruction, initializeTemporarySol(wallet, trade.quoteAccount))) return null;
   const { programId, accounts, data } = instruction;
   const [account, destination, owner] = accounts;

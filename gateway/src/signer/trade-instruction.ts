@@ -82,12 +82,12 @@ export function isSameInstruction({ programId, accounts, data }: NamedInstructio
 export type OpenedSol = ReadonlyMap<NamedInstruction, { readonly address: string; readonly lamports: bigint }>;
 
 export function openedSol(instructions: readonly NamedInstruction[], wallet: string): OpenedSol {
-  return new Map(
-    instructions.flatMap((instruction) => {
-      const opened = readTemporarySol(instruction, wallet);
-      return opened === null ? [] : [[instruction, opened] as const];
-    }),
-  );
+  const all = new Map<NamedInstruction, { readonly address: string; readonly lamports: bigint }>();
+  for (const instruction of instructions) {
+    const opened = readTemporarySol(instruction, wallet);
+    if (opened !== null) all.set(instruction, opened);
+  }
+  return all;
 }
 
 /**
@@ -116,7 +116,8 @@ export function readTrade(instruction: NamedInstruction, wallet: string, opened:
   if (!signing.allowsPool(pool, baseMint, quoteMint))
     return refused('trade', 'The venue does not allow this pool for the coins of the trade.');
   const baseAccount = tokenAddress(wallet, baseMint, baseProgram);
-  const opensSol = quoteMint === wrappedSolMint && [...opened.values()].some(({ address }) => address === at('quoteAccount'));
+  const opensSol =
+    opened.size > 0 && quoteMint === wrappedSolMint && [...opened.values()].some(({ address }) => address === at('quoteAccount'));
   const quoteAccount = opensSol ? at('quoteAccount') : tokenAddress(wallet, quoteMint, quoteProgram);
   if (at('baseAccount') !== baseAccount || at('quoteAccount') !== quoteAccount) {
     return refused('token_account', "The trade uses a token account that is not the wallet's own.");
@@ -125,6 +126,6 @@ export function readTrade(instruction: NamedInstruction, wallet: string, opened:
   const [maxIn, minOut] = [view.getBigUint64(form.maxInAt, true), view.getBigUint64(form.minOutAt, true)];
   if (maxIn === 0n || minOut === 0n) return refused('bounds', 'The trade has no maximum to pay or no minimum to receive.');
   const createdRent = rentOf(signing.createdBytes);
-  const coins = { baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, opensSol };
-  return { programId, side: form.side, pool, ...coins, maxIn, createdRent };
+  const { side } = form;
+  return { programId, side, pool, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, opensSol, maxIn, createdRent };
 }

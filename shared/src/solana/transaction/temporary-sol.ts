@@ -77,6 +77,7 @@ export function readTemporarySol(
   if (bytes.readUInt32LE(0) !== createWithSeedTag || bytes.readBigUInt64LE(lengthAt) !== BigInt(seedBytes)) return null;
   if (!hasPrefix(bytes.subarray(baseAt), walletParts(owner).bytes) || !bytes.subarray(-kind.length).equals(kind)) return null;
   const seed = bytes.toString('latin1', seedAt, seedAt + seedBytes);
-  const account = seedForm.test(seed) ? temporarySol(owner, seed) : null;
-  return account?.address === accounts[1] ? { ...account!, lamports: bytes.readBigUInt64LE(seedAt + seedBytes) } : null;
+  if (!seedForm.test(seed)) return null;
+  const { address } = temporarySol(owner, seed);
+  return address === accounts[1] ? { address, seed, lamports: bytes.readBigUInt64LE(seedAt + seedBytes) } : null;
 }
