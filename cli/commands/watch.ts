@@ -2,6 +2,7 @@ import { Sluice } from '@sluice/client';
 import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { onStop } from '@sluice/shared/process/on-stop.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
@@ -112,6 +113,8 @@ function readSubscription([name, ...keys]: readonly string[], interval: string |
   if (channel === undefined) throw new UsageError(`There is no channel ${inQuotes(name)}.`);
   const accounts = keys.filter((key) => key.startsWith('@')).map((key) => key.slice(1));
   const mints = keys.filter((key) => !key.startsWith('@'));
+  const wrong = [...mints, ...accounts].filter((key) => !isAddress(key));
+  if (wrong.length > 0) throw new UsageError(`not an address: ${wrong.map(inQuotes).join(', ')}`);
   const takes: { readonly keys: readonly string[]; readonly all?: boolean } = channels[channel];
   if (mints.length > 0 && !takes.keys.includes('mints')) throw new UsageError(`${channel} takes no mints`);
   if (accounts.length > 0 && !takes.keys.includes('accounts')) throw new UsageError(`${channel} takes no wallets`);

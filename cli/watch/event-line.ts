@@ -1,5 +1,5 @@
 import { oneLine, printableValue } from '@sluice/shared/log/terminal-text.ts';
-import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { quoteCoins } from '@sluice/shared/money.ts';
 import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
 import type {
   CandleEvent,
@@ -47,7 +47,7 @@ const headings: Readonly<Record<Channel, string>> = {
   newTokens: `${left('', 'kind')} ${left('token', 'token')} ${left('name', 'name')} ${left('mint', 'mint')} ${left('venue', 'venue')} ${left('creator', 'wallet')} first buy`,
   trades: `${left('side', 'kind')} ${left('token', 'token')} ${right('amount', 'amount')} ${right('tokens', 'tokens')} ${right('price SOL', 'price')} ${right('mkt cap', 'cap')}  ${left('venue', 'venue')} ${left('trader', 'wallet')} mint`,
   prices: `${left('token', 'token')} ${right('price SOL', 'price')} ${right('mkt cap', 'cap')}  ${left('venue', 'venue')} from`,
-  migrations: `${migration} ${left('token', 'token')} ${left('mint', 'mint')} ${left('from', 'venue')} ${left('to', 'venue')} ${right('SOL', 'amount')}`,
+  migrations: `${migration} ${left('token', 'token')} ${left('mint', 'mint')} ${left('from', 'venue')} ${left('to', 'venue')} ${right('moved', 'amount')}`,
   candles: `${left('token', 'token')} ${left('interval', 'interval')} ${left('begins (UTC)', 'begin')} ${['open', 'high', 'low', 'close'].map((name) => right(name, 'price')).join(' ')} ${right('SOL', 'amount')} ${right('trades', 'trades')}  state`,
   orders: `${left('order', 'orderId')}  ${left('status', 'status')} ${left('side', 'kind')} ${left('token', 'token')} ${right('tokens', 'tokens')} ${right('coins', 'amount')}  kind`,
 };
@@ -121,10 +121,10 @@ function token(mint: string, symbols: Symbols, paint: Paint): string {
 }
 
 function newTokenText(event: NewTokenEvent, paint: Paint): string {
-  const bought = event.initialBuy?.solAmount ?? null;
+  const bought = event.initialBuy === null ? '-' : inCoins(event.initialBuy.quoteAmount, quoteCoins.get(event.quoteMint)?.decimals);
   const names = `${paint.strong(left(event.symbol, 'token'))} ${left(event.name, 'name')}`;
   const place = paint.faint(`${left(event.pool, 'venue')} ${left(short(event.creator), 'wallet')}`);
-  return `${paint.strong(left('NEW', 'kind'))} ${names} ${left(event.mint, 'mint')} ${place} ${bought === null ? '-' : `${amount(bought)} SOL`}`;
+  return `${paint.strong(left('NEW', 'kind'))} ${names} ${left(event.mint, 'mint')} ${place} ${bought} ${coin(event.quoteMint)}`;
 }
 
 function metadataText(event: TokenMetadataEvent, paint: Paint): string {
@@ -136,7 +136,7 @@ function metadataText(event: TokenMetadataEvent, paint: Paint): string {
 
 function migrationText(event: MigrationEvent, paint: Paint, symbols: Symbols): string {
   const venues = `${left(event.from.pool, 'venue')} ${left(event.pool, 'venue')}`;
-  const moved = right(event.solAmount === null ? '-' : amount(event.solAmount), 'amount');
+  const moved = right(`${inCoins(event.quoteAmount, event.quoteDecimals)} ${coin(event.quoteMint)}`, 'amount');
   return `${paint.strong('MIGRATION')} ${token(event.mint, symbols, paint)} ${left(event.mint, 'mint')} ${venues} ${moved}`;
 }
 
@@ -170,7 +170,12 @@ function short(address: string): string {
 
 /** A quote coin, so short that an amount of it fits into its column. */
 function coin(mint: string): string {
-  return mint === wrappedSolMint ? 'SOL' : mint === usdcMint ? 'USDC' : `${mint.slice(0, 4)}…`;
+  return quoteCoins.get(mint)?.symbol ?? `${mint.slice(0, 4)}…`;
+}
+
+/** A raw amount in whole coins. `?` if their decimals are unknown. */
+function inCoins(raw: string, decimals: number | undefined): string {
+  return decimals === undefined ? '?' : amount(Number(raw) / 10 ** decimals);
 }
 
 function amount(value: number): string {

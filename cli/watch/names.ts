@@ -1,4 +1,5 @@
 import { SluiceError, type Sluice } from '@sluice/client';
+import { quoteCoins } from '@sluice/shared/money.ts';
 
 /** Symbols that are remembered. The oldest are dropped. */
 const maxNames = 5_000;
@@ -23,7 +24,8 @@ export class Names {
   }
 
   symbolOf(mint: string): string | null {
-    return this.#symbols.get(mint) ?? null;
+    // SOL and USDC have no metadata, or metadata that says something else (Wrapped SOL).
+    return quoteCoins.get(mint)?.symbol ?? this.#symbols.get(mint) ?? null;
   }
 
   learn(mint: string, symbol: string | null): void {
@@ -35,7 +37,7 @@ export class Names {
 
   /** Starts a read if the symbol is unknown and the limits allow it. Returns null if it starts none. */
   read(mint: string): Promise<void> | null {
-    if (this.#symbols.has(mint) || !this.#mayRead || this.#reads >= maxReads || !this.#takeRead()) return null;
+    if (quoteCoins.has(mint) || this.#symbols.has(mint) || !this.#mayRead || this.#reads >= maxReads || !this.#takeRead()) return null;
     this.learn(mint, null);
     this.#reads++;
     return this.#read(mint).finally(() => this.#reads--);

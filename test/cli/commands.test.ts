@@ -94,6 +94,8 @@ describe('the command line', () => {
     [['watch', 'prices']],
     [['watch', 'newTokens', 'a mint']],
     [['watch', 'prices', '@wallet']],
+    [['watch', 'prices', 'PEPE']],
+    [['watch', 'trades', '@So11111111111111111111111111111111111111112', '@me']],
     [['watch', 'trades', '--url', 'ftp://x']],
     [['simnet', '--port', '70000']],
     [['simnet', '--seed', '-1']],

@@ -5,6 +5,7 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { partOf, rawAmount, rawOfText } from './amounts.ts';
 import { spendFault } from './buy-limits.ts';
 import { sellFor } from './inverse.ts';
+import { describeShortfall } from './shortfall.ts';
 import type { MarketRead } from './markets.ts';
 import type { QuoteOrder } from './order.ts';
 import type { TokenMarket, TradedPool, Unquotable } from '../pools/quoted-market.ts';
@@ -83,9 +84,15 @@ function gainOf({ trade, quote }: QuotedOrder, otherTrade: QuotedTrade): bigint 
   return trade.amount === otherTrade.amount ? quote.traderQuote : -trade.amount;
 }
 
-/** The refusal for a missing balance. `have` and `need` are lamports, or raw units of the coin that the trader gives. */
-export function tooLittle(unit: 'tokens' | 'lamports', have: bigint, need: bigint, decimals: number): QuoteRefusal {
-  return { error: 'INSUFFICIENT_BALANCE', details: { unit, have: String(have), need: String(need), decimals } };
+/** The refusal for a missing balance. `have` and `need` are lamports, or raw units of the coin that the trader gives, whose mint is `mint`. */
+export function tooLittle(
+  unit: 'tokens' | 'lamports',
+  have: bigint,
+  need: bigint,
+  decimals: number,
+  mint: string | null = null,
+): QuoteRefusal {
+  return { error: 'INSUFFICIENT_BALANCE', ...describeShortfall({ unit, mint, have, need, decimals }) };
 }
 
 /** The request is of the right form, and these of its fields are wrong. */
@@ -123,7 +130,7 @@ function openPools({ pool }: QuoteOrder, { pools }: TokenMarket): readonly Trade
 }
 
 function tradeOf(
-  { side, amount }: QuoteOrder,
+  { side, amount, mint }: QuoteOrder,
   { decimals }: TokenMarket,
   chosen: TradedPool,
   { balance, solUsd }: QuoteFacts,
@@ -134,7 +141,7 @@ function tradeOf(
     const whole = partOf(balance, ppm);
     const part = most === undefined || whole < most ? whole : most;
     if (part > 0n) return { exact, amount: part };
-    if (balance === 0n) return tooLittle('tokens', 0n, 1n, decimals);
+    if (balance === 0n) return tooLittle('tokens', 0n, 1n, decimals, mint);
     return wrongFields({ amount: `is too small: this part of the balance of ${balance} raw units is less than one unit` });
   }
   if (amount.kind === 'coins') return tradeOfCoins(side, amount, decimals, chosen);

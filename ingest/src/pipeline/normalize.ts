@@ -1,3 +1,4 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
@@ -242,6 +243,7 @@ export function newTokenEvent(
     blockTime: seen.blockTime ?? created.timestamp,
     commitment: seen.commitment,
     ts: { received: seen.receivedUs, published: 0 },
+    quoteSymbol: quoteCoins.get(quoteMint)?.symbol ?? null,
     name: created.name,
     symbol: created.symbol,
     uri: created.uri,

@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject, type TProperties } from 'typebox';
 import { commitments, Fees, Traits, Venue } from './event-parts.ts';
+import { quoteCoins } from '../money.ts';
 import { candleIntervalNames } from './intervals.ts';
 import { OrderEvent } from './order-event.ts';
 import {
@@ -166,6 +167,10 @@ const traits = {
 export const NewTokenEvent = event('newToken', 'A token was created.', {
   type: Type.Literal('newToken'),
   ...common,
+  quoteSymbol: Nullable(
+    Type.Enum([...quoteCoins.values()].map(({ symbol }) => symbol)),
+    'Symbol of the quote coin, which the filter `quoteMint` takes as well; null if the coin is another one.',
+  ),
   ...creation,
   trader: Address('Wallet that sent the creation.'),
   tokenProgram: Address('SPL Token or Token-2022.'),

@@ -74,9 +74,9 @@ function quotedBounds(quoteJson: string | null, side: OrderTerms['side']): Pick<
 }
 
 /** The terms without balances, because the balances at the moment of landing are not known any more. */
-function knownOf({ side, baseDecimals, quoteDecimals }: OrderTerms): FailureTerms {
-  const decimals = side === 'sell' ? baseDecimals : quoteDecimals;
-  return { side, quoted: null, bound: null, tokens: { have: null, need: null, decimals } };
+function knownOf({ side, mint: baseMint, quoteMint, baseDecimals, quoteDecimals }: OrderTerms): FailureTerms {
+  const [mint, decimals] = side === 'sell' ? [baseMint, baseDecimals] : [quoteMint, quoteDecimals];
+  return { side, quoted: null, bound: null, tokens: { mint, have: null, need: null, decimals } };
 }
 
 /** Whether two readings are equal to the last unit. Block times are not compared, because not every node has them. */

@@ -132,7 +132,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
     },
     lamportsNeeded: mostTaken(outlay),
     lamportsFault: () => lamportsFault(outlay, inputs.wallet, publicKey, state),
-    terms: termsOf(quoted, { inputs, bounds, publicKey }),
+    terms: termsOf(quoted, { inputs, bounds, publicKey, mint: request.order.mint }),
     quoteFrom: (slot) => quoteFrom(slot, quoted, request, state),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
@@ -143,10 +143,12 @@ interface Balances {
   readonly inputs: TradeInputs;
   readonly bounds: PreparedTrade['bounds'];
   readonly publicKey: string;
+  /** Of the coin that is bought or sold. */
+  readonly mint: string;
 }
 
 /** Context for the report of a failure. */
-function termsOf(quoted: QuotedOrder, { inputs, bounds, publicKey }: Balances): FailureTerms {
+function termsOf(quoted: QuotedOrder, { inputs, bounds, publicKey, mint }: Balances): FailureTerms {
   const { market, quote, quoteDecimals, trade } = quoted;
   const { wallet, baseAccount } = inputs;
   const isSell = trade.exact === 'baseIn';
@@ -156,8 +158,8 @@ function termsOf(quoted: QuotedOrder, { inputs, bounds, publicKey }: Balances): 
     quoted: isSell || byCost ? quote.traderQuote : quote.baseAmount,
     bound: byCost ? bounds.maxIn : bounds.minOut,
     tokens: isSell
-      ? { have: baseAccount?.amount ?? 0n, need: trade.amount, decimals: market.decimals }
-      : { decimals: quoteDecimals, ...quoteCoins(quoted, publicKey, wallet) },
+      ? { mint, have: baseAccount?.amount ?? 0n, need: trade.amount, decimals: market.decimals }
+      : { mint: quoted.pool.quoteMint, decimals: quoteDecimals, ...quoteCoins(quoted, publicKey, wallet) },
   };
 }
 

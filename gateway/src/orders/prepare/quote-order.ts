@@ -173,7 +173,7 @@ function boundsOf(request: TradeRequest, quoted: QuotedOrder): { minOut: bigint;
 
 /** For a sale of more than the pool can trade and the wallet holds, the missing balance is reported. */
 function balanceRefusal(
-  { order: { side, amount } }: TradeRequest,
+  { order: { side, amount, mint } }: TradeRequest,
   { market: { result }, baseAccount }: TradeInputs,
   { details }: QuoteRefusal,
 ): QuoteRefusal | null {
@@ -181,5 +181,5 @@ function balanceRefusal(
   if (side !== 'sell' || amount.kind !== 'ui' || result.kind !== 'market' || fields?.['amount'] === undefined) return null;
   const { decimals } = result.market;
   const [raw, have] = [rawAmount(amount.value, decimals), baseAccount?.amount ?? 0n];
-  return raw.ok && raw.raw > have ? tooLittle('tokens', have, raw.raw, decimals) : null;
+  return raw.ok && raw.raw > have ? tooLittle('tokens', have, raw.raw, decimals, mint) : null;
 }

@@ -85,6 +85,6 @@ async function withNewQuote(
 
 /** Checks the balances. This is all that can be checked without a simulation. Rejects with an `RpcError`. */
 export async function checkTrade({ terms: { tokens }, lamportsFault }: PreparedTrade): Promise<QuoteRefusal | null> {
-  const { have, need, decimals } = tokens;
-  return have !== null && need !== null && have < need ? tooLittle('tokens', have, need, decimals) : await lamportsFault();
+  const { have, need, decimals, mint } = tokens;
+  return have !== null && need !== null && have < need ? tooLittle('tokens', have, need, decimals, mint) : await lamportsFault();
 }

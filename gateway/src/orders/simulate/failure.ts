@@ -1,4 +1,5 @@
 import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { describeShortfall } from '../../quote/shortfall.ts';
 import { associatedTokenProgram, solDecimals, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { TradeFault } from '@sluice/shared/venues/trading.ts';
@@ -13,7 +14,7 @@ export interface FailureTerms {
   /** The bound for it in the instruction. */
   readonly bound: bigint | null;
   /** Balance of the wallet and need of the trade in the coins that it pays with, if they are not SOL. */
-  readonly tokens: { readonly have: bigint | null; readonly need: bigint | null; readonly decimals: number };
+  readonly tokens: { readonly mint: string; readonly have: bigint | null; readonly need: bigint | null; readonly decimals: number };
 }
 
 /** Where a transaction failed: a failure on the chain landed, and its fee was paid. */
@@ -27,6 +28,12 @@ export interface TradeFailure {
   readonly fault: TradeFault | 'blockhash' | 'duplicate';
   readonly code: ErrorCode;
   readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** What is known of a failure: its details, and its message if that is more precise than the one of the error table. */
+interface Known {
+  readonly message?: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
@@ -105,11 +112,11 @@ function text(amount: bigint | null): string | null {
 }
 
 /** The lamports that the system program found and needed. */
-function lamportsLogged(failing: FailingProgram | null): { readonly have: string; readonly need: string } | null {
+function lamportsLogged(failing: FailingProgram | null): { readonly have: bigint; readonly need: bigint } | null {
   if (failing?.program !== systemProgram) return null;
   for (const line of failing.lines) {
     const [, have, need] = insufficientLamports.exec(line) ?? [];
-    if (have !== undefined && need !== undefined) return { have, need };
+    if (have !== undefined && need !== undefined) return { have: BigInt(have), need: BigInt(need) };
   }
   return null;
 }
@@ -127,22 +134,20 @@ function actualLogged(failing: FailingProgram | null, bound: bigint | null): str
   return BigInt(right) === bound ? left : null;
 }
 
-function detailsOf(
-  fault: TradeFailure['fault'],
-  failing: FailingProgram | null,
-  terms: FailureTerms | null,
-): Readonly<Record<string, unknown>> {
+function knownOf(fault: TradeFailure['fault'], failing: FailingProgram | null, terms: FailureTerms | null): Known {
   if (fault === 'insufficient_sol') {
-    return { unit: 'lamports', ...(lamportsLogged(failing) ?? { have: null, need: null }), decimals: solDecimals };
+    const logged = lamportsLogged(failing) ?? { have: null, need: null };
+    return describeShortfall({ unit: 'lamports', mint: null, ...logged, decimals: solDecimals });
   }
   if (fault === 'insufficient_tokens') {
-    const { have = null, need = null, decimals = null } = terms?.tokens ?? {};
-    return { unit: 'tokens', have: lacksOwnAccount(failing) ? '0' : text(have), need: text(need), decimals };
+    const tokens = terms?.tokens ?? { mint: null, have: null, need: null, decimals: null };
+    return describeShortfall({ unit: 'tokens', ...tokens, ...(lacksOwnAccount(failing) && { have: 0n }) });
   }
   if (fault === 'slippage') {
-    return { quoted: text(terms?.quoted ?? null), actual: actualLogged(failing, terms?.bound ?? null), bound: text(terms?.bound ?? null) };
+    const { quoted = null, bound = null } = terms ?? {};
+    return { details: { quoted: text(quoted), actual: actualLogged(failing, bound), bound: text(bound) } };
   }
-  return {};
+  return { details: {} };
 }
 
 /** What failed, by the runtime's report. */
@@ -161,15 +166,16 @@ const programNames: ReadonlyMap<string, string> = new Map([
   [associatedTokenProgram, 'the associated token program'],
 ]);
 
-function messageOf(code: ErrorCode, { program, programError, instructionIndex }: ReturnType<typeof culprit>, failedIn: FailedIn): string {
+function messageOf(code: ErrorCode, known: Known, { program, programError, instructionIndex }: ReturnType<typeof culprit>, failedIn: FailedIn): string {
   const named = program === null ? 'a program' : (programNames.get(program) ?? venueByProgram.get(program)?.name ?? program);
   const cause =
     instructionIndex === null
       ? `the runtime reports ${programError ?? 'an unknown error'}`
       : `${named} refused the instruction at index ${instructionIndex} with the error ${programError}`;
   const isKnown = code !== 'SIMULATION_FAILED';
-  if (failedIn === 'chain') return `${isKnown ? `${errorTable[code].message} ` : ''}The transaction landed and failed: ${cause}.`;
-  return isKnown ? errorTable[code].message : `The simulation of the transaction failed, so nothing was sent: ${cause}.`;
+  const said = known.message ?? errorTable[code].message;
+  if (failedIn === 'chain') return `${isKnown ? `${said} ` : ''}The transaction landed and failed: ${cause}.`;
+  return isKnown ? said : `The simulation of the transaction failed, so nothing was sent: ${cause}.`;
 }
 
 function shownLines(logs: readonly string[]): readonly string[] {
@@ -184,10 +190,11 @@ export function classifyFailure(err: unknown, logs: readonly string[], terms: Fa
     error.kind === 'unreadable' ? 'other' : error.kind === 'transaction' ? faultOfTransaction(error) : faultOfInstruction(error, failing);
   const code = codes[fault];
   const cause = culprit(error, failing);
+  const known = knownOf(fault, failing, terms);
   return {
     fault,
     code,
-    message: messageOf(code, cause, failedIn),
-    details: { ...detailsOf(fault, failing, terms), ...cause, logs: shownLines(logs) },
+    message: messageOf(code, known, cause, failedIn),
+    details: { ...known.details, ...cause, logs: shownLines(logs) },
   };
 }

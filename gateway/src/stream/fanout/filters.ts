@@ -1,3 +1,4 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import {
   commitments,
   type MarketStreamEvent,
@@ -25,8 +26,9 @@ type Common = Pick<TradeFilter, 'pool' | 'quoteMint' | 'commitment'>;
  * Compiles the filter of a channel. Null if there is none or it is empty. A `retract` passes every filter, because it is no longer
  * known whether the retracted event passed.
  */
-export function compileFilter(channel: Channel, filter: Filter | undefined): CompiledFilter | null {
-  if (filter === undefined || Object.keys(filter).length === 0) return null;
+export function compileFilter(channel: Channel, given: Filter | undefined): CompiledFilter | null {
+  if (given === undefined || Object.keys(given).length === 0) return null;
+  const filter = withMints(given);
   const tests = [...commonTests(filter), ...channelTests(channel, filter)];
   return {
     key: canonical(filter),
@@ -44,6 +46,16 @@ export function confirmedOnly(filter: CompiledFilter | null, slots: Pick<Confirm
     confirmed: true,
     test: (event) => slots.fateOf(event) === 'pass' && (filter === null || filter.test(event)),
   };
+}
+
+const mintsBySymbol: ReadonlyMap<string, string> = new Map([...quoteCoins.values()].map(({ symbol, mint }) => [symbol, mint]));
+
+/** The filter with the mints of quote coins in place of their symbols. */
+function withMints(filter: Filter): Filter {
+  const { quoteMint } = filter;
+  if (quoteMint === undefined) return filter;
+  const mintOf = (coin: string): string => mintsBySymbol.get(coin) ?? coin;
+  return { ...filter, quoteMint: typeof quoteMint === 'string' ? mintOf(quoteMint) : quoteMint.map(mintOf) };
 }
 
 function canonical(filter: Filter): string {

@@ -1,10 +1,13 @@
 import { Type, type Static, type TSchema } from 'typebox';
+import { quoteCoins } from '../../money.ts';
 import { commitments, venueNames } from '../events.ts';
 import { streamLimits } from './limits.ts';
 import { addressPattern } from '../values.ts';
 
 const Address = Type.String({ pattern: addressPattern });
 const Venue = Type.Enum([...venueNames], { title: 'venue' });
+const quoteSymbols = [...quoteCoins.values()].map(({ symbol }) => symbol);
+const QuoteCoin = Type.String({ pattern: `^(?:${quoteSymbols.join('|')}|${addressPattern.slice(1, -1)})$` });
 const OneOrMore = <T extends TSchema>(schema: T, description: string) =>
   Type.Optional(Type.Union([schema, Type.Array(schema, { minItems: 1, maxItems: streamLimits.filterValues })], { description }));
 const Amount = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
@@ -16,7 +19,7 @@ const Part = (description: string) => Type.Optional(Type.String({ minLength: 1, 
 
 const common = {
   pool: OneOrMore(Venue, 'Venue, or any of several.'),
-  quoteMint: OneOrMore(Address, 'Mint of the quote coin, or any of several.'),
+  quoteMint: OneOrMore(QuoteCoin, `Quote coin: ${quoteSymbols.map((symbol) => `\`${symbol}\``).join(', ')} or its mint, or any of several.`),
   commitment: Type.Optional(Type.Enum([...commitments], { description: 'The event was seen at this commitment or a higher one.' })),
 } as const;
 
