@@ -35,7 +35,7 @@ export interface Filters {
     readonly withoutTraits?: readonly string[];
     /** Venue, or any of several. */
     readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
-    /** Mint of the quote coin, or any of several. */
+    /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
     readonly commitment?: 'processed' | 'confirmed' | 'finalized';
@@ -45,7 +45,7 @@ export interface Filters {
     readonly minSol?: number;
     /** Venue, or any of several. */
     readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
-    /** Mint of the quote coin, or any of several. */
+    /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
     readonly commitment?: 'processed' | 'confirmed' | 'finalized';
@@ -61,7 +61,7 @@ export interface Filters {
     readonly trader?: string | readonly string[];
     /** Venue, or any of several. */
     readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
-    /** Mint of the quote coin, or any of several. */
+    /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
     readonly commitment?: 'processed' | 'confirmed' | 'finalized';
@@ -71,7 +71,7 @@ export interface Filters {
     readonly source?: 'trade' | 'account';
     /** Venue, or any of several. */
     readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
-    /** Mint of the quote coin, or any of several. */
+    /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
     readonly commitment?: 'processed' | 'confirmed' | 'finalized';
@@ -264,6 +264,8 @@ export interface NewToken {
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
+  /** Symbol of the quote coin, which the filter `quoteMint` takes as well; null if the coin is another one. */
+  readonly quoteSymbol: 'SOL' | 'USDC' | null;
   /** As on chain. */
   readonly name: string;
   /** As on chain. */

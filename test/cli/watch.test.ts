@@ -13,7 +13,7 @@ import { orderEvent } from '@sluice/gateway/orders/ledger/order-object.ts';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { usdcMint } from '@sluice/shared/solana/well-known.ts';
+import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { ordersTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -27,7 +27,7 @@ import { startProgram, sluice } from '../support/command-line.ts';
 import { testConfig } from '../support/test-config.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
-import { addressOf, candleEvent, entryOf, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';
+import { addressOf, candleEvent, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { freePort } from '../support/free-port.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
@@ -221,6 +221,15 @@ describe('sluice watch', () => {
       ['orders', order, 'kind', order.kind],
     ] as const;
     expect(print('trades', [ofDollars], null)[0]).toMatch(/ 1,234,567 USDC .* 0\.0₇2923 USDC /);
+    const bought = { ...newTokenEvent(mint).initialBuy!, quoteAmount: '2500000', solAmount: null };
+    expect(print('newTokens', [newTokenEvent(mint, { quoteMint: usdcMint, initialBuy: bought })], null)[0]).toMatch(/ 2\.5 USDC$/);
+    expect(print('newTokens', [newTokenEvent(mint, { quoteMint: usdcMint, initialBuy: null })], null)[0]).toMatch(/ - USDC$/);
+    expect(print('prices', [priceEvent(wrappedSolMint), priceEvent(usdcMint)], null)).toEqual([
+      expect.stringMatching(/ {2}SOL {7,}/),
+      expect.stringMatching(/ {2}USDC {6,}/),
+    ]);
+    const moved = migrationEvent(mint, { quoteMint: usdcMint, quoteAmount: '12000000000', quoteDecimals: 6, solAmount: null });
+    expect(print('migrations', [moved], null)[0]).toMatch(/ 12,000 USDC$/);
     for (const [channel, event, name, value] of cases) {
       const [heading = '', line = ''] = print(channel, [event]);
       expect(line.indexOf(value, heading.indexOf(name)), `${name} of ${channel}:\n${heading}\n${line}`).toBe(heading.indexOf(name));

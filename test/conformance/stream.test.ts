@@ -11,6 +11,7 @@ import { validator } from '@sluice/shared/wire/validate.ts';
 import { fastClock } from '../support/clocks.ts';
 import { goodKey, goodKeyId, scopelessKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { run, seqs, StreamClient, type Message } from '../support/clients/stream-client.ts';
+import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { addressOf, entryOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { transports } from '../support/transports.ts';
 
@@ -601,6 +602,20 @@ describe.each(transports)('the stream over %s', (transport) => {
         'quoteMint',
         { quoteMint: addressOf(5) },
         (mint: string) => tradeEvent(mint, { quoteMint: addressOf(5) }),
+        (mint: string) => tradeEvent(mint),
+      ],
+      [
+        'newTokens',
+        'symbol of the quote coin',
+        { quoteMint: ['SOL', addressOf(5)] },
+        (mint: string) => newTokenEvent(mint),
+        (mint: string) => newTokenEvent(mint, { quoteMint: usdcMint }),
+      ],
+      [
+        'trades',
+        'symbol of another quote coin',
+        { quoteMint: 'USDC' },
+        (mint: string) => tradeEvent(mint, { quoteMint: usdcMint }),
         (mint: string) => tradeEvent(mint),
       ],
       [

@@ -135,7 +135,7 @@ describe('a trade does exactly what was quoted', { timeout: timeoutMs }, () => {
     expect(await refusal({ side: 'sell', mint, amount: '10%', publicKey: trader.publicKey })).toEqual({
       status: 400,
       code: 'INSUFFICIENT_BALANCE',
-      details: { unit: 'tokens', have: '0', need: '1', decimals: 6 },
+      details: { unit: 'tokens', mint, symbol: null, have: '0', need: '1', decimals: 6 },
     });
     expect(await refusal({ side: 'buy', mint, amount: 1, pool: 'pump' })).toMatchObject(
       wrong({ pool: expect.stringContaining('complete') }) as object,

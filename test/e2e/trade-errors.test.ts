@@ -311,14 +311,16 @@ describe('balances', () => {
         const body = buy({ mint: dollars.mint, amount: 25, skipSimulation });
         expect(await refusal(`${form}/buy`, body), form).toMatchObject({
           ...short,
-          details: { unit: 'tokens', have: '0', need: '25000000' },
+          details: { unit: 'tokens', mint: usdcMint, symbol: 'USDC', have: '0', need: '25000000' },
         });
       }
     }
+    const { body } = await gateway.post('/trade/buy', buy({ mint: dollars.mint, amount: 0.01 }));
+    expect(body['error']).toMatchObject({ message: expect.stringContaining('needs 0.01 USDC, has 0.') });
   });
 
   it('a sell by a wallet that has none of the coin, and a sell of more than it has', async () => {
-    const none = { ...short, details: { unit: 'tokens', have: '0', need: '1', decimals: 6 } };
+    const none = { ...short, details: { unit: 'tokens', mint, symbol: null, have: '0', need: '1', decimals: 6 } };
     await everywhere(both, 'sell', buy({ amount: '50%' }), none);
     await everywhere(both, 'sell', { publicKey, mint, sellAll: true }, none);
     for (const skipSimulation of [false, true]) {

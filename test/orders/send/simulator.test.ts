@@ -5,7 +5,7 @@ import { createSimulator, type Simulator } from '@sluice/gateway/orders/simulate
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { createTokenAccount, transferLamports } from '@sluice/shared/solana/transaction/instructions.ts';
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { systemProgram, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { pump } from '@sluice/shared/venues/pump/index.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { wallet } from '../../simnet/runtime/wallets.ts';
@@ -51,8 +51,11 @@ const terms: FailureTerms = {
   side: 'buy',
   quoted: 5n,
   bound: 4n,
-  tokens: { have: 3n, need: 4n, decimals: 6 },
+  tokens: { mint: usdcMint, have: 3n, need: 4n, decimals: 6 },
 };
+
+const inLamports = { unit: 'lamports', mint: wrappedSolMint, symbol: 'SOL', decimals: 9 };
+const inDollars = { unit: 'tokens', mint: usdcMint, symbol: 'USDC', decimals: 6 };
 
 async function failureOf(wire: Uint8Array): Promise<readonly unknown[]> {
   const outcome = await simulate(wire, { terms });
@@ -79,13 +82,13 @@ test('failures are reported by program and code, with their known details', asyn
   expect(await failureOf(poor.wire)).toEqual([
     'insufficient_sol',
     'INSUFFICIENT_BALANCE',
-    { unit: 'lamports', have: null, need: null, decimals: 9, ...noCulprit, programError: 'AccountNotFound' },
+    { ...inLamports, have: null, need: null, ...noCulprit, programError: 'AccountNotFound' },
   ]);
   const all = chain.account(buyer.publicKey)!.lamports;
   expect(await failureOf(signed([transferLamports(buyer.publicKey, pauper.publicKey, all)]))).toEqual([
     'insufficient_sol',
     'INSUFFICIENT_BALANCE',
-    { unit: 'lamports', have: String(all - 5_000n), need: String(all), decimals: 9, ...refusedBy(systemProgram, 1, 0) },
+    { ...inLamports, have: String(all - 5_000n), need: String(all), ...refusedBy(systemProgram, 1, 0) },
   ]);
   const noMint = createTokenAccount(buyer.publicKey, pauper.publicKey, tokenProgram);
   expect(await failureOf(signed([noMint]))).toMatchObject(['invalid_mint', 'INVALID_MINT', {}]);
@@ -95,7 +98,7 @@ test('failures are reported by program and code, with their known details', asyn
   expect(await failureOf(tooMany.wire)).toMatchObject([
     'insufficient_tokens',
     'INSUFFICIENT_BALANCE',
-    expect.objectContaining({ unit: 'tokens', have: '3', need: '4', decimals: 6 }),
+    expect.objectContaining({ ...inDollars, have: '3', need: '4' }),
   ]);
 });
 
@@ -107,7 +110,7 @@ test('a sale of coins that were sold a moment ago fails for lack of tokens, not 
   expect(await failureOf(sale.wire)).toEqual([
     'insufficient_tokens',
     'INSUFFICIENT_BALANCE',
-    { unit: 'tokens', have: '0', need: '4', decimals: 6, ...refusedBy(pump.programId, 3_012, 2) },
+    { ...inDollars, have: '0', need: '4', ...refusedBy(pump.programId, 3_012, 2) },
   ]);
 });
 

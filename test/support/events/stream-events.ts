@@ -108,6 +108,7 @@ export function newTokenEvent(mint: string, changes: Partial<NewTokenEvent> = {}
   return {
     type: 'newToken',
     ...common(mint),
+    quoteSymbol: 'SOL',
     name: 'America First Coalition',
     symbol: 'AMERICA',
     uri: 'https://metadata.example.com/b14043e1.json',

@@ -285,6 +285,8 @@ class NewToken(TypedDict):
     """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
+    quoteSymbol: Literal["SOL", "USDC"] | None
+    """Symbol of the quote coin, which the filter `quoteMint` takes as well; null if the coin is another one."""
     name: str
     """As on chain."""
     symbol: str
@@ -1234,7 +1236,7 @@ class NewTokensFilter(TypedDict):
     pool: NotRequired[Venue | Sequence[Venue]]
     """Venue, or any of several."""
     quoteMint: NotRequired[str | Sequence[str]]
-    """Mint of the quote coin, or any of several."""
+    """Quote coin: `SOL`, `USDC` or its mint, or any of several."""
     commitment: NotRequired[Commitment]
     """The event was seen at this commitment or a higher one."""
 
@@ -1245,7 +1247,7 @@ class MigrationsFilter(TypedDict):
     pool: NotRequired[Venue | Sequence[Venue]]
     """Venue, or any of several."""
     quoteMint: NotRequired[str | Sequence[str]]
-    """Mint of the quote coin, or any of several."""
+    """Quote coin: `SOL`, `USDC` or its mint, or any of several."""
     commitment: NotRequired[Commitment]
     """The event was seen at this commitment or a higher one."""
 
@@ -1262,7 +1264,7 @@ class TradesFilter(TypedDict):
     pool: NotRequired[Venue | Sequence[Venue]]
     """Venue, or any of several."""
     quoteMint: NotRequired[str | Sequence[str]]
-    """Mint of the quote coin, or any of several."""
+    """Quote coin: `SOL`, `USDC` or its mint, or any of several."""
     commitment: NotRequired[Commitment]
     """The event was seen at this commitment or a higher one."""
 
@@ -1273,7 +1275,7 @@ class PricesFilter(TypedDict):
     pool: NotRequired[Venue | Sequence[Venue]]
     """Venue, or any of several."""
     quoteMint: NotRequired[str | Sequence[str]]
-    """Mint of the quote coin, or any of several."""
+    """Quote coin: `SOL`, `USDC` or its mint, or any of several."""
     commitment: NotRequired[Commitment]
     """The event was seen at this commitment or a higher one."""
 

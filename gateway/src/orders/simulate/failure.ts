@@ -166,7 +166,12 @@ const programNames: ReadonlyMap<string, string> = new Map([
   [associatedTokenProgram, 'the associated token program'],
 ]);
 
-function messageOf(code: ErrorCode, known: Known, { program, programError, instructionIndex }: ReturnType<typeof culprit>, failedIn: FailedIn): string {
+function messageOf(
+  code: ErrorCode,
+  known: Known,
+  { program, programError, instructionIndex }: ReturnType<typeof culprit>,
+  failedIn: FailedIn,
+): string {
   const named = program === null ? 'a program' : (programNames.get(program) ?? venueByProgram.get(program)?.name ?? program);
   const cause =
     instructionIndex === null

@@ -19,7 +19,10 @@ const Part = (description: string) => Type.Optional(Type.String({ minLength: 1, 
 
 const common = {
   pool: OneOrMore(Venue, 'Venue, or any of several.'),
-  quoteMint: OneOrMore(QuoteCoin, `Quote coin: ${quoteSymbols.map((symbol) => `\`${symbol}\``).join(', ')} or its mint, or any of several.`),
+  quoteMint: OneOrMore(
+    QuoteCoin,
+    `Quote coin: ${quoteSymbols.map((symbol) => `\`${symbol}\``).join(', ')} or its mint, or any of several.`,
+  ),
   commitment: Type.Optional(Type.Enum([...commitments], { description: 'The event was seen at this commitment or a higher one.' })),
 } as const;
 
