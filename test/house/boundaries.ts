@@ -65,7 +65,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** No I/O, no environment, no logger: these may import only each other and these packages. */
-const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/codec/', 'shared/src/errors/'];
+const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/codec/', 'shared/src/errors/', 'shared/src/money.ts'];
 const pureMayUse = [...pureFolders, 'shared/src/solana/'];
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
 
