@@ -1678,6 +1678,8 @@ export interface SubscribedReply {
     readonly seq: number;
     /** True if `since` was given and all later frames follow. */
     readonly recovered: boolean;
+    /** With `last`: the newest frame when the reply was made. Frames up to this number are of the past. */
+    readonly newest?: number;
   }>>;
   /** With `snapshot`: the newest retained event of each topic that has one. */
   readonly snapshot?: readonly {

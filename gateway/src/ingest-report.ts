@@ -44,19 +44,28 @@ export function chainStatus(ingests: readonly BusStatus[]): Status['chain'] {
   };
 }
 
-/** The nodes that each ingest process follows, by process. */
-export function sourceStatuses(ingests: readonly BusStatus[]): Status['sources'] {
-  return ingests.flatMap(({ name, value }) => endpointsIn(value).map((endpoint) => sourceStatus(name, endpoint))).slice(0, maxSources);
+/**
+ * The nodes that each ingest process follows, by process. All nodes of the leading process are behind the chain by at least `lagSlots`, even the
+ * newest of them.
+ */
+export function sourceStatuses(ingests: readonly BusStatus[], lagSlots: number): Status['sources'] {
+  return ingests
+    .flatMap(({ name, value }) => {
+      const behind = value['leads'] === true ? lagSlots : 0;
+      return endpointsIn(value).map((endpoint) => sourceStatus(name, endpoint, behind));
+    })
+    .slice(0, maxSources);
 }
 
-function sourceStatus(ingest: string, endpoint: Report): Status['sources'][number] {
+function sourceStatus(ingest: string, endpoint: Report, lagSlots: number): Status['sources'][number] {
   const index = countIn(endpoint, 'index');
+  const slotsBehind = slotIn(endpoint, 'slot') === null ? null : countIn(endpoint, 'slotsBehind');
   return {
     ingest: ingest.slice(0, maxIngestNameChars),
     endpoint: index === null || index >= maxEndpoints ? null : index + 1,
     host: textIn(endpoint, 'host', maxHostChars),
     state: sourceStates.find((state) => state === endpoint['state']) ?? 'down',
-    slotsBehind: slotIn(endpoint, 'slot') === null ? null : countIn(endpoint, 'slotsBehind'),
+    slotsBehind: slotsBehind === null ? null : Math.min(Number.MAX_SAFE_INTEGER, slotsBehind + lagSlots),
     connects: countIn(endpoint, 'connects'),
     faults: countIn(endpoint, 'faults'),
   };

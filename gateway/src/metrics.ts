@@ -6,9 +6,10 @@ import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
 import type { RecordSeal } from './auth/record-seal.ts';
 import type { RpcAccountReader } from './chain/rpc-account-reader.ts';
 import type { Markets } from './quote/markets.ts';
+import type { Lag } from './lag.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 import type { TokenBook } from './reads/token-book.ts';
-import { version, type Lag } from './report.ts';
+import { version } from './report.ts';
 import type { Store } from './store/store.ts';
 import type { Hub } from './stream/hub.ts';
 import type { Transport } from './transport/transport.ts';
@@ -56,7 +57,7 @@ export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
     gauge('lag_slots', 'Slots by which ingest is behind the newest slot that this gateway knows; -1 if it knows none.', of.lag.slots ?? -1),
     gauge(
       'lag_seconds',
-      'Time since ingest received a new slot; -1 if no ingest process reports one.',
+      'Time since ingest received a new slot, as of its last report; -1 if no ingest process reports one.',
       of.lag.ms === null ? -1 : of.lag.ms / 1e3,
     ),
     gauge('requests_open', 'Requests over HTTP that wait for their answer.', of.requests),
@@ -107,7 +108,12 @@ function streamMetrics({ stats, connections, compressed, bufferedBytes, catchUps
     counter('publishes_total', 'Messages published to a group of sockets.', stats.publishes),
     counter('published_bytes_total', 'Bytes of the published messages, counted once for each group.', stats.publishedBytes),
     counter('replayed_frames_total', 'Frames replayed from history.', stats.replayedFrames),
-    counter('gaps_total', 'Gaps reported to clients.', stats.gaps),
+    counter('gaps_total', 'Losses reported to clients that followed a topic.', stats.losses),
+    counter(
+      'resumes_incomplete_total',
+      'Gaps reported to resuming clients: their position was too old, or belongs to another log.',
+      stats.incompleteResumes,
+    ),
     counter('lost_entries_total', 'Entries that the bus reported as lost.', stats.lostEntries),
     counter('unreadable_entries_total', 'Entries of the bus that could not be read.', stats.unreadableEntries),
     counter('drops_total', 'Messages that were dropped because the send buffer of a socket was full.', stats.drops),

@@ -12,10 +12,11 @@ import type { OpenRequests } from './http/open-requests.ts';
 import { healthEndpoints } from './http/routes/health.ts';
 import { metricsBinding } from './http/routes/metrics.ts';
 import { statusBinding } from './http/routes/status.ts';
+import { LagMeter } from './lag.ts';
 import { gatewayMetrics, type ReadCounters } from './metrics.ts';
 import { gatewayParts } from './readiness.ts';
 import type { MarketHealth } from './reads/market-health.ts';
-import { lagOf, statusOf, type Lag } from './report.ts';
+import { statusOf } from './report.ts';
 import type { Store } from './store/store.ts';
 import type { Hub } from './stream/hub.ts';
 import type { Trading } from './orders/trading.ts';
@@ -55,7 +56,7 @@ export function createOperations(of: OperationsParts): Operations {
     ...gatewayParts({ hub, health, store, limiter, rpc: counters.rpc(), trading: trading.fault() }),
     ...embeddedIngest.parts(),
   });
-  const lag = (): Lag => lagOf(health, trading.slot(), Date.now());
+  const lagMeter = new LagMeter({ ownSlot: () => trading.slot(), health, now: () => performance.now() });
   const metrics = async (): Promise<readonly Metric[]> => [
     ...gatewayMetrics({
       hub,
@@ -64,7 +65,7 @@ export function createOperations(of: OperationsParts): Operations {
       reads: counters,
       orders: trading.report(),
       store,
-      lag: lag(),
+      lag: lagMeter.lag,
       parts: parts(),
       draining: isDraining(),
       gateways: fleet.size(),
@@ -82,7 +83,7 @@ export function createOperations(of: OperationsParts): Operations {
       draining: isDraining(),
       bus: config.redisUrls,
       statuses: await fleet.statuses(),
-      lag: lag(),
+      lag: lagMeter.lag,
       parts: parts(),
       rpc: counters.rpc(),
       rpcUrls: config.rpc?.httpUrls ?? [],
@@ -96,6 +97,7 @@ export function createOperations(of: OperationsParts): Operations {
       metricsBinding(metrics),
     ],
     start: async () => {
+      lagMeter.start();
       const { metrics: place, sharePort } = config.operations;
       if (place === null) return;
       // A balancer may see only this port, so it must show here that the gateway drains.
@@ -114,6 +116,7 @@ export function createOperations(of: OperationsParts): Operations {
     },
     close: async () => {
       meter.close();
+      lagMeter.close();
       await second?.close();
     },
   };

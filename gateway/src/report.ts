@@ -6,7 +6,7 @@ import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
 import { shownHost } from '@sluice/shared/solana/endpoint-host.ts';
 import { apiVersion } from './http/answers.ts';
 import { chainStatus, sourceStatuses } from './ingest-report.ts';
-import type { MarketHealth } from './reads/market-health.ts';
+import type { Lag } from './lag.ts';
 import type { Hub } from './stream/hub.ts';
 import { orderStatus, type OrderReport } from './orders/order-report.ts';
 import type { Transport } from './transport/transport.ts';
@@ -34,19 +34,6 @@ export interface StatusParts {
   readonly orders: OrderReport | null;
 }
 
-/** How far the stream is behind the chain, if known. */
-export interface Lag {
-  /** Slots by which ingest is behind the newest slot that this gateway knows itself; null if it knows none. */
-  readonly slots: number | null;
-  /** Time since ingest received a new slot; null if no ingest process reports one. */
-  readonly ms: number | null;
-}
-
-export function lagOf(health: Pick<MarketHealth, 'slot' | 'slotAgeMs'>, ownSlot: number, nowMs: number): Lag {
-  const slots = ownSlot > 0 && health.slot > 0 ? Math.max(0, ownSlot - health.slot) : null;
-  return { slots, ms: health.slotAgeMs(nowMs) };
-}
-
 /** The body of `/status`. It contains no keys, clients or addresses, and of the hosts of nodes only what `shownHost` gives. */
 export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
   const { hub, transport, startedAtMs, draining, bus, statuses, lag, parts, rpc, rpcUrls, orders } = of;
@@ -64,7 +51,7 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
     lag,
     parts: partReports(parts),
     chain: chainStatus(ingests),
-    sources: sourceStatuses(ingests),
+    sources: sourceStatuses(ingests, lag.slots ?? 0),
     cluster: { simulated: simulatedBy(ingests) },
     endpoints: rpc.map(({ impossibleAnswers, suspendedForMs }, index) => ({
       endpoint: index + 1,
@@ -78,7 +65,7 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
       connections: hub.connections,
       topics: fanout.topicCount + dialect.topicCount,
       events: stats.events,
-      gaps: stats.gaps,
+      gaps: stats.losses,
       slowCloses: stats.slowCloses,
       latencyUs: stats.latencyUs.summary(),
       history: { entries: history.entries, bytes: history.bytes },

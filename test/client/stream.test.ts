@@ -80,6 +80,32 @@ describe('a subscription', () => {
     expect(one.states.filter((state) => state === 'reconnecting').length).toBeGreaterThanOrEqual(5);
   });
 
+  it('begins with events of the past, says which they are, and resumes without them', async () => {
+    const first = nextId;
+    await server.publish(trades(5));
+    const past: boolean[] = [];
+    const events: EventOf<'trades'>[] = [];
+    const gaps: Gap[] = [];
+    const subscription = sluice.subscribe('trades', {
+      mints: [mint],
+      last: 3,
+      onEvent: (event) => {
+        events.push(event);
+        past.push(subscription.isPast);
+      },
+      onGap: (gap) => void gaps.push(gap),
+    });
+    await until('the past', () => events.length === 3);
+    await server.publish(trades(1));
+    proxy.cut();
+    await server.publish(trades(1));
+    await until('the missed events', () => events.length === 5);
+    expect(ids(events)).toEqual(range(first + 2, first + 7));
+    expect(past).toEqual([true, true, true, false, false]);
+    expect(gaps).toEqual([]);
+    expect(() => sluice.subscribe('trades', { last: 0 })).toThrow('last must be a number from 1 to 10000');
+  });
+
   it('of many mints joins the messages of each long reply, with its snapshot and what was rejected', async () => {
     const mints = Array.from({ length: 1_200 }, (_, at) => addressOf(4_100_000 + at));
     const first = nextId;

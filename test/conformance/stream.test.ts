@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pack } from 'msgpackr';
 import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { tradesTopic, pricesTopic, accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { eventSchemas } from '@sluice/shared/wire/events.ts';
 import { EventFrame, noticeSchemas, replySchemas } from '@sluice/shared/wire/stream/replies.ts';
@@ -280,6 +281,68 @@ describe.each(transports)('the stream over %s', (transport) => {
       expectDocumented(client);
     });
 
+    it('begins with the last frames of each topic, as far as they are retained, without a gap', async () => {
+      const [mint, quiet] = [fresh(), fresh()];
+      const big = tradeEvent(mint, { solAmount: 50 });
+      await server.publish([...trades(mint, 4), entryOf(big), ...trades(mint, 1)]);
+      const client = await opened();
+      const topic = tradesTopic(mint);
+      const reply = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint, quiet], last: 3 });
+      expect(reply.positions).toMatchObject({
+        [topic]: { seq: 3, recovered: false, newest: 6 },
+        [tradesTopic(quiet)]: { seq: 0, recovered: false, newest: 0 },
+      });
+      await server.publish(trades(mint, 1));
+      await until('the past and the live event', () => client.frames(topic).length === 4);
+      expect(seqs(client.frames(topic))).toEqual([4, 5, 6, 7]);
+      const all = await opened();
+      expect((await all.ask({ op: 'subscribe', channel: 'trades', mints: [mint], last: 10_000 })).positions).toMatchObject({
+        [topic]: { seq: 0 },
+      });
+      // A position counts more, and under a filter the frames are counted before it.
+      const { epoch } = reply.positions![topic]!;
+      const since = { [topic]: { epoch, seq: 6 } };
+      const resumed = await all.ask({ op: 'subscribe', channel: 'trades', mints: [mint], last: 3, since });
+      expect(resumed.positions).toEqual({ [topic]: { epoch, seq: 6, recovered: true } });
+      const filtered = await opened();
+      await filtered.ask({ op: 'subscribe', channel: 'trades', mints: [mint], filter: { minSol: 49 }, last: 3 });
+      await until('the event that passes', () => filtered.frames(topic).length === 1);
+      expect(filtered.frames(topic)).toMatchObject([{ seq: 5, prev: 4, data: { id: big.id } }]);
+      for (const one of [client, all, filtered]) {
+        expect(one.messages.filter(({ op }) => op === 'gap')).toEqual([]);
+        expectDocumented(one);
+      }
+    });
+
+    it('begins with the retained ones of the last frames, without a gap', async () => {
+      const history = { maxEntries: 100, maxBytes: 1 };
+      const small = await startTestGateway({ transport, config: { memory: { ...standardMemory, history } } });
+      const mint = fresh();
+      for (let at = 0; at < 4_000; at += 500) await small.publish(trades(mint, 500));
+      const client = await opened(undefined, small);
+      const { positions } = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], last: 4_000 });
+      const { seq, newest } = positions![tradesTopic(mint)] as unknown as { seq: number; newest: number };
+      expect(newest).toBe(4_000);
+      expect(seq).toBeGreaterThan(0);
+      await until('the past', () => client.frames(tradesTopic(mint)).length === newest - seq);
+      expect(client.messages.filter(({ op }) => op === 'gap')).toEqual([]);
+      await small.close();
+    });
+
+    it('counts losses, and resumes from a position that is not retained apart', async () => {
+      const count = async (name: string): Promise<number> => {
+        const text = await (await fetch(`http://${server.host}/metrics`)).text();
+        return Number(new RegExp(`^sluice_gateway_${name} (\\d+)$`, 'm').exec(text)?.[1]);
+      };
+      const before = [await count('gaps_total'), await count('resumes_incomplete_total')] as const;
+      const client = await opened();
+      await client.ask({ op: 'subscribe', channel: 'trades', mints: [fresh()], since: { epoch: 'another', seq: 5 } });
+      await client.next('the gap', ({ op }) => op === 'gap');
+      expect([await count('gaps_total'), await count('resumes_incomplete_total')]).toEqual([before[0], before[1] + 1]);
+      const status = (await (await fetch(`http://${server.host}/status`)).json()) as { readonly stream: { readonly gaps: number } };
+      expect(status.stream.gaps).toBe(before[0]);
+    });
+
     it.each([
       ['text that is not JSON', 'not json', null, null],
       ['an array', [], null, null],
@@ -296,6 +359,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       ['an unknown filter field', { id: 9, op: 'subscribe', channel: 'trades', filter: { minsol: 1 } }, 9, 'filter.minsol'],
       ['an unknown filter value', { id: 10, op: 'subscribe', channel: 'trades', filter: { side: 'long' } }, 10, 'filter.side'],
       ['a wrong position', { id: 11, op: 'subscribe', channel: 'trades', since: { epoch: 1, seq: 1 } }, 11, 'since.epoch'],
+      ['no events of the past', { id: 16, op: 'subscribe', channel: 'trades', last: 0 }, 16, 'last'],
       ['a field named __proto__', '{"id":12,"op":"subscribe","channel":"trades","__proto__":{"mints":["a"]}}', 12, '__proto__'],
       [
         'one position for two topics',

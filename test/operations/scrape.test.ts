@@ -127,14 +127,17 @@ it('the metrics count what happens', async () => {
   expect(value(gateway, 'nodejs_eventloop_delay_seconds_count')).toBeGreaterThan(0);
   expect(value(gateway, 'process_open_fds')).toBeGreaterThan(10);
   interface Status {
-    readonly lag: { readonly slots: number; readonly ms: number };
+    readonly lag: { readonly slots: number | null; readonly ms: number };
     readonly parts: Readiness['parts'];
     /** Null until ingest has reported that it leads. Its first report may be older. */
     readonly chain: { readonly slot: number; readonly watermark: number | null } | null;
     readonly sources: readonly unknown[];
   }
   const status = async (): Promise<Status> => (await (await fetch(`${urls.publicGateway}/api/status`)).json()) as Status;
-  await until('a report of the leading ingest', async () => (await status()).chain !== null);
+  await until(
+    'a report of the leading ingest, and the lag',
+    async () => (await status()).chain !== null && (await status()).lag.slots !== null,
+  );
   const { lag, parts, chain, sources } = await status();
   expect(chain!.slot).toBeGreaterThan(chain!.watermark ?? 0);
   expect(sources).toMatchObject([{ endpoint: 1, host: null, state: 'up' }]);

@@ -1,4 +1,5 @@
 import { chainStatus, sourceStatuses } from '@sluice/gateway/ingest-report.ts';
+import { LagMeter } from '@sluice/gateway/lag.ts';
 import { shownHost } from '@sluice/shared/solana/endpoint-host.ts';
 import { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
@@ -37,11 +38,34 @@ it('the status shows how far the leading ingest process has followed the chain, 
     gaps: { filled: 5, lostTransactions: 1, lostSlots: 2 },
     forks: { deadSlots: 3, retracted: 4 },
   });
-  expect(sourceStatuses(ingests.slice(1))).toEqual([
+  expect(sourceStatuses(ingests.slice(1), 0)).toEqual([
     { ingest: 'ingest:a', endpoint: 1, host: 'helius-rpc.com', state: 'up', slotsBehind: 0, connects: 1, faults: 0 },
     { ingest: 'ingest:a', endpoint: 2, host: null, state: 'down', slotsBehind: null, connects: 7, faults: 2 },
   ]);
   expect(chainStatus(ingests.slice(0, 1))).toBeNull();
+});
+
+it('a stream that keeps up is 0 slots behind, although each report of ingest is up to two seconds old', () => {
+  let nowMs = 0;
+  const health = { slot: 0, reportedSlotAgeMs: 80 };
+  const ownSlot = (): number => Math.floor(nowMs / 200);
+  const meter = new LagMeter({ ownSlot, health, now: () => nowMs });
+  const lagAfter = (seconds: number, reportedSlot: () => number): typeof meter.lag => {
+    for (const end = nowMs + seconds * 1_000; nowMs < end; nowMs += 500) {
+      // Ingest reports each second, and the gateway reads the reports a second later.
+      if (nowMs % 1_000 === 0) health.slot = reportedSlot();
+      meter.sample();
+    }
+    return meter.lag;
+  };
+  expect(lagAfter(1, ownSlot)).toEqual({ slots: null, ms: 80 });
+  expect(lagAfter(20, () => Math.max(1, ownSlot() - 5))).toEqual({ slots: 0, ms: 80 });
+  // Ingest has stopped.
+  const { slot } = health;
+  const { slots } = lagAfter(10, () => slot);
+  expect(slots).toBeGreaterThanOrEqual(35);
+  // Its nodes are behind too, even the newest.
+  expect(sourceStatuses([{ name: 'ingest:a', value: report }], slots!).map(({ slotsBehind }) => slotsBehind)).toEqual([slots, null]);
 });
 
 it('has its form even if a process reports something else', () => {
@@ -62,7 +86,7 @@ it('has its form even if a process reports something else', () => {
     fc.property(value, (reported) => {
       const ingests = [{ name: 'ingest:a', value: reported as Readonly<Record<string, unknown>> }];
       expect(isChain(chainStatus(ingests))).toMatchObject({ ok: true });
-      expect(areSources(sourceStatuses(ingests))).toMatchObject({ ok: true });
+      expect(areSources(sourceStatuses(ingests, 0))).toMatchObject({ ok: true });
     }),
   );
 });

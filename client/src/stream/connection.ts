@@ -185,7 +185,7 @@ export class Connection {
   }
 
   #subscribe(subscription: AnySubscription): void {
-    const { channel, interval, filter, commitment, snapshot } = subscription.request;
+    const { channel, interval, filter, commitment, snapshot, last } = subscription.request;
     const keys = keysOf(subscription.request);
     for (let at = 0; at === 0 || at < keys.length; at += keysPerCommand) {
       const some = keys.slice(at, at + keysPerCommand);
@@ -203,6 +203,8 @@ export class Connection {
         ...(commitment !== undefined && { commitment }),
         ...(snapshot && !isResumed && { snapshot }),
         ...(isResumed && { since }),
+        // The gateway ignores it for topics in `since`.
+        ...(last !== undefined && { last }),
       });
     }
   }

@@ -15,6 +15,8 @@ export interface SubscribeOptions<C extends Channel> {
   readonly commitment?: 'processed' | 'confirmed';
   /** Begin with the newest event of each topic. */
   readonly snapshot?: boolean;
+  /** Begin with the newest events of each topic that the gateway retains, at most this many, before the filter. `isPast` marks them. */
+  readonly last?: number;
   /** Resume after these positions, which `Subscription.positions` returned. */
   readonly since?: Readonly<Record<string, Position>>;
   /** Called instead of iteration. It may return a promise; the next event waits for it. */
@@ -68,6 +70,7 @@ export interface Request {
   readonly filter: unknown;
   readonly commitment: 'processed' | 'confirmed' | undefined;
   readonly snapshot: boolean;
+  readonly last: number | undefined;
 }
 
 /** A subscription as its connection sees it. */
@@ -99,6 +102,8 @@ type Item =
   | { readonly gap: Gap; readonly before: Position | null };
 
 const defaultMaxWaiting = 10_000;
+/** The gateway accepts no larger `last`. */
+const maxLast = 10_000;
 /** Rejected keys that one warning names. */
 const keysPerWarning = 5;
 const optionNames: Readonly<Record<keyof SubscribeOptions<Channel>, true>> = {
@@ -108,6 +113,7 @@ const optionNames: Readonly<Record<keyof SubscribeOptions<Channel>, true>> = {
   filter: true,
   commitment: true,
   snapshot: true,
+  last: true,
   since: true,
   onEvent: true,
   onGap: true,
@@ -133,13 +139,16 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
   #end: { readonly error: Error | null } | null = null;
   #wake: (() => void) | null = null;
   #isConsumed = false;
+  #isPast = false;
+  /** With `last`: the newest event of each topic when the subscription began. */
+  readonly #newest = new Map<string, Position>();
   #lastPositions: Readonly<Record<string, Position>> | null = null;
   readonly #stop = (): void => this.close();
 
   constructor(channel: C, options: SubscribeOptions<C>, host: SubscriptionHost) {
     checkOptions(options);
-    const { mints = [], accounts = [], interval, filter, commitment, snapshot = false } = options;
-    this.request = { channel, mints, accounts, interval, filter, commitment, snapshot };
+    const { mints = [], accounts = [], interval, filter, commitment, snapshot = false, last } = options;
+    this.request = { channel, mints, accounts, interval, filter, commitment, snapshot, last };
     this.#options = options;
     this.#host = host;
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting;
@@ -174,6 +183,11 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     return this.#waiting.length - this.#head;
   }
 
+  /** Whether the event that the consumer received last was published before the subscription began: with `last` or `snapshot`. */
+  get isPast(): boolean {
+    return this.#isPast;
+  }
+
   get isEnded(): boolean {
     return this.#end !== null;
   }
@@ -199,7 +213,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
         const item = this.#next();
         if (item !== null) {
           if ('gap' in item) this.#options.onGap?.(item.gap);
-          else yield item.event as EventOf<C>;
+          else yield this.#hand(item) as EventOf<C>;
         } else if (this.#end !== null) {
           if (this.#end.error !== null) throw this.#end.error;
           return;
@@ -223,6 +237,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
       const progress = this.#progress.get(topic);
       if (progress === undefined) this.#progress.set(topic, new TopicProgress(position));
       else progress.resume(position);
+      if (position.newest !== undefined) this.#newest.set(topic, { epoch: position.epoch, seq: position.newest });
     }
     for (const { topic, data } of snapshot) this.#push({ event: data, topic, epoch: '', seq: null });
   }
@@ -303,6 +318,13 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     return item;
   }
 
+  /** Hands an event to the consumer. */
+  #hand({ event, topic, epoch, seq }: Exclude<Item, { readonly gap: Gap }>): unknown {
+    const newest = this.#newest.get(topic);
+    this.#isPast = seq === null || (newest?.epoch === epoch && seq <= newest.seq);
+    return event;
+  }
+
   #wakeUp(): void {
     const wake = this.#wake;
     this.#wake = null;
@@ -333,7 +355,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
           if (this.#end !== null) break;
           await new Promise<void>((wake) => (this.#wake = wake));
         } else if ('gap' in item) this.#options.onGap?.(item.gap);
-        else await onEvent(item.event as EventOf<C>, item.topic);
+        else await onEvent(this.#hand(item) as EventOf<C>, item.topic);
       }
     } catch (error) {
       fault = asError(error);
@@ -348,14 +370,15 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
 }
 
 /** Throws a `TypeError`. */
-function checkOptions(options: Pick<SubscribeOptions<Channel>, 'mints' | 'accounts' | 'since' | 'maxWaiting'>): void {
+function checkOptions(options: Pick<SubscribeOptions<Channel>, 'mints' | 'accounts' | 'last' | 'since' | 'maxWaiting'>): void {
   checkNames('subscribe', options, optionNames);
-  const { mints, accounts, since = {}, maxWaiting = defaultMaxWaiting } = options;
+  const { mints, accounts, last = 1, since = {}, maxWaiting = defaultMaxWaiting } = options;
   for (const [name, keys] of Object.entries({ mints, accounts })) if (keys !== undefined) checkStrings(name, keys);
   if ((mints !== undefined || accounts !== undefined) && !mints?.length && !accounts?.length) {
     throw new TypeError('mints and accounts are empty. Leave them out to follow everything.');
   }
   checkNumber('maxWaiting', maxWaiting, 1, Infinity);
+  checkNumber('last', last, 1, maxLast);
   const positions: readonly (Partial<Position> | null)[] | null = typeof since === 'object' ? Object.values(since) : null;
   if (positions?.every((one) => typeof one?.epoch === 'string' && Number.isSafeInteger(one.seq)) !== true) {
     throw new TypeError('since must be the positions of a subscription: { [topic]: { epoch, seq } }.');

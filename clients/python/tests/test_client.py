@@ -69,6 +69,18 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
         self.assertGreaterEqual(self.proxy.connections, 3)
         await direct.close()
 
+    async def test_begins_with_the_past_and_says_so(self) -> None:
+        async with asyncio.timeout(WITHIN_S):
+            reference = self.sluice.subscribe("trades")
+            seen = [(await next_event(reference))["id"] for _ in range(5)]
+            subscription = self.sluice.subscribe("trades", last=10_000)
+            past: dict[str, bool] = {}
+            while seen[-1] not in past or all(past.values()):
+                past[(await next_event(subscription))["id"]] = subscription.is_past
+        self.assertEqual([past[each] for each in seen], [True] * 5)
+        with self.assertRaises(ValueError):
+            self.sluice.subscribe("trades", last=0)
+
     async def test_joins_the_messages_of_a_long_reply(self) -> None:
         mints = [address(n) for n in range(1_500)]
         rejected: list[str] = []

@@ -46,8 +46,8 @@ export class MarketHealth {
   #liveAtMs = Number.NEGATIVE_INFINITY;
   #slot = 0;
   #slotAtMs = 0;
-  /** When the leading ingest process saw its newest slot, as it reported. Null: it reported none. */
-  #newSlotAtMs: number | null = null;
+  /** Time since ingest last saw a newer slot, when it reported. Null: it reported none. */
+  reportedSlotAgeMs: number | null = null;
   #solUsd: SolUsdReport | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -91,7 +91,7 @@ export class MarketHealth {
     this.#noteContinuity(ingests.filter((value) => value['leads'] === true && !isBlind(value)));
     const status = leader ?? ingests[0];
     const slotAgeMs = status?.['slotAgeMs'];
-    this.#newSlotAtMs = typeof slotAgeMs === 'number' ? nowMs - slotAgeMs : null;
+    this.reportedSlotAgeMs = typeof slotAgeMs === 'number' ? Math.max(0, slotAgeMs) : null;
     if (status === undefined) return;
     if (typeof status['simulated'] === 'boolean') this.simulated = status['simulated'];
     if (typeof status['slot'] === 'number' && status['slot'] > 0) {
@@ -135,7 +135,7 @@ export class MarketHealth {
 
   /** Time since ingest last saw a newer slot. Null: none reports it. */
   slotAgeMs(nowMs: number): number | null {
-    return this.#newSlotAtMs === null ? null : Math.max(0, nowMs - this.#newSlotAtMs);
+    return this.reportedSlotAgeMs === null ? null : Math.max(0, nowMs - this.#statusAtMs) + this.reportedSlotAgeMs;
   }
 
   /** The newest slot that a node can plausibly have reached. */

@@ -7,6 +7,9 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from .wire import CandleInterval, Channel, Commitment, Gap, Position, RejectedKey
 
+# The gateway accepts no larger `last`.
+MAX_LAST = 10_000
+
 E = TypeVar("E")
 F = TypeVar("F")
 
@@ -42,6 +45,11 @@ class SubscribeOptions(TypedDict, Generic[E], total=False):
     """`confirmed`: events come once their slot is confirmed, and none is retracted."""
     snapshot: bool
     """Begin with the newest event of each topic."""
+    last: int | None
+    """
+    Begin with the newest events of each topic that the gateway retains, at most this many, before the filter. `Subscription.is_past` says of
+    each whether it is one of them.
+    """
     since: Mapping[str, Position] | None
     """Resume after these positions, which `Subscription.positions` returned."""
     on_event: Callable[[E, str], Awaitable[object] | None] | None
@@ -91,6 +99,7 @@ def request_of(
     filter: Mapping[str, Any] | None,
     commitment: str | None,
     snapshot: bool,
+    last: int | None,
 ) -> dict[str, Any]:
     """The fields of a subscribe command that are given. Raises a ValueError for wrong ones."""
     for name, keys in (("mints", mints), ("accounts", accounts)):
@@ -98,8 +107,10 @@ def request_of(
             raise ValueError(f"{name} must be a list of strings; it is {keys!r}.")
     if (mints is not None or accounts is not None) and not mints and not accounts:
         raise ValueError("mints and accounts are empty. Leave them out to follow everything.")
+    if last is not None and (not isinstance(last, int) or not 1 <= last <= MAX_LAST):
+        raise ValueError(f"last must be an integer from 1 to {MAX_LAST}; it is {last!r}.")
     fields = {"mints": _listed("mints", mints or ()), "accounts": _listed("accounts", accounts or ()), "interval": interval, "filter": filter}
-    more = {"commitment": commitment, "snapshot": snapshot}
+    more = {"commitment": commitment, "snapshot": snapshot, "last": last}
     request = {"channel": channel, **{name: value for name, value in {**fields, **more}.items() if value}}
     try:
         json.dumps(request, allow_nan=False)

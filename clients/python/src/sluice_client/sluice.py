@@ -143,6 +143,7 @@ class Sluice:
         filter: Any = None,
         commitment: Literal["processed", "confirmed"] | None = None,
         snapshot: bool = False,
+        last: int | None = None,
         since: Mapping[str, Position] | None = None,
         on_event: Callable[[Any, str], Awaitable[object] | None] | None = None,
         on_gap: Callable[[Gap], None] | None = None,
@@ -163,6 +164,7 @@ class Sluice:
             filter=filter,
             commitment=commitment,
             snapshot=snapshot,
+            last=last,
         )
         callbacks = Callbacks(
             on_event=on_event, on_gap=on_gap, on_rejected=on_rejected, on_status=on_status, on_error=on_error

@@ -76,6 +76,9 @@ class Subscription(AsyncIterator[E], Generic[E]):
         # An event with its topic and its position, or a gap.
         self._waiting: deque[tuple[Any, Gap | None, str, Position | None]] = deque()
         self._positions: dict[str, Position] = dict(since or {})
+        # With `last`: the newest event of each topic when the subscription began.
+        self._newest: dict[str, Position] = {}
+        self._is_past = False
         self._logged: set[str] = set()
         self._changed = asyncio.Condition()
         self._error: Exception | None = None
@@ -93,6 +96,11 @@ class Subscription(AsyncIterator[E], Generic[E]):
     def positions(self) -> Mapping[str, Position]:
         """Positions of the last events that the consumer received: `since` of a later subscription."""
         return dict(self._positions)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the event that the consumer received last was published before the subscription began: with `last` or `snapshot`."""
+        return self._is_past
 
     async def __anext__(self) -> E:
         if self._consumer is not None:
@@ -136,6 +144,10 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 event, gap, topic, position = self._waiting.popleft()
                 if position is not None:
                     self._positions[topic] = position
+                newest = self._newest.get(topic)
+                self._is_past = position is None or (
+                    newest is not None and newest["epoch"] == position["epoch"] and position["seq"] <= newest["seq"]
+                )
                 self._changed.notify_all()
             if gap is None:
                 return event, topic
@@ -323,6 +335,8 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 self._positions.setdefault(topic, self._progress[topic].position)
             else:
                 progress.resume(position, position["recovered"])
+            if "newest" in position:
+                self._newest[topic] = {"epoch": position["epoch"], "seq": position["newest"]}
         for each in (frame for part in parts for frame in part.get("snapshot", [])):
             await self._push((each["data"], None, each["topic"], None))
         self._failures = 0

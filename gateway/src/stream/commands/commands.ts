@@ -111,7 +111,7 @@ export class Commands {
     if (reply.op === 'error') stats.refusedCommands++;
     connection.reply(reply);
     for (const gap of gaps) {
-      stats.gaps++;
+      stats.noteGap(gap, true);
       connection.notify(gap);
     }
     if (connection.ended) return;

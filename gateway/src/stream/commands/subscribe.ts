@@ -6,7 +6,7 @@ import { maxGroupsPerTopic, maxTopics } from '../fanout/fanout.ts';
 import { compileFilter, confirmedOnly, type CompiledFilter } from '../fanout/filters.ts';
 import type { BusPosition } from '../fanout/topic-group.ts';
 import { CatchUp } from '../replay/catch-up.ts';
-import { resumePoint, type ResumeParts, type ResumePoint } from '../replay/resume-point.ts';
+import { pastPoint, resumePoint, type ResumeParts, type ResumePoint } from '../replay/resume-point.ts';
 import { groupOf, type Connection, type Following } from '../session/connection.ts';
 import { refusal } from '../session/protocol.ts';
 import type { CandleDemand } from './candle-demand.ts';
@@ -42,18 +42,19 @@ export function subscribe(parts: SubscribeParts, connection: Connection, command
   const gaps: Gap[] = [];
   const replays: CatchUp[] = [];
   for (const { key, topic } of requested) {
-    const followed = follow(parts, connection, topic, filter, sinceOf(command, topic), nowMs);
+    const followed = follow(parts, connection, topic, filter, { since: sinceOf(command, topic), last: command.last ?? null }, nowMs);
     if (followed === null) {
       if (key === null) return { reply: refusal(id, 'RATE_LIMIT', tooMuch), gaps: [], replays: [] };
       rejected.push({ key, code: 'RATE_LIMIT' });
       continue;
     }
-    const { following, start } = followed;
+    const { following, start, newest } = followed;
     if (key !== null) accepted.push(key);
-    positions[topic] = { epoch: start.epoch, seq: start.after, recovered: start.recovered };
+    positions[topic] = { epoch: start.epoch, seq: start.after, recovered: start.recovered, ...(newest !== null && { newest }) };
     if (start.gap !== null) gaps.push(start.gap);
     if (following instanceof CatchUp) replays.push(following);
   }
+  if (command.last !== undefined) connection.session.charge(requested.length * streamLimits.sinceWork);
   const reply: SubscribedReply = { id, op: 'subscribed', channel: command.channel, accepted, rejected, positions };
   if (command.snapshot === true) reply.snapshot = snapshots(parts, connection, requested, filter);
   return { reply, gaps, replays };
@@ -69,15 +70,28 @@ function filterOf({ fanout }: SubscribeParts, command: SubscribeCommand): Compil
   return isConfirmed ? confirmedOnly(filter, fanout.slots) : filter;
 }
 
-/** Follows one topic from now on, or from the client's position. Null if the gateway cannot follow more topics. */
+/** Where a client wants to begin: after its position, or with the last frames. Both are null: now. */
+interface Beginning {
+  readonly since: Position | null;
+  readonly last: number | null;
+}
+
+/** `newest` is the newest frame if the client requested the last frames. */
+interface Followed {
+  readonly following: Following;
+  readonly start: ResumePoint;
+  readonly newest: number | null;
+}
+
+/** Follows one topic. Null if the gateway cannot follow more topics. */
 function follow(
   parts: SubscribeParts,
   connection: Connection,
   topic: string,
   filter: CompiledFilter | null,
-  since: Position | null,
+  { since, last }: Beginning,
   nowMs: number,
-): { following: Following; start: ResumePoint } | null {
+): Followed | null {
   const { fanout, candleDemand } = parts;
   const { epoch } = parts.bus;
   const before = connection.topics?.get(topic);
@@ -87,18 +101,20 @@ function follow(
   if (group === null) return null;
   if (isCandles) candleDemand.add(topic);
   const current = group.topic.seq;
-  if (since === null && before !== undefined && groupOf(before) === group) {
+  if (since === null && last === null && before !== undefined && groupOf(before) === group) {
     // The connection already follows the topic with the same filter.
     fanout.release(group);
     const replay = before instanceof CatchUp ? before : null;
     const [after, of] = replay === null ? [current, epoch] : [replay.next - 1, replay.awaitedEpoch ?? epoch];
-    return { following: group, start: { after, epoch: of, recovered: false, gap: null } };
+    return { following: group, start: { after, epoch: of, recovered: false, gap: null }, newest: null };
   }
   if (before !== undefined) connection.unfollow(topic);
-  const start = since === null ? { after: current, epoch, recovered: false, gap: null } : resumePoint(parts, topic, since, current);
+  const isPast = since === null && last !== null;
+  const after = isPast ? pastPoint(parts, topic, last, current) : current;
+  const start = since === null ? { after, epoch, recovered: false, gap: null } : resumePoint(parts, topic, since, current);
   const awaitedEpoch = start.epoch === epoch ? null : start.epoch;
   const isLive = start.after === current && awaitedEpoch === null;
   const following = isLive ? group : new CatchUp(connection, group, start.after, awaitedEpoch, nowMs);
   connection.follow(topic, following);
-  return { following, start };
+  return { following, start, newest: isPast ? current : null };
 }

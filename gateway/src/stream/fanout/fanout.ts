@@ -258,7 +258,7 @@ export class Fanout {
   }
 
   #publishGap(topic: TopicState, gap: Gap): void {
-    this.#stats.gaps++;
+    this.#stats.noteGap(gap, false);
     for (const group of topic.groups) {
       if (group.batch !== null) this.batcher.flush(group.batch);
       this.publish(group.room, encodeBytes(gap, group.format, group.batch !== null), group.format === 'msgpack');

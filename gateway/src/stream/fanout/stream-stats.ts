@@ -1,3 +1,4 @@
+import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 
 /** Counters of one gateway's stream. Hot paths count here and do not log. */
@@ -10,8 +11,10 @@ export class StreamStats {
   publishedBytes = 0;
   /** Frames replayed to single connections. */
   replayedFrames = 0;
-  /** Gaps reported to groups and connections. */
-  gaps = 0;
+  /** Losses reported to clients that followed a topic. */
+  losses = 0;
+  /** Gaps reported to resuming clients: their position was too old, or belongs to another log. */
+  incompleteResumes = 0;
   /** Entries that the bus reported as lost. */
   lostEntries = 0;
   /** Entries of the bus that could not be parsed. Ingest never writes such entries. */
@@ -27,4 +30,12 @@ export class StreamStats {
   refusedHandshakes = 0;
   /** From an event's `ts.published` until it was passed to the transport; at most one sample a millisecond. */
   readonly latencyUs = new LatencyHistogram();
+
+  noteGap({ from, to, reason }: Gap, isResuming: boolean): void {
+    // Nothing is missing if the numbers continue in a new epoch.
+    if (to !== null && to < from) return;
+    if (isResuming) this.incompleteResumes++;
+    // Candles that nobody followed were never made.
+    else if (reason !== 'unwatched') this.losses++;
+  }
 }

@@ -137,9 +137,7 @@ export class CatchUps {
     for (const { client, group, next, awaitedEpoch } of this.#queue) {
       const { topic } = group.topic;
       // A client that comes from a later epoch was notified there of losses in an earlier one.
-      if (!isMarketTopic(topic) || awaitedEpoch !== null) continue;
-      this.#stats.gaps++;
-      client.notify(slotLossGap(topic, next, loss, this.#bus.epoch));
+      if (isMarketTopic(topic) && awaitedEpoch === null) this.#notify(client, slotLossGap(topic, next, loss, this.#bus.epoch));
     }
   }
 
@@ -197,8 +195,7 @@ export class CatchUps {
       // Only a gateway that has the frame of that number knows in which epoch it was published.
       if (catchUp.next > current + 1) return false;
       const { after, gap } = this.#resume(topic, { epoch: awaited, seq: catchUp.next - 1 }, current);
-      this.#stats.gaps++;
-      catchUp.client.notify(gap ?? { op: 'gap', topic, from: catchUp.next, to: catchUp.next - 1, reason: 'epoch', epoch });
+      this.#notify(catchUp.client, gap ?? { op: 'gap', topic, from: catchUp.next, to: catchUp.next - 1, reason: 'epoch', epoch });
       catchUp.next = after + 1;
       catchUp.prev = after;
     }
@@ -223,8 +220,19 @@ export class CatchUps {
   }
 
   #reportGap({ client, group }: CatchUp, lost: Pick<Gap, 'from' | 'to' | 'reason'>): void {
-    this.#stats.gaps++;
-    client.notify({ op: 'gap', topic: group.topic.topic, from: lost.from, to: lost.to, reason: lost.reason, epoch: this.#bus.epoch });
+    this.#notify(client, {
+      op: 'gap',
+      topic: group.topic.topic,
+      from: lost.from,
+      to: lost.to,
+      reason: lost.reason,
+      epoch: this.#bus.epoch,
+    });
+  }
+
+  #notify(client: ReplayClient, gap: Gap): void {
+    this.#stats.noteGap(gap, true);
+    client.notify(gap);
   }
 
   #replay(catchUp: CatchUp, last: number): void {

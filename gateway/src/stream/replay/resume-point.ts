@@ -30,6 +30,19 @@ interface ClientPosition {
   readonly seq: number;
 }
 
+/** The `seq` after which the last `count` frames of a topic begin; fewer if fewer are retained. `current` is its last published frame. */
+export function pastPoint(parts: ResumeParts, topic: string, count: number, current: number): number {
+  return Math.min(current, Math.max(retainedAfter(parts, topic, current).after, current - count));
+}
+
+/** Every frame of a topic after `after` is retained, and every frame after `trimmedTo` was not trimmed. */
+function retainedAfter({ history, pauses }: ResumeParts, topic: string, current: number): { trimmedTo: number; after: number } {
+  const oldest = history.oldest(topic);
+  // If entries were lost and no entry of this topic has followed yet, nothing is retained.
+  const trimmedTo = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
+  return { trimmedTo, after: Math.max(trimmedTo, pauses.last(topic)) };
+}
+
 /** Finds where a client with the position `since` resumes a topic whose last published frame is `current`. */
 export function resumePoint(parts: ResumeParts, topic: string, since: ClientPosition, current: number): ResumePoint {
   const point = resumeFrames(parts, topic, since, current);
@@ -38,11 +51,9 @@ export function resumePoint(parts: ResumeParts, topic: string, since: ClientPosi
   return loss === null ? point : { ...point, recovered: false, gap: slotLossGap(topic, point.after + 1, loss, parts.bus.epoch) };
 }
 
-function resumeFrames({ bus, history, pauses }: ResumeParts, topic: string, since: ClientPosition, current: number): ResumePoint {
-  const oldest = history.oldest(topic);
-  // If entries were lost and no entry of this topic has followed yet, nothing is retained.
-  const trimmedTo = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
-  const retainedAfter = Math.max(trimmedTo, pauses.last(topic));
+function resumeFrames(parts: ResumeParts, topic: string, since: ClientPosition, current: number): ResumePoint {
+  const { bus, history } = parts;
+  const { trimmedTo, after: oldest } = retainedAfter(parts, topic, current);
   const { epoch } = bus;
   const lost = (after: number, to: number | null, reason: Gap['reason'], from = since.seq + 1): ResumePoint => ({
     after,
@@ -55,10 +66,10 @@ function resumeFrames({ bus, history, pauses }: ResumeParts, topic: string, sinc
     const place = bus.placeOf(since.epoch);
     const last = place === null ? null : history.lastUpTo(topic, place.end, current);
     // Up to `last` the numbers are the same in both epochs.
-    if (last === null || since.seq > last) return lost(Math.max(retainedAfter, last ?? 0), null, 'epoch');
-    if (place?.isWhole === false) return lost(Math.max(retainedAfter, since.seq), null, 'epoch');
+    if (last === null || since.seq > last) return lost(Math.max(oldest, last ?? 0), null, 'epoch');
+    if (place?.isWhole === false) return lost(Math.max(oldest, since.seq), null, 'epoch');
   }
   if (since.seq > current + maxAhead) return lost(current, null, 'ahead', current + 1);
-  if (since.seq < retainedAfter) return lost(retainedAfter, retainedAfter, since.seq < trimmedTo ? 'trimmed' : 'unwatched');
+  if (since.seq < oldest) return lost(oldest, oldest, since.seq < trimmedTo ? 'trimmed' : 'unwatched');
   return { after: since.seq, epoch, recovered: true, gap: null };
 }

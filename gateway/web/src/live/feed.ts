@@ -1,11 +1,10 @@
-import type { Migration, NewToken, Trade } from '@sluice/client';
-import { faultText, simulated } from '../state/server.ts';
+import type { EventOf, Migration, NewToken, Trade } from '@sluice/client';
+import { faultText, simulated, sluice } from '../state/server.ts';
 import { Store } from '../state/store.ts';
 import { learnImage } from '../metadata/images.ts';
 import { learnName, nameOf } from '../metadata/names.ts';
 import { EventList } from './event-list.ts';
 import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from './filters.ts';
-import { followRecent } from './recent.ts';
 
 /** Maximum number of events of a kind that are remembered. Events that the filters hide are forgotten first, so rare matches stay. */
 const maxEvents = 400;
@@ -94,7 +93,9 @@ function retract(id: string): void {
 }
 
 const common = {
-  onGap: (gap: { readonly from: number; readonly to: number | null }) => {
+  onGap: (gap: { readonly from: number; readonly to: number | null; readonly reason: string }) => {
+    // The gateway was behind the one before it. Nothing is lost.
+    if (gap.reason === 'ahead') return;
     const lost = gap.to === null ? 1 : Math.max(0, gap.to - gap.from + 1);
     connection.set({ ...connection.value, missed: connection.value.missed + lost });
   },
@@ -104,42 +105,45 @@ const common = {
   onError: (error: unknown) => connection.set({ ...connection.value, state: 'ended', detail: faultText(error) }),
 } as const;
 
+type LiveChannel = keyof typeof past;
+
+/** Follows a channel, from its recent past on. Returns a function that ends it. */
+function follow<C extends LiveChannel>(
+  channel: C,
+  onEvent: (event: Exclude<EventOf<C>, { type: 'retract' }>, isPast: boolean) => void,
+): () => void {
+  const subscription = sluice.subscribe<C>(channel, {
+    ...common,
+    last: past[channel],
+    onEvent: (event) => {
+      if (event.type === 'retract') retract(event.id);
+      else onEvent(event as Exclude<EventOf<C>, { type: 'retract' }>, subscription.isPast);
+    },
+  });
+  return () => subscription.close();
+}
+
 /** Follows all trades, new tokens and migrations on one connection, until `stopFeed`. */
 export function startFeed(): void {
   if (stops.length > 0) return;
   connection.set(idle);
   stops = [
-    followRecent('newTokens', {
-      ...common,
-      past: past.newTokens,
-      onEvent: (event, isPast) => {
-        if (event.type === 'retract') return retract(event.id);
-        learnName(event.mint, { symbol: event.symbol, name: event.name, creator: event.creator });
-        if (event.type === 'tokenMetadata') {
-          if (event.image !== null) learnImage(event.mint);
-          return;
-        }
-        tokens.add(event);
-        noteEvent(event, isPast);
-      },
+    follow('newTokens', (event, isPast) => {
+      learnName(event.mint, { symbol: event.symbol, name: event.name, creator: event.creator });
+      if (event.type === 'tokenMetadata') {
+        if (event.image !== null) learnImage(event.mint);
+        return;
+      }
+      tokens.add(event);
+      noteEvent(event, isPast);
     }),
-    followRecent('trades', {
-      ...common,
-      past: past.trades,
-      onEvent: (event, isPast) => {
-        if (event.type === 'retract') return retract(event.id);
-        trades.add(event);
-        noteEvent(event, isPast);
-      },
+    follow('trades', (event, isPast) => {
+      trades.add(event);
+      noteEvent(event, isPast);
     }),
-    followRecent('migrations', {
-      ...common,
-      past: past.migrations,
-      onEvent: (event, isPast) => {
-        if (event.type === 'retract') return retract(event.id);
-        migrations.add(event);
-        noteEvent(event, isPast);
-      },
+    follow('migrations', (event, isPast) => {
+      migrations.add(event);
+      noteEvent(event, isPast);
     }),
   ];
 }

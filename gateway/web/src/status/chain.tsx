@@ -32,7 +32,7 @@ export function Chain({ chain, lag, gaps }: ChainProps) {
       {chain === null && <Empty>No ingest process leads. The stream has stopped.</Empty>}
       <dl class="facts list">
         {chain !== null && (
-          <Fact name="Newest slot">
+          <Fact name="Newest slot" title="As of the last report of ingest, which reports each second">
             {known(chain.slot)} <small>{lag.ms === null ? '' : `${duration(lag.ms)} ago`}</small>
           </Fact>
         )}
@@ -40,7 +40,7 @@ export function Chain({ chain, lag, gaps }: ChainProps) {
           {lag.slots === null ? 'unknown' : slots(lag.slots)}
         </Fact>
         {chain !== null && <FromIngest chain={chain} />}
-        <Fact name="Gaps reported to clients" title="Since the start of this gateway">
+        <Fact name="Losses reported to clients" title="Since the start of this gateway. A client that resumes too late is not counted">
           {whole(gaps)}
         </Fact>
       </dl>

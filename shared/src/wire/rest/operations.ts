@@ -60,9 +60,12 @@ const Status = Type.Object(
     draining: Type.Boolean({ description: 'The gateway is about to restart and accepts no new connections.' }),
     lag: Type.Object(
       {
-        slots: Type.Union([Count('How many slots ingest is behind the newest slot that nodes report to this gateway.'), Type.Null()], {
-          description: 'Null if no node reports slots to this gateway.',
-        }),
+        slots: Type.Union(
+          [Count('How many slots ingest is behind the newest slot that nodes report to this gateway, at least.'), Type.Null()],
+          {
+            description: 'Null if no node reports slots to this gateway.',
+          },
+        ),
         ms: Type.Union([Count('Time since a node reported a new slot to ingest, as of the last report of ingest.'), Type.Null()], {
           description: 'Null if no ingest process reports it.',
         }),
@@ -118,7 +121,11 @@ const Status = Type.Object(
           ),
           host: Host(),
           state: Type.Enum([...sourceStates], { description: '`lagging`: it is several slots behind the others.' }),
-          slotsBehind: Nullable(Count('How many slots it is behind the newest one; null before its first slot.')),
+          slotsBehind: Nullable(
+            Count(
+              'How many slots it is behind the newest one that any node reports to ingest or to this gateway; null before its first slot.',
+            ),
+          ),
           connects: Nullable(Count('Attempts to connect to it since it started.')),
           faults: Nullable(Count('Frames that no correct node sends.')),
         },
@@ -161,7 +168,7 @@ const Status = Type.Object(
         connections: Count('Open stream connections.'),
         topics: Count('Topics that clients follow.'),
         events: Count('Events received from the bus.'),
-        gaps: Count('Gaps reported to clients.'),
+        gaps: Count('Losses reported to clients that followed a topic. Clients that resume too late are not counted.'),
         slowCloses: Count('Connections closed because the client was too slow.'),
         latencyUs: latencies('Events measured.', 'Median time from publishing to sending, microseconds.'),
         history: Type.Object({ entries: Count('Events retained for replays.'), bytes: Count('Their size in memory.') }, closed),

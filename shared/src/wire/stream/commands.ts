@@ -50,6 +50,14 @@ const subscribeCommon = {
   id: Type.Optional(CommandId),
   op: Type.Literal('subscribe'),
   since: Type.Optional(Since),
+  last: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: streamLimits.lastFrames,
+      description:
+        'Begin with the newest retained frames of each topic, at most this many, before a filter. If fewer are retained, the subscription begins with those, without a `gap`. It does not apply to topics in `since`.',
+    }),
+  ),
   snapshot: Type.Optional(Type.Boolean({ description: 'The reply carries the newest retained event of each topic.' })),
 } as const;
 const commitment = Type.Optional(

@@ -15,6 +15,8 @@ export const streamLimits = {
   keysPerCommand: 5_000,
   /** Topics in the map `since` of one command. */
   sinceTopics: 10_000,
+  /** Frames of the past of each topic that one command can request with `last`. */
+  lastFrames: 10_000,
   /** Topics on one page of `list`; fewer if they have long filters and would exceed `frameBytes`. */
   listTopics: 500,
   /** Topics of one connection, both protocols together. */
@@ -43,7 +45,7 @@ export const streamLimits = {
   delayedAddressBytes: 4 * 1024 * 1024,
   /** Work of every command, in addition to its bytes. */
   commandWork: 1024,
-  /** Work of every topic in a map `since`, in addition to its bytes. */
+  /** Work of every topic in a map `since`, in addition to its bytes, and of every topic of a command with `last`. */
   sinceWork: 200,
   /** If a command is refused for its rate, its `id` is searched only up to this size. In a longer command, `id` must be the first field. */
   refusedIdBytes: 1024,

@@ -19,6 +19,7 @@ const JoinPosition = Type.Object(
     epoch: Epoch(),
     seq: Count('The next frame of the topic has this number plus one.'),
     recovered: Type.Boolean({ description: 'True if `since` was given and all later frames follow.' }),
+    newest: Type.Optional(Count('With `last`: the newest frame when the reply was made. Frames up to this number are of the past.')),
   },
   { additionalProperties: false },
 );
