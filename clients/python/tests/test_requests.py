@@ -173,6 +173,25 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((error.code, error.status, len(self.keys)), ("MALFORMED", status, 2))
             self.assertIn("redirects", str(error))
 
+    async def test_a_stream_follows_no_redirect(self) -> None:
+        elsewhere: list[bytes] = []
+
+        async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            elsewhere.append(await reader.read(1))
+            writer.close()
+
+        server = await asyncio.start_server(note, "127.0.0.1", 0)
+        self.answers = [(307, {"Location": f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/api/data"}, "")]
+        reasons: list[str] = []
+        subscription = self.sluice.subscribe("newTokens", on_status=lambda status: reasons.append(str(status.get("reason"))))
+        async with asyncio.timeout(20):
+            while len(reasons) < 2:
+                await asyncio.sleep(0.05)
+        await subscription.close()
+        server.close()
+        self.assertIn("307", reasons[0])
+        self.assertEqual(elsewhere, [])
+
     async def test_waits_for_a_retry_after_that_is_a_date_or_comes_from_another_server(self) -> None:
         at = {"Date": "Sun, 06 Nov 1994 08:49:38 GMT", "Retry-After": "Sun, 06 Nov 1994 08:49:40 GMT"}
         patient = Sluice(self.url, "a_key", retries=2)

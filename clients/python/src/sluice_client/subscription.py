@@ -40,6 +40,13 @@ KEYS_PER_LINE = 5
 _is_in_on_event: ContextVar[bool] = ContextVar("is_in_on_event", default=False)
 
 
+class _Connect(connect):
+    """Follows no redirect: another address must not receive the API key. `connect` would follow ten."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
 class _Lost(Exception):
     """The connection must begin again."""
 
@@ -208,7 +215,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
 
     async def _follow(self, url: str) -> None:
         key, query = await self._ask_for_credentials("&" if "?" in url else "?")
-        async with connect(f"{url}{query}", open_timeout=OPEN_WITHIN_S, close_timeout=1, max_size=MAX_MESSAGE_BYTES) as socket:
+        async with _Connect(f"{url}{query}", open_timeout=OPEN_WITHIN_S, close_timeout=1, max_size=MAX_MESSAGE_BYTES) as socket:
             within_s: float | None = None
             self._parts.clear()
             asked: set[str] = set()
