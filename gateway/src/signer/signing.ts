@@ -42,8 +42,11 @@ interface Decision {
   readonly command: SignCommand;
   verdict: Verdict;
   readonly atMs: number;
-  /** The time of the periods whose sums count: the gateway's, if it is earlier. A period ends only if both say so. */
-  readonly countedAtMs: number;
+  /**
+   * The sums of the periods since this time count: the gateway's, if it is earlier. A period ends only if both say so. The decision itself counts at
+   * `atMs`, because a hostile gateway could name a period of the past in which nothing was signed.
+   */
+  readonly sinceMs: number;
   /** Number of its line in the audit log. Null: no line. */
   readonly line: number | null;
 }
@@ -77,10 +80,10 @@ function answer({ op, id, publicKey, message }: SignCommand, verdict: Verdict, w
 function decide(command: SignCommand, parts: SigningParts, isHalted: boolean): Decision {
   const { audit } = parts;
   const atMs = parts.time.nowMs();
-  const countedAtMs = Math.min(atMs, command.nowMs ?? atMs);
-  const verdict = verdictOn(command, parts, countedAtMs, isHalted);
-  if (command.op === 'judge') return { command, verdict, atMs, countedAtMs, line: null };
-  if (verdict.ok) count(parts, command.publicKey, verdict.mint, verdict.lamports, countedAtMs);
+  const sinceMs = Math.min(atMs, command.nowMs ?? atMs);
+  const verdict = verdictOn(command, parts, sinceMs, isHalted);
+  if (command.op === 'judge') return { command, verdict, atMs, sinceMs, line: null };
+  if (verdict.ok) count(parts, command.publicKey, verdict, verdict.lamports, { atMs, sinceMs });
   const line = audit.add({
     event: 'decision',
     order: command.orderId,
@@ -92,26 +95,32 @@ function decide(command: SignCommand, parts: SigningParts, isHalted: boolean): D
     lamports: verdict.ok ? verdict.lamports.toString() : null,
     atMs,
   });
-  return { command, verdict, atMs, countedAtMs, line };
+  return { command, verdict, atMs, sinceMs, line };
 }
 
 /** If another process signed at the same moment, and a limit is now exceeded, refuses our commands, the last one first, until it is not. */
 function refuseExceeding(decisions: readonly Decision[], parts: SigningParts): void {
   for (const decision of decisions.toReversed()) {
-    const { command, verdict, line, atMs, countedAtMs } = decision;
+    const { command, verdict, line, atMs, sinceMs } = decision;
     if (!verdict.ok || line === null) continue;
-    const refusal = spendFault(verdict, 0n, command.publicKey, parts, countedAtMs);
+    const refusal = spendFault(verdict, 0n, command.publicKey, parts, sinceMs);
     if (refusal === null) continue;
     const { mint, lamports } = verdict;
-    count(parts, command.publicKey, mint, -lamports, countedAtMs);
+    count(parts, command.publicKey, verdict, -lamports, decision);
     parts.audit.add({ event: 'void', of: line, wallet: command.publicKey, mint, lamports: lamports.toString(), rule: refusal.rule, atMs });
     decision.verdict = refusal;
   }
 }
 
-function count({ spend, ownSpend }: SigningParts, wallet: string, mint: string, lamports: bigint, atMs: number): void {
-  spend.add(wallet, mint, lamports, atMs);
-  ownSpend.add(wallet, mint, lamports, atMs);
+function count(
+  { spend, ownSpend }: SigningParts,
+  wallet: string,
+  { mint }: Allowed,
+  lamports: bigint,
+  { atMs, sinceMs }: Pick<Decision, 'atMs' | 'sinceMs'>,
+): void {
+  spend.add(wallet, mint, lamports, atMs, sinceMs);
+  ownSpend.add(wallet, mint, lamports, atMs, sinceMs);
 }
 
 function sol(lamports: bigint): number {

@@ -4,6 +4,8 @@ const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 /** Maximum number of pairs of wallet and coin counted on one day. Above this limit, a further pair is treated as over every limit. */
 const maxTokenSums = 65_536;
+/** Periods of one kind that are retained. Only a gateway that states old times makes them so many. */
+const maxPeriods = 64;
 
 /** Maximum amount that can have left one wallet, in lamports. `token`: for one coin on this day. */
 export interface Spent {
@@ -20,8 +22,11 @@ export interface Spent {
 export interface Spend {
   /** The sums of the period that contains `atMs`. */
   of(wallet: string, mint: string, atMs: number): Spent;
-  /** Counts a signature. A negative amount removes one that was not given. */
-  add(wallet: string, mint: string | null, lamports: bigint, atMs: number): void;
+  /**
+   * Counts a signature of `atMs`. A negative amount removes one that was not given. `endedMs`: periods before it, except the previous one, count
+   * no more.
+   */
+  add(wallet: string, mint: string | null, lamports: bigint, atMs: number, endedMs?: number): void;
   /** Counts an entry of an audit log as of the time at which it was written, as far as that is known. */
   recall(entry: AuditEntry, atMs: number): void;
   sums(): readonly SpendSum[];
@@ -47,8 +52,8 @@ export function createSpend(): Spend {
       const spent = (from: Counter): bigint | null => sumFrom(from, periodOf(from, atMs), keyOf(from, wallet, mint));
       return { hour: spent(hour) ?? 0n, day: spent(day) ?? 0n, token: spent(token) };
     },
-    add: (wallet, mint, lamports, atMs) => {
-      for (const to of all) dropBefore(to, periodOf(to, atMs) - 1);
+    add: (wallet, mint, lamports, atMs, endedMs = atMs) => {
+      for (const to of all) dropBefore(to, periodOf(to, endedMs) - 1);
       add(wallet, mint, lamports, atMs);
     },
     recall: (entry, atMs) => {
@@ -93,6 +98,7 @@ function dropBefore({ periods }: Counter, first: number): void {
 function addTo({ kind, periods }: Counter, period: number, key: string, lamports: bigint): void {
   const sums = periods.get(period) ?? new Map<string, bigint>();
   periods.set(period, sums);
+  if (periods.size > maxPeriods) periods.delete(Math.min(...periods.keys()));
   const before = sums.get(key);
   if (before === undefined && kind === 'token' && sums.size >= maxTokenSums) return;
   const sum = (before ?? 0n) + lamports;
