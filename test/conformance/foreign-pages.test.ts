@@ -98,6 +98,14 @@ describe.each(['uws', 'node'] as const)('on the loopback, over %s', (transport) 
     for (const target of [`/api/data?api-key=${goodKey}`, `/data?api-key=${goodKey}`]) {
       expect(await outcome(port, { method: 'GET', target, headers: handshake }, origin)).toBe('101');
     }
+    for (const [offered, status] of [
+      [`sluice, ${goodKey}`, '101'],
+      ['sluice, x', '401 UNAUTHENTICATED'],
+      ['sluice', '403 FORBIDDEN'],
+    ] as const) {
+      const request = { method: 'GET', target: '/api/data', headers: { ...handshake, 'Sec-WebSocket-Protocol': offered } };
+      expect([offered, await outcome(port, request, origin)]).toEqual([offered, status]);
+    }
     expect(await outcome(port, { method: 'GET', target: `/api/data?ticket=x`, headers: handshake }, origin)).toBe('401 UNAUTHENTICATED');
     const answer = await askOnce(port, { method: 'GET', target: '/status', headers: origin });
     expect(answer?.json()).toMatchObject({

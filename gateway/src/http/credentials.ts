@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../transport/transport.ts';
+import { offeredSubprotocols, streamSubprotocol, type HttpRequest } from '../transport/transport.ts';
 
 const bearer = 'Bearer ';
 /** An invalid key. It replaces a credential without a scheme or with another scheme. */
@@ -13,6 +13,12 @@ export function apiKeyOf(request: HttpRequest): string | null {
   if (header === undefined) return request.header('x-api-key') || (request.search === '' ? null : request.query.get('api-key')) || null;
   if (header.startsWith(bearer) && !header.includes(' ', bearer.length)) return header.slice(bearer.length);
   return /^Bearer +(\S+)\s*$/i.exec(header)?.[1] ?? basicUser(header) ?? noKey;
+}
+
+/** What a handshake offers in addition to `sluice` as a subprotocol: browsers can send a credential only there or in the URL. */
+export function offeredCredentials(request: HttpRequest): readonly string[] {
+  const offered = offeredSubprotocols(request);
+  return offered.includes(streamSubprotocol) ? offered.filter((name) => name !== streamSubprotocol) : [];
 }
 
 /** The user name of HTTP Basic (RFC 7617) with an empty password. Null: another scheme, or a password. */

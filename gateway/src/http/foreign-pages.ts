@@ -3,7 +3,7 @@ import { hostCheck, isLoopback, nameOfHost } from '@sluice/shared/config/loopbac
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import { errorAnswer } from './answers.ts';
-import { apiKeyOf } from './credentials.ts';
+import { apiKeyOf, offeredCredentials } from './credentials.ts';
 
 /** The answer that refuses a request of a page that is not ours; null if it is served. */
 export type RefuseForeign = (request: HttpRequest) => HttpAnswer | null;
@@ -55,5 +55,5 @@ function hostOf(origin: string): string | null {
 
 /** The routes of the dashboard ignore keys. They check the origin themselves, because they use the cookie of a session. */
 function hasCredential(request: HttpRequest): boolean {
-  return (apiKeyOf(request) ?? '') !== '' || (request.query.get('ticket') ?? '') !== '';
+  return (apiKeyOf(request) ?? '') !== '' || (request.query.get('ticket') ?? '') !== '' || offeredCredentials(request).length > 0;
 }

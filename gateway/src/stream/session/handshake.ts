@@ -4,12 +4,11 @@ import { ticketPattern } from '@sluice/shared/wire/values.ts';
 import { splitApiKey } from '../../auth/key-format.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { commonLines, errorAnswer } from '../../http/answers.ts';
-import { apiKeyOf } from '../../http/credentials.ts';
+import { apiKeyOf, offeredCredentials } from '../../http/credentials.ts';
 import { rateHeaders, rateLines, retryAfterSeconds } from '../../http/rate-headers.ts';
 import {
   offeredSubprotocols,
   offersCompression,
-  streamSubprotocol,
   transportLimits,
   type HttpAnswer,
   type HttpRequest,
@@ -123,12 +122,6 @@ function credentialOf(request: HttpRequest): Credential | null {
 }
 
 const ticketForm = new RegExp(ticketPattern);
-
-/** What a client offers in addition to `sluice` as a subprotocol: browsers can send a credential only there or in the URL. */
-function offeredCredentials(request: HttpRequest): readonly string[] {
-  const offered = offeredSubprotocols(request);
-  return offered.includes(streamSubprotocol) ? offered.filter((name) => name !== streamSubprotocol) : [];
-}
 
 function gatewayFull(request: HttpRequest): HttpAnswer {
   return errorAnswer(request, 'RATE_LIMIT', 'This gateway has reached its limit of connections.', { limit: maxConnections });

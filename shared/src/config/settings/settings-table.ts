@@ -159,7 +159,7 @@ export const settingsTable = [
     name: 'CORS_ORIGINS',
     default: null,
     meaning:
-      'Origins, comma-separated, whose pages may call the API from a browser. `*`: any origin. If `HOST` is a loopback address, pages of other origins may not use the stream without a key or a ticket in the URL.',
+      'Origins, comma-separated, whose pages may call the API from a browser. `*`: any origin. If `HOST` is a loopback address, pages of other origins may not use the stream without a key or a ticket in the URL or as a subprotocol.',
     example: 'https://app.example.com,https://charts.example.com',
   },
   {
