@@ -161,15 +161,15 @@ describe('createRpc', () => {
     const texts: string[] = [];
     const talking = await node((call) => error(call, -32005, texts.at(-1)!));
     const { host } = new URL(talking.url);
-    const address = `http://user:pass%2Fword@${host}/v2/PathKey-1+2?x-token=Tok%2FEN.3&n=1`;
+    const address = `http://user:pass%2Fword@${host}/v2/PathKey-1+2?x-token=Tok%2FEN.3&n=1&BareKey9`;
     const shownOf = async (text: string): Promise<string> => {
       texts.push(text);
       return (await faultOf(createRpc([address], { timeoutMs: 2000 }).call('getSlot', []))).message;
     };
     expect(await shownOf(`quota of ${address} exceeded`)).toBe('quota of (hidden) exceeded');
     expect(await shownOf(`quota of http://${host}/v2/PathK… exceeded`)).toBe('quota of (hidden) exceeded');
-    expect(await shownOf('key PATHKEY-1+2, token Tok/EN.3 or Tok%2FEN.3, pass/word: n=1')).toBe(
-      'key (hidden), token (hidden) or (hidden), (hidden): n=1',
+    expect(await shownOf('key PATHKEY-1+2 or BareKey9, token Tok/EN.3 or Tok%2FEN.3, pass/word: n=1')).toBe(
+      'key (hidden) or (hidden), token (hidden) or (hidden), (hidden): n=1',
     );
     const long = `${'x'.repeat(195)}PathKey-1+2`;
     expect(await shownOf(long)).not.toContain('Path');

@@ -36,7 +36,9 @@ export function nodeTextOf(address: string): (text: string) => string {
   const { hostname, username, password, pathname, searchParams } = new URL(address);
   const labels = hostname.split('.').slice(0, -shownLabels);
   const isName = /[a-z]/i.test(hostname) && !hostname.startsWith('[');
-  const parts = [username, password, ...pathname.split('/'), ...searchParams.values(), ...(isName ? labels : [])];
+  // A query may be the key alone.
+  const inQuery = [...searchParams].map(([name, value]) => (value === '' ? name : value));
+  const parts = [username, password, ...pathname.split('/'), ...inQuery, ...(isName ? labels : [])];
   const forms = parts.flatMap((part) => [part, decoded(part), encodeURIComponent(decoded(part))]);
   const secrets = [...new Set(forms)].filter((form) => form.length >= minSecretChars).toSorted((a, b) => b.length - a.length);
   const urls = String.raw`(?:https?|wss?):\/\/(?:[^\s\/@]*@)?${escaped(hostname)}\S*`;
