@@ -96,7 +96,8 @@ export class Printer {
     if (event.type !== 'trade') return;
     if (event.side === 'buy') this.#count.buys++;
     else this.#count.sells++;
-    this.#count.sol += event.solAmount ?? 0;
+    // A lying gateway may send a text here.
+    this.#count.sol += Number(event.solAmount) || 0;
   }
 
   #printRate(): void {

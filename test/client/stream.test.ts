@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sluice, SluiceError, type EventOf, type Gap, type SubscribeOptions } from '@sluice/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { WebSocket } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';
@@ -284,6 +284,44 @@ describe('a subscription', () => {
     await expect(firstOf(sluice.subscribe('trades', { mints: [addressOf(4_000_006)], onStatus: thrown }))).rejects.toBe(boom);
     await until('the other is live', other.isLive);
     expect(other.subscription.isEnded).toBe(false);
+  });
+
+  it.each([
+    'null',
+    '5',
+    '"text"',
+    '[null]',
+    '{',
+    '{"topic":"trades","seq":1}',
+    '{"topic":"trades","seq":1,"data":null}',
+    '{"topic":"trades","seq":1,"data":[]}',
+    '{"op":"heartbeat","positions":{"trades":null}}',
+    '{"op":"error","error":null}',
+    '{"op":"subscribed","id":1,"positions":{"trades":null}}',
+    '{"op":"subscribed","id":1,"positions":{"trades":{"epoch":"a","seq":0}},"snapshot":[{"topic":"trades","data":null}]}',
+    '{"op":"subscribed","id":1,"positions":{},"rejected":[null]}',
+  ])('begins again at %s, which no gateway sends', async (wrong) => {
+    const liar = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    let connected = 0;
+    liar.on('connection', (socket) => {
+      const isFirst = connected++ === 0;
+      socket.on('message', (text: Buffer) => {
+        const { id, op } = JSON.parse(text.toString()) as { readonly id: number; readonly op: string };
+        if (op === 'auth') return socket.send(JSON.stringify({ id, op: 'authenticated' }));
+        const position = { epoch: 'a', seq: 0, recovered: false };
+        if (isFirst && wrong.includes('"op":"subscribed"')) return socket.send(wrong.replace('"id":1', `"id":${id}`));
+        socket.send(JSON.stringify({ id, op: 'subscribed', positions: { trades: position }, rejected: [] }));
+        if (isFirst) socket.send(wrong);
+        else socket.send(JSON.stringify({ topic: 'trades', seq: 1, data: { type: 'trade' } }));
+      });
+    });
+    await until('it listens', () => liar.address() !== null);
+    const client = new Sluice({ url: `http://127.0.0.1:${(liar.address() as { readonly port: number }).port}`, apiKey: goodKey });
+    const one = collect(client, {});
+    await until('the event of the second connection', () => one.events.length === 1);
+    expect(one.states).toContain('reconnecting');
+    client.close();
+    liar.close();
   });
 
   it('is refused with options that do not exist or follow nothing', () => {

@@ -186,7 +186,12 @@ describe('signing processes', () => {
     // One that claims earlier times gets no further limit for each of them.
     for (const daysAgo of [3, 2, 1]) expect(sign(now - daysAgo * day)).toBe('day_limit');
     nowMs += 2 * day;
-    expect([sign(now - 3 * day), sign(now - 2 * day), sign(now + day), sign(nowMs)]).toEqual(['day_limit', 'day_limit', 'signed', 'signed']);
+    expect([sign(now - 3 * day), sign(now - 2 * day), sign(now + day), sign(nowMs)]).toEqual([
+      'day_limit',
+      'day_limit',
+      'signed',
+      'signed',
+    ]);
     expect([sign(now + day), sign(nowMs), sign(null)]).toEqual(['day_limit', 'day_limit', 'day_limit']);
     nowMs += 2 * day;
     expect([sign(nowMs), sign(nowMs), sign(nowMs)]).toEqual(['signed', 'signed', 'day_limit']);

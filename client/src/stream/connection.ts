@@ -66,6 +66,12 @@ function overlap({ request: one }: AnySubscription, { request: other }: AnySubsc
   return keys.size === 0 || others.length === 0 || others.some((key) => keys.has(key));
 }
 
+/** Throws a TypeError if it cannot be an event. */
+function checkedEvent(data: unknown): unknown {
+  if (typeof (data as { readonly type?: unknown } | null)?.type !== 'string') throw new TypeError('an event has no type');
+  return data;
+}
+
 const keysOf = ({ mints, accounts }: Request): string[] => [...mints, ...accounts.map((account) => `@${account}`)];
 
 /** One WebSocket to a gateway, replaced when it is lost, and the subscriptions on it. */
@@ -247,20 +253,21 @@ export class Connection {
 
   #onData(data: unknown): void {
     this.#watch(silentMs);
-    let message: Message;
     try {
-      message = JSON.parse(String(data)) as Message;
-    } catch {
-      return this.#reconnect('the gateway sent no JSON');
+      this.#onMessage(JSON.parse(String(data)) as Message);
+    } catch (error) {
+      // No message of a gateway may end the program. What a callback throws does not arrive here.
+      if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+      this.#reconnect('the gateway sent a message in a wrong form');
     }
-    this.#onMessage(message);
   }
 
   #onMessage(message: Message): void {
     switch (message.op) {
       case undefined: {
-        const owner = this.#topics.get(message.topic ?? '');
-        if (owner !== undefined && !owner.onFrame(message.topic!, message.seq!, message.prev, message.data)) this.#reconnect(missing);
+        const { topic = '', seq, prev, data } = message;
+        const owner = this.#topics.get(topic);
+        if (owner !== undefined && !owner.onFrame(topic, seq!, prev, checkedEvent(data))) this.#reconnect(missing);
         return;
       }
       case 'authenticated':
@@ -296,6 +303,7 @@ export class Connection {
     this.#asked.delete(id);
     const positions = Object.fromEntries(parts.flatMap((part) => Object.entries<JoinPosition>(part.positions ?? {})));
     const snapshot = parts.flatMap((part) => part.snapshot ?? []);
+    for (const { data } of snapshot) checkedEvent(data);
     const rejected: readonly RejectedKey[] = parts.flatMap((part) => part.rejected ?? []);
     // It was paused or removed while the reply was on its way; the unsubscribe command has ended these topics.
     if (!this.#subscriptions.has(subscription) || subscription.isPaused) return;

@@ -6,6 +6,9 @@ import unittest
 from collections.abc import Awaitable, Callable, Iterator
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
+
+from websockets.asyncio.server import ServerConnection, serve
 
 from sluice_client import BuyBody, Sluice, SluiceError
 
@@ -172,6 +175,45 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
             error = await self._failure(self.sluice.buy(**ORDER))
             self.assertEqual((error.code, error.status, len(self.keys)), ("MALFORMED", status, 2))
             self.assertIn("redirects", str(error))
+
+    async def test_a_stream_begins_again_at_a_message_that_no_gateway_sends(self) -> None:
+        wrong = [
+            "null",
+            "5",
+            "[null]",
+            '{"topic":"trades","seq":1}',
+            '{"topic":"trades","seq":1,"data":null}',
+            '{"op":"heartbeat","positions":{"trades":null}}',
+            '{"op":"error","error":null}',
+            '{"op":"gap","topic":"trades"}',
+            '{"op":"subscribed","id":"s0","positions":{"trades":null}}',
+            '{"op":"subscribed","id":"s0","positions":{},"rejected":[null]}',
+            '{"op":"subscribed","id":"s0","positions":{"trades":{"epoch":"a","seq":0}},"snapshot":[{"topic":"trades","data":[]}]}',
+        ]
+        left = list(wrong)
+
+        async def lie(socket: ServerConnection) -> None:
+            async for text in socket:
+                command = json.loads(text)
+                if command["op"] == "auth":
+                    await socket.send(json.dumps({"id": command["id"], "op": "authenticated"}))
+                elif left:
+                    await socket.send(left.pop(0))
+                else:
+                    position = {"epoch": "a", "seq": 0, "recovered": False}
+                    await socket.send(json.dumps({"id": command["id"], "op": "subscribed", "positions": {"trades": position}}))
+                    await socket.send(json.dumps({"topic": "trades", "seq": 1, "data": {"type": "trade"}}))
+
+        async with serve(lie, "127.0.0.1", 0) as server:
+            self.enterContext(patch("sluice_client.subscription.FIRST_PAUSE_S", 0.0001))
+            sluice = Sluice(f"http://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}", "a_key")
+            subscription = sluice.subscribe("trades")
+            async with asyncio.timeout(60):
+                async for event in subscription:
+                    self.assertEqual(event["type"], "trade")
+                    break
+            await sluice.close()
+        self.assertEqual(left, [])
 
     async def test_a_stream_follows_no_redirect(self) -> None:
         elsewhere: list[bytes] = []

@@ -244,11 +244,14 @@ class Subscription(AsyncIterator[E], Generic[E]):
                     message_in = json.loads(text)
                 except ValueError:
                     raise _Lost("the gateway sent no JSON") from None
+                if not _is_message(message_in):
+                    raise _Lost("the gateway sent a message in a wrong form")
                 if message_in.get("op") == "authenticated":
                     is_ready = True
                     asked = await self._subscribe(socket)
                 elif message_in.get("op") == "draining":
-                    within_s = float(message_in.get("reconnectWithinMs", 0)) / 1_000
+                    within_ms = message_in.get("reconnectWithinMs", 0)
+                    within_s = within_ms / 1_000 if isinstance(within_ms, (int, float)) else 0.0
                 else:
                     await self._on_message(message_in, asked, url)
 
@@ -341,7 +344,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 self._progress[topic] = TopicProgress(position)
                 self._positions.setdefault(topic, self._progress[topic].position)
             else:
-                progress.resume(position, position["recovered"])
+                progress.resume(position, position.get("recovered", False))
             if "newest" in position:
                 self._newest[topic] = {"epoch": position["epoch"], "seq": position["newest"]}
         for each in (frame for part in parts for frame in part.get("snapshot", [])):
@@ -376,6 +379,48 @@ class Subscription(AsyncIterator[E], Generic[E]):
 
 def _reason_of(fault: BaseException) -> str:
     return str(fault) or type(fault).__name__
+
+
+def _is_message(message: object) -> bool:
+    """Whether the fields that are used below have their types. No message of a gateway may end the program."""
+    if not isinstance(message, dict):
+        return False
+    op = message.get("op")
+    if op is None:
+        return isinstance(message.get("topic"), str) and isinstance(message.get("seq"), int) and _is_event(message.get("data"))
+    if op == "gap":
+        to = message.get("to")
+        is_range = isinstance(message.get("from"), int) and (to is None or isinstance(to, int))
+        return is_range and all(isinstance(message.get(name), str) for name in ("topic", "epoch", "reason"))
+    if op == "heartbeat":
+        return _are_positions(message.get("positions", {}))
+    if op == "subscribed":
+        rejected, snapshot = message.get("rejected", []), message.get("snapshot", [])
+        return (
+            "id" in message
+            and _are_positions(message.get("positions"))
+            and all(isinstance(one.get("recovered", False), bool) and isinstance(one.get("newest", 0), int) for one in message["positions"].values())
+            and isinstance(rejected, list)
+            and all(isinstance(one, dict) and isinstance(one.get("key"), str) and isinstance(one.get("code"), str) for one in rejected)
+            and isinstance(snapshot, list)
+            and all(isinstance(one, dict) and isinstance(one.get("topic"), str) and _is_event(one.get("data")) for one in snapshot)
+        )
+    if op == "error":
+        error = message.get("error")
+        return isinstance(error, dict) and all(
+            isinstance(error.get(name), kind) for name, kind in (("code", str), ("message", str), ("retryable", bool))
+        )
+    return True
+
+
+def _is_event(data: object) -> bool:
+    return isinstance(data, dict) and isinstance(data.get("type"), str)
+
+
+def _are_positions(positions: object) -> bool:
+    return isinstance(positions, dict) and all(
+        isinstance(one, dict) and isinstance(one.get("epoch"), str) and isinstance(one.get("seq"), int) for one in positions.values()
+    )
 
 
 def _raise_error(error: Mapping[str, Any]) -> None:

@@ -6,13 +6,7 @@ import type { Principal } from '../../auth/principal.ts';
 import { commonLines, errorAnswer } from '../../http/answers.ts';
 import { apiKeyOf, offeredCredentials } from '../../http/credentials.ts';
 import { rateHeaders, rateLines, retryAfterSeconds } from '../../http/rate-headers.ts';
-import {
-  offeredSubprotocols,
-  offersCompression,
-  transportLimits,
-  type HttpAnswer,
-  type HttpRequest,
-} from '../../transport/transport.ts';
+import { offeredSubprotocols, offersCompression, transportLimits, type HttpAnswer, type HttpRequest } from '../../transport/transport.ts';
 import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { KeyUsages } from './key-usage.ts';
