@@ -75,6 +75,7 @@ describe('the authenticator', () => {
       credential: `${id}.1`,
       accountId: null,
       plan: defaultPlans.premium,
+      plans: defaultPlans,
       scopes: ['stream', 'read'],
       ipRanges: ['10.0.0.0/8'],
       label: 'a label',

@@ -92,7 +92,7 @@ describe.each(transports)('plans over %s', (transport) => {
       const client = await connect(`?api-key=${keyOf({ name: 'standard' })}`).open();
       expect(await client.ask({ op: 'subscribe', channel: 'trades' })).toMatchObject({
         op: 'error',
-        error: { code: 'FORBIDDEN', details: { plan: 'standard', feature: 'allTrades' } },
+        error: { code: 'FORBIDDEN', details: { plan: 'standard', feature: 'allTrades', plans: ['premium', 'enterprise'] } },
       });
       for (const named of [{ mints: [addressOf(1)] }, { accounts: [addressOf(2)] }]) {
         expect(await client.ask({ op: 'subscribe', channel: 'trades', ...named })).toMatchObject({ op: 'subscribed' });

@@ -130,7 +130,7 @@ function expected(spec: EndpointSpec, method: string, caller: Caller): { status:
   if (caller.plan === null) return { status: 401 };
   if (spec.access !== 'key' && !caller.scopes.includes(spec.access)) return { status: 403, details: { scope: spec.access } };
   const { name, withoutEndpoints } = caller.plan;
-  return withoutEndpoints.includes(spec.id) ? { status: 403, details: { plan: name, endpoint: spec.id } } : null;
+  return withoutEndpoints.includes(spec.id) ? { status: 403, details: { plan: name, endpoint: spec.id, plans: [...planNames] } } : null;
 }
 
 const rateHeaders = ['ratelimit-policy', 'ratelimit', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];

@@ -484,7 +484,7 @@ describe('refusals', { timeout: timeoutMs }, () => {
     const { key } = await makeKey(world.store, { plan: 'standard' });
     expect(await refusal(await postJson('/api/trade-local', [body()], {}, key))).toMatchObject({
       status: 403,
-      details: { plan: 'standard', feature: 'batch' },
+      details: { plan: 'standard', feature: 'batch', plans: ['premium', 'enterprise'] },
     });
   });
 });

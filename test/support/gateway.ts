@@ -23,6 +23,7 @@ export class TestKeys implements Authenticator {
       credential: `${keyId}.1`,
       accountId: null,
       plan: defaultPlans.enterprise,
+      plans: defaultPlans,
       scopes: ['stream'],
       ipRanges: [],
       label: null,

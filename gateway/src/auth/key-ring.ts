@@ -120,7 +120,7 @@ function matching<K extends 'hash' | 'digest'>(credentials: readonly Pick<Creden
 function credentialsOf(key: StoredKey, plans: Plans, nowMs: number): readonly Credential[] {
   const plan = planOf(plans[key.plan], key.limits);
   return key.secrets.map((secret) => ({
-    principal: principalOf(key, secret, plan),
+    principal: principalOf(key, secret, plan, plans),
     hash: secret.hash,
     endsAtMs: secret.endsAtMs ?? Number.POSITIVE_INFINITY,
     isOver: secret.endsAtMs !== null && secret.endsAtMs <= nowMs,
@@ -128,9 +128,9 @@ function credentialsOf(key: StoredKey, plans: Plans, nowMs: number): readonly Cr
   }));
 }
 
-function principalOf(key: StoredKey, { number, endsAtMs }: StoredSecret, plan: Plan): Principal {
+function principalOf(key: StoredKey, { number, endsAtMs }: StoredSecret, plan: Plan, plans: Plans): Principal {
   const { id, accountId, scopes, ipRanges, label } = key;
-  return { keyId: id, credential: `${id}.${number}`, accountId, plan, scopes, ipRanges, label, expiresAtMs: endsAtMs };
+  return { keyId: id, credential: `${id}.${number}`, accountId, plan, plans, scopes, ipRanges, label, expiresAtMs: endsAtMs };
 }
 
 /** The plan with the limits of the key. If the key sets a rate but no burst, the burst follows from the rate as in a plan. */

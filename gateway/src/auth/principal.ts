@@ -1,4 +1,4 @@
-import type { Plan } from '@sluice/shared/config/plans.ts';
+import type { Plan, Plans } from '@sluice/shared/config/plans.ts';
 import type { Scope } from '@sluice/shared/wire/plans.ts';
 
 /** The caller: the API key that authenticated, and what it may do. Contains no secret. */
@@ -10,6 +10,8 @@ export interface Principal {
   readonly accountId: string | null;
   /** The limits of the key's plan, with the limits set for this key. */
   readonly plan: Plan;
+  /** All plans, so that a refusal can name those that include what this one lacks. */
+  readonly plans: Plans;
   readonly scopes: readonly Scope[];
   /** CIDR ranges from which the key may be used; empty: any address. */
   readonly ipRanges: readonly string[];

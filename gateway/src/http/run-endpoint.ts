@@ -2,6 +2,7 @@ import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transport.ts';
+import { missingEndpoint, missingLists } from '../auth/plan-features.ts';
 import { commonLines, errorAnswer, jsonLines, linesOf } from './answers.ts';
 import { bodyCheck, type CheckBody } from './body/body.ts';
 import type { Caller, IdentifyCaller } from './callers.ts';
@@ -116,10 +117,8 @@ function refusalOf({ spec, admitKeyless }: Prepared, request: HttpRequest, { pri
   if (access !== 'key' && access !== 'open' && !principal.scopes.includes(access)) {
     return { error: 'FORBIDDEN', message: `The key lacks the scope \`${access}\`.`, details: { scope: access } };
   }
-  const { name, withoutEndpoints } = principal.plan;
-  if (withoutEndpoints.includes(id)) {
-    return { error: 'FORBIDDEN', message: `The plan ${name} does not include this endpoint.`, details: { plan: name, endpoint: id } };
-  }
+  const missing = missingEndpoint(principal, id);
+  if (missing !== null) return { error: 'FORBIDDEN', ...missing };
   // Requests that can spend must be counted exactly.
   if (access === 'trade' && decision?.counted === 'local') {
     const message = 'Requests cannot be counted on all gateways at present. Requests that can spend are refused meanwhile.';
@@ -137,10 +136,8 @@ function readCall(
 ): Call<Spec> | Fault {
   const body = checkBody(request, received);
   if (!body.ok) return body;
-  if (principal !== null && !principal.plan.batch && Array.isArray(body.value)) {
-    const { name } = principal.plan;
-    return { error: 'FORBIDDEN', message: `The plan ${name} does not include lists of orders.`, details: { plan: name, feature: 'batch' } };
-  }
+  const missing = principal !== null && Array.isArray(body.value) ? missingLists(principal) : null;
+  if (missing !== null) return { error: 'FORBIDDEN', ...missing };
   const params = checkPath(segments);
   const query = checkQuery(request);
   if (!params.ok || !query.ok) {

@@ -2,7 +2,7 @@ import type { SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Connection } from '../session/connection.ts';
 import { exceededSubscriptions } from '../session/key-usage.ts';
-import { missingChannel } from '../session/plan-features.ts';
+import { missingChannel } from '../../auth/plan-features.ts';
 import type { RequestedTopic } from './requested-topics.ts';
 
 /** Why a whole command is refused. */
@@ -19,7 +19,7 @@ export function planFault(
   requested: readonly RequestedTopic[],
 ): SubscribeFault | null {
   const all = requested.some(({ key }) => key === null);
-  const missing = principal === null ? null : missingChannel(principal.plan, channel, all);
+  const missing = principal === null ? null : missingChannel(principal, channel, all);
   return missing === null ? null : { code: 'FORBIDDEN', ...missing };
 }
 

@@ -9,7 +9,7 @@ import { CatchUp, type CatchUps } from '../replay/catch-up.ts';
 import { Connection, groupOf, type ConnectionEvents, type ConnectionOptions, type Following } from '../session/connection.ts';
 import { KeyUsages, type KeyUsage } from '../session/key-usage.ts';
 import { countKeyless, KeylessUsages } from '../session/keyless-usage.ts';
-import { missingUsedFeature } from '../session/plan-features.ts';
+import { missingUsedFeature } from '../../auth/plan-features.ts';
 import { Session, type SessionLimits } from '../session/protocol.ts';
 import type { HeartbeatRooms } from './heartbeat.ts';
 import { sliceCount, type Slices } from './slices.ts';
@@ -157,7 +157,7 @@ export class Connections implements ConnectionEvents {
     if (connection.usage === null) return;
     connection.principal = principal;
     connection.session.accept(this.#parts.clock.steadyMs(), limitsOf(principal, connection.usage));
-    const missing = missingUsedFeature(principal.plan, connection);
+    const missing = missingUsedFeature(principal, connection);
     if (missing !== null) connection.close('FORBIDDEN', `the plan ${missing.details.plan} does not include ${missing.details.feature}`);
   }
 

@@ -9,7 +9,7 @@ import type { LazyEvent } from '../history/lazy-event.ts';
 import type { Connection } from '../session/connection.ts';
 import { exceededSubscriptions } from '../session/key-usage.ts';
 import { countKeyless, exceededKeyless } from '../session/keyless-usage.ts';
-import { missingChannel } from '../session/plan-features.ts';
+import { missingChannel } from '../../auth/plan-features.ts';
 import { pumpPortalEvent } from './pumpportal-events.ts';
 
 /** Invalid keys that a reply names. */
@@ -38,7 +38,7 @@ function channelOf(method: DialectMethod): Channel {
 function limitFault({ principal, usage, keyless }: Connection, method: DialectMethod, more: readonly string[]): string | null {
   if (keyless !== null) return exceededKeyless(keyless, more);
   if (principal === null || usage === null) return null;
-  const fault = missingChannel(principal.plan, channelOf(method), false) ?? exceededSubscriptions(principal.plan, usage, more.length);
+  const fault = missingChannel(principal, channelOf(method), false) ?? exceededSubscriptions(principal.plan, usage, more.length);
   return fault?.message ?? null;
 }
 

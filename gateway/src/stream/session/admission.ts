@@ -4,7 +4,7 @@ import { parseApiKey } from '../../auth/key-format.ts';
 import type { Tickets } from '../../auth/tickets.ts';
 import type { KeyLimits } from '../../ratelimit/key-limit.ts';
 import type { LimitDecision } from '../../ratelimit/limiter.ts';
-import { missingBatch } from './plan-features.ts';
+import { missingBatch } from '../../auth/plan-features.ts';
 
 /** What a client authenticates with. */
 export type Credential = { readonly key: string } | { readonly ticket: string };
@@ -97,5 +97,5 @@ function wrongAddress({ address }: ConnectionForm): RefusalText {
 
 function refusalOf(principal: Principal, { batch }: ConnectionForm): RefusalText | null {
   if (!principal.scopes.includes('stream')) return { message: 'The key lacks the scope `stream`.', details: { scope: 'stream' } };
-  return batch ? missingBatch(principal.plan) : null;
+  return batch ? missingBatch(principal) : null;
 }
