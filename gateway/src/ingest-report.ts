@@ -1,3 +1,4 @@
+import { venueNames } from '@sluice/shared/venues/names.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
@@ -28,6 +29,7 @@ export function chainStatus(ingests: readonly BusStatus[]): Status['chain'] {
   return {
     ingest: name.slice(0, maxIngestNameChars),
     version: textIn(value, 'version', maxVersionChars),
+    venues: venuesIn(value),
     slot: slotIn(value, 'slot'),
     slotAgeMs: countIn(value, 'slotAgeMs'),
     watermark: slotIn(continuity, 'watermark'),
@@ -81,6 +83,13 @@ function solUsdIn(value: Report): NonNullable<Status['chain']>['solUsd'] {
   const [slot, ageMs] = [slotIn(solUsd, 'slot'), countIn(solUsd, 'ageMs')];
   if (typeof price !== 'number' || !(price > 0) || !Number.isFinite(price) || slot === null || ageMs === null) return null;
   return { price, slot, ageMs };
+}
+
+/** A process reads no venue before it knows its chain. */
+function venuesIn(value: Report): NonNullable<Status['chain']>['venues'] {
+  const counts = recordIn(value, 'venues');
+  const read = venueNames.filter((name) => name in counts);
+  return read.length === 0 ? null : read;
 }
 
 function recordIn(value: Report, name: string): Report {

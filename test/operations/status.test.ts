@@ -20,6 +20,7 @@ const report = {
   ],
   continuity: { watermark: 996, slots: { dead: 3 }, gaps: { filled: 5, lostTransactions: 1, lostSlots: 2 } },
   publisher: { retracted: 4 },
+  venues: { 'pump-amm': { events: {} }, pump: { events: {} }, later: {} },
   solUsd: { price: 151.5, slot: 990, ageMs: 1_200, stale: false },
 };
 
@@ -31,6 +32,7 @@ it('the status shows how far the leading ingest process has followed the chain, 
   expect(chainStatus(ingests)).toEqual({
     ingest: 'ingest:a',
     version: '0.1.0',
+    venues: ['pump', 'pump-amm'],
     slot: 1_000,
     slotAgeMs: 80,
     watermark: 996,
@@ -80,6 +82,7 @@ it('has its form even if a process reports something else', () => {
     endpoints: fc.oneof(odd, fc.array(fc.oneof(endpoint, odd))),
     continuity: fc.oneof(odd, fc.record({ watermark: odd, slots: odd, gaps: fc.oneof(odd, fc.record({ filled: odd })) })),
     publisher: odd,
+    venues: odd,
     solUsd: fc.oneof(odd, fc.record({ price: odd, slot: odd, ageMs: odd })),
   });
   fc.assert(

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
+import { venueNames } from '../../venues/names.ts';
 import { Count, Epoch, FreeText, Nullable, Slot, Version } from '../values.ts';
 
 const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
@@ -78,6 +79,9 @@ const Status = Type.Object(
         {
           ingest: IngestName('The ingest process that publishes.'),
           version: Nullable(Type.String({ maxLength: maxVersionChars }), 'Its version.'),
+          venues: Nullable(
+            Type.Array(Type.Enum([...venueNames]), { maxItems: venueNames.length, description: 'The venues that it reads (`VENUES`).' }),
+          ),
           slot: Nullable(Slot('Newest slot that its nodes report.')),
           slotAgeMs: Nullable(Count('Time since a node reported a newer slot.')),
           watermark: Nullable(Slot('Slot up to which the stream is complete, compared with the records of nodes.')),
