@@ -44,7 +44,7 @@ export function createChart(...options) {
   const add = chart.addSeries.bind(chart);
   chart.addSeries = (kind, ...rest) => {
     const series = add(kind, ...rest);
-    if (kind === CandlestickSeries) window.series = series;
+    if (kind === CandlestickSeries) Object.assign(window, { series, chart });
     return series;
   };
   return chart;
@@ -130,8 +130,18 @@ async function open(path: string): Promise<Page> {
   const page = await (await chromium.newContext()).newPage();
   await page.addInitScript(`
     window.texts = new Set();
+    // What each frame draws. A frame draws an axis completely.
+    window.frames = [[]];
+    requestAnimationFrame(function next() {
+      if (window.frames.at(-1).length > 0) window.frames = [...window.frames.slice(-50), []];
+      requestAnimationFrame(next);
+    });
     const draw = CanvasRenderingContext2D.prototype.fillText;
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) { window.texts.add(text); return draw.call(this, text, ...place); };
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      window.texts.add(text);
+      window.frames.at(-1).push(text);
+      return draw.call(this, text, ...place);
+    };
   `);
   await page.goto(url + path);
   await until('candles', async () => (await drawn(page)).length > 0);
@@ -145,6 +155,8 @@ const counted = /^0\.0([₀-₉]+)/;
 
 /** The number that a label states: `0.0₇2923` counts the zeros. */
 function valueOf(label: string): number {
+  const factor = { K: 1e3, M: 1e6, B: 1e9 }[label.at(-1) ?? ''] ?? 1;
+  if (factor > 1) return factor * valueOf(label.slice(0, -1));
   const text = label.replace('$', '').replaceAll(',', '');
   const zeros = counted.exec(text)?.[1];
   if (zeros === undefined) return Number(text);
@@ -210,3 +222,84 @@ it(
     expect(await drawn(page)).toEqual(candles.map(({ start }) => start));
   },
 );
+
+describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
+  /** Labels of the price axis in the last frame that drew it, with repetitions. */
+  async function lastLabels(page: Page): Promise<readonly string[]> {
+    const frames = await page.evaluate<readonly (readonly string[])[]>('window.frames');
+    const priced = frames.map((texts) => texts.filter((text) => /^\$?\d[\d.,₀-₉]*[KMB]?$/.test(text) && /[.K-M]/.test(text)));
+    return priced.findLast((texts) => texts.length > 3) ?? [];
+  }
+  const legend = async (page: Page): Promise<string> => (await page.locator('.legend').innerText()).replaceAll(/\s+/g, ' ');
+  /** Where candles are drawn, as parts of the width. */
+  const placesOf = (page: Page, ...indexes: readonly number[]): Promise<readonly number[]> =>
+    page.evaluate(
+      `${JSON.stringify(indexes)}.map((at) => window.chart.timeScale().logicalToCoordinate(at) / window.chart.timeScale().width())`,
+    );
+
+  it.each([
+    ['moves by half', 4.6e-6, 0.5],
+    ['moves by a thousandth', 4.6e-6, 0.001],
+    ['does not move', 4.6e-6, 0],
+    ['does not move, of a tiny coin', 3e-11, 0],
+    ['moves, of a large coin', 150, 0.01],
+  ])('repeats no label of the axis, in any unit, if the price %s', async (_, price, spread) => {
+    candles = candlesAt(price, spread);
+    const page = await open('/page');
+    for (const unit of ['SOL', 'USD', 'Market cap']) {
+      await page.evaluate('window.frames = [[]]');
+      await page.getByRole('button', { name: unit }).click();
+      await until('labels', async () => (await lastLabels(page)).length > 3);
+      // The label of the last price may stand over one of the axis.
+      const all = await lastLabels(page);
+      expect([unit, all.length - new Set(all).size, all]).toEqual([unit, expect.toBeOneOf([0, 1]), all]);
+      const values = [...new Set(all.map(valueOf))];
+      const factor = unit === 'Market cap' ? 1e9 : 1;
+      const [low, high] = [price * factor * (1 - 2 * spread - 0.05), price * factor * (1 + 2 * spread + 0.05)];
+      expect(values.filter((value) => !(value > low && value < high))).toEqual([]);
+    }
+    await page.context().close();
+  });
+
+  it('fills from the left while a coin is new, and follows its newest candle later', async () => {
+    const all = candlesAt(4.6e-6, 0.05);
+    candles = all.slice(0, 3);
+    const page = await open('/page');
+    const push = (event: object): Promise<unknown> => page.evaluate(`window.push(${JSON.stringify(event)})`);
+    expect((await placesOf(page, 0, 2)).every((place) => place > 0 && place < 0.1)).toBe(true);
+    for (const bar of all.slice(3, 40)) await push({ ...bar, type: 'candle', id: `coin:1s:${bar.start}:1` });
+    await until('40 candles', async () => (await drawn(page)).length === 40);
+    const [first = 0, last = 0] = await placesOf(page, 0, 39);
+    expect(first).toBeLessThan(0.1);
+    expect(last).toBeGreaterThan(0.5);
+    for (let n = 40; n < 100; n++) {
+      const bar = { ...all[n % 60]!, start: firstS + n };
+      await push({ ...bar, type: 'candle', id: `coin:1s:${bar.start}:1` });
+      if (n % 10 === 9) await until('the candles', async () => (await drawn(page)).length === n + 1);
+    }
+    const [newest = 0] = await placesOf(page, 99);
+    expect(newest).toBeGreaterThan(0.5);
+    expect(newest).toBeLessThan(1);
+    await page.context().close();
+  });
+
+  it('names open, high, low, close, change and volume of the last candle, and of the one under the pointer', async () => {
+    const bar = (start: number, from: number, close: number): Bar => {
+      const values = { open: from, high: 5e-6, low: 1e-6, close };
+      const usd = { openUsd: from, highUsd: 5e-6, lowUsd: 1e-6, closeUsd: close };
+      return { start: firstS + start, ...values, ...usd, volumeQuote: 2, volumeUsd: 4_600 } as Bar;
+    };
+    candles = [bar(0, 4e-6, 2e-6), bar(1, 2e-6, 2.5e-6)];
+    const page = await open('/page');
+    expect(await legend(page)).toBe('O $0.0₅2000 H $0.0₅5000 L $0.0₅1000 C $0.0₅2500 Change +25.00 % Vol $4.60K');
+    const box = (await page.locator('.chart').boundingBox())!;
+    const [place = 0] = await placesOf(page, 0);
+    const width = await page.evaluate<number>('window.chart.timeScale().width()');
+    await page.mouse.move(box.x + place * width, box.y + 200);
+    await until('the candle under the pointer', async () => (await legend(page)).startsWith('O $0.0₅4000'));
+    expect(await legend(page)).toContain('C $0.0₅2000 Change −50.00 % Vol');
+    await page.getByRole('button', { name: 'SOL' }).click();
+    await until('the unit', async () => (await legend(page)).includes('Vol 2 SOL'));
+    await page.context().close();
+  });
+});

@@ -1,70 +1,38 @@
-import type { Candle, CandleInterval, CandlePage } from '@sluice/client';
+import type { CandleInterval } from '@sluice/client';
 import {
   CandlestickSeries,
   ColorType,
   createChart,
   CrosshairMode,
   HistogramSeries,
+  type AutoscaleInfo,
   type IChartApi,
   type ISeriesApi,
-  type UTCTimestamp,
 } from 'lightweight-charts';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { faultText, sluice } from '../state/server.ts';
 import { theme } from '../app/theme.ts';
-import { price, short, shortUsd } from '../format/price.ts';
+import { short } from '../format/price.ts';
 import { Choice, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
+import { axisLabels, inUnit, leastPrice, priceText, type Bar, type Drawn, type Unit } from './chart-units.ts';
+import { Legend } from './legend.tsx';
 
 const intervals: readonly CandleInterval[] = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d'];
 /** Candles that are requested, and remembered. */
 const shownCandles = 300;
 const maxCandles = 2_000;
 
-type Unit = 'usd' | 'quote' | 'cap';
-type Bar = CandlePage['candles'][number] | Candle;
-
-interface Drawn {
-  readonly time: UTCTimestamp;
-  readonly open: number;
-  readonly high: number;
-  readonly low: number;
-  readonly close: number;
-  readonly volume: number;
-  readonly isUp: boolean;
-}
-
-/** The candle in a unit; null if it has no price in it. */
-function inUnit(bar: Bar, unit: Unit, supply: number): Drawn | null {
-  const isUsd = unit !== 'quote';
-  const values = isUsd ? [bar.openUsd, bar.highUsd, bar.lowUsd, bar.closeUsd] : [bar.open, bar.high, bar.low, bar.close];
-  const factor = unit === 'cap' ? supply : 1;
-  const [open, high, low, close] = values.map((value) => (value === null ? null : value * factor));
-  if (open == null || high == null || low == null || close == null) return null;
-  return {
-    time: bar.start as UTCTimestamp,
-    open,
-    high,
-    low,
-    close,
-    volume: isUsd ? bar.volumeUsd : bar.volumeQuote,
-    isUp: close >= open,
-  };
-}
-
-/** Significant digits of a label: neighbours differ, even if the price hardly moves. */
-const axisDigits = 6;
-/** The scale may reach below zero, where there are no prices, and has remainders of the arithmetic instead of zero. */
-const leastPrice = 1e-15;
-const onScale =
-  (text: (value: number) => string) =>
-  (value: number): string =>
-    value < leastPrice ? '' : text(value);
-const textOf: Readonly<Record<Unit, (value: number) => string>> = {
-  usd: onScale((value) => `$${price(value, axisDigits)}`),
-  quote: onScale((value) => price(value, axisDigits)),
-  cap: onScale(shortUsd),
-};
+/** Candles of a new coin fill the chart from the left. From this many on, the newest stays in view. */
+const leastShown = 60;
+const mostShown = 120;
+/** Room on the right of the newest candle. */
+const roomRight = 4;
+/** Significant digits of the last price and of the price at the pointer. */
+const labelDigits = 5;
+/** A range smaller than this part of the price is widened: arithmetic cannot divide it into different labels. */
+const leastRange = 1e-4;
+const widened = 0.02;
 
 interface Chart {
   readonly chart: IChartApi;
@@ -82,18 +50,27 @@ function openChart(element: HTMLElement): Chart {
     autoSize: true,
     layout: { attributionLogo: false, fontFamily: 'inherit', fontSize: 11 },
     rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.24 } },
-    timeScale: { borderVisible: false, timeVisible: true, secondsVisible: true, rightOffset: 4 },
+    timeScale: { borderVisible: false, timeVisible: true, secondsVisible: true, rightOffset: roomRight },
     crosshair: { mode: CrosshairMode.Normal },
   });
-  const candles = chart.addSeries(CandlestickSeries, { borderVisible: false });
+  const candles = chart.addSeries(CandlestickSeries, { borderVisible: false, autoscaleInfoProvider: widenFlat });
   const volumes = chart.addSeries(HistogramSeries, {
     priceScaleId: 'volume',
     lastValueVisible: false,
     priceLineVisible: false,
-    priceFormat: { type: 'custom', formatter: short, minMove: 1e-6 },
+    priceFormat: { type: 'custom', formatter: (value: number) => short(value), minMove: 1e-6 },
   });
   chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
   return { chart, candles, volumes };
+}
+
+/** The scale of a price that hardly moved. */
+function widenFlat(scale: () => AutoscaleInfo | null): AutoscaleInfo | null {
+  const info = scale();
+  if (info?.priceRange == null) return info;
+  const { minValue, maxValue } = info.priceRange;
+  if (maxValue - minValue > maxValue * leastRange) return info;
+  return { ...info, priceRange: { minValue: minValue * (1 - widened), maxValue: maxValue * (1 + widened) } };
 }
 
 function paint({ chart, candles }: Chart): void {
@@ -105,12 +82,25 @@ function paint({ chart, candles }: Chart): void {
   candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down });
 }
 
-function draw({ candles, volumes }: Chart, bars: readonly Bar[], unit: Unit, supply: number): void {
-  const drawn = bars.flatMap((bar) => inUnit(bar, unit, supply) ?? []);
-  candles.applyOptions({ priceFormat: { type: 'custom', formatter: textOf[unit], minMove: unit === 'cap' ? 0.01 : leastPrice } });
+function draw({ chart, candles, volumes }: Chart, drawn: readonly Drawn[], unit: Unit): void {
+  candles.applyOptions({
+    priceFormat: {
+      type: 'custom',
+      formatter: (value: number) => priceText(unit, value, labelDigits),
+      tickmarksFormatter: (values: readonly number[]) => axisLabels(unit, values),
+      minMove: unit === 'cap' ? 1e-6 : leastPrice,
+    },
+  });
+  chart.timeScale().applyOptions({ shiftVisibleRangeOnNewBar: drawn.length > leastShown });
   candles.setData([...drawn]);
   const [up, down] = [colour('buy-soft'), colour('sell-soft')];
-  volumes.setData(drawn.map(({ time, volume, isUp }) => ({ time, value: volume, color: isUp ? up : down })));
+  volumes.setData(drawn.map(({ time, volume, open, close }) => ({ time, value: volume, color: close >= open ? up : down })));
+}
+
+/** Shows the newest candles; those of a new coin from the left. */
+function fit({ chart }: Chart, count: number): void {
+  const from = Math.max(0, count - mostShown);
+  chart.timeScale().setVisibleLogicalRange({ from: from - 1, to: Math.max(from + leastShown, count) + roomRight });
 }
 
 /** The candles of an interval, updated as they change. */
@@ -126,9 +116,12 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
     /** The number of the last change of each candle by the stream. */
     const changes = new Map<number, number>();
     let change = 0;
+    let isRead = false;
     let timer: ReturnType<typeof setTimeout> | null = null;
     const show = (): void => {
       timer = null;
+      // The first candles come together, so that the chart is fitted to all of them.
+      if (!isRead) return;
       const sorted = [...bars.values()].toSorted((a, b) => a.start - b.start).slice(-maxCandles);
       if (sorted.length < bars.size) {
         bars.clear();
@@ -139,6 +132,7 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
     };
     const ended = new AbortController();
     const fail = (error: unknown): void => {
+      isRead = true;
       if (!ended.signal.aborted) setState((last) => ({ of, bars: last.of === of ? last.bars : [], fault: faultText(error) }));
     };
     const read = async (): Promise<void> => {
@@ -149,6 +143,7 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
       const first = candles[0]?.start ?? 0;
       for (const start of bars.keys()) if (start >= first && !isNewer(start)) bars.delete(start);
       for (const bar of candles) if (!isNewer(bar.start)) bars.set(bar.start, bar);
+      isRead = true;
       show();
     };
     sluice.subscribe('candles', {
@@ -181,11 +176,14 @@ export function CandleChart({ mint, supply, quote }: { readonly mint: string; re
   const [unit, setUnit] = useState<Unit>('usd');
   const { bars, fault } = useCandles(mint, interval);
   const shown = useStore(theme);
+  const drawn = useMemo(() => (bars ?? []).flatMap((bar) => inUnit(bar, unit, supply) ?? []), [bars, unit, supply]);
+  const [pointedAt, setPointedAt] = useState<unknown>(null);
   const element = useRef<HTMLDivElement>(null);
   const open = useRef<Chart | null>(null);
   useEffect(() => {
     const chart = openChart(element.current!);
     open.current = chart;
+    chart.chart.subscribeCrosshairMove(({ time }) => setPointedAt(time ?? null));
     return () => {
       open.current = null;
       chart.chart.remove();
@@ -194,19 +192,15 @@ export function CandleChart({ mint, supply, quote }: { readonly mint: string; re
   useEffect(() => {
     if (open.current === null) return;
     paint(open.current);
-    draw(open.current, bars ?? [], unit, supply);
-  }, [bars, unit, supply, shown]);
+    draw(open.current, drawn, unit);
+  }, [drawn, unit, shown]);
   const fitted = useRef('');
   useEffect(() => {
-    if (bars === null || bars.length === 0 || fitted.current === interval) return;
+    if (drawn.length === 0 || open.current === null || fitted.current === interval) return;
     fitted.current = interval;
-    const length = Math.max(60, bars.length);
-    open.current?.chart
-      .timeScale()
-      .setVisibleLogicalRange({ from: Math.max(bars.length - 120, bars.length - length), to: bars.length + 4 });
-  }, [bars, interval]);
-  const last = bars?.at(-1);
-  const lastDrawn = last === undefined ? null : inUnit(last, unit, supply);
+    fit(open.current, drawn.length);
+  }, [drawn, interval]);
+  const last = drawn.at(-1) ?? null;
   return (
     <section class="card chart-card" aria-label="Candles">
       <div class="row between">
@@ -222,13 +216,16 @@ export function CandleChart({ mint, supply, quote }: { readonly mint: string; re
           ]}
         />
       </div>
+      <Legend of={drawn.find(({ time }) => time === pointedAt) ?? last} unit={unit} quote={quote} />
       <div
         class="chart"
         ref={element}
         role="img"
-        aria-label={`Candles of ${interval}${lastDrawn === null ? '' : `, last ${textOf[unit](lastDrawn.close)}`}`}
+        aria-label={`Candles of ${interval}${last === null ? '' : `, last ${priceText(unit, last.close)}`}`}
       />
-      {bars !== null && bars.length === 0 && <Empty>No trades in this time.</Empty>}
+      {bars !== null && drawn.length === 0 && (
+        <Empty>{bars.length === 0 ? 'Quiet: no trade of this token is stored.' : 'The price in this unit is not known.'}</Empty>
+      )}
       <Fault text={fault} />
     </section>
   );
