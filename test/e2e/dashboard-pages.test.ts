@@ -286,7 +286,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
 
   it('orders, with their tokens and states', async () => {
     await open('Orders');
-    await page.locator('.page-head').getByText('live on simnet').waitFor();
+    expect(await page.locator('.badge.simulated').allTextContents()).toEqual(['simulated']);
     await until('all orders', async () => (await page.locator('tbody .state.finalized').count()) === 4);
     await page
       .getByRole('button', { name: /^Details of order/ })

@@ -122,7 +122,7 @@ describe('the guide "Trading in the page"', { timeout: testTimeoutMs }, () => {
     begin('3. Look at the token');
     await page.getByRole('img', { name: /^Candles of/ }).waitFor();
     for (const name of ['Trades', 'Order', 'About', 'Pools', 'Largest holders']) await heading(name);
-    await badge('live on simnet');
+    await badge('simulated');
     await page.locator('.curve').getByText(named('Bonding curve')).waitFor();
     expect([...unused]).toEqual([]);
   });

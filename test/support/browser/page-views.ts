@@ -7,8 +7,8 @@ import { isFullFuzz } from '../fuzz.ts';
 /** Retained after the run, to be looked at. Git ignores the folder. */
 const screenshots = join(import.meta.dirname, '../../e2e/screenshots');
 const allViews = [
-  { name: 'light', colorScheme: 'light', size: { width: 1400, height: 900 } },
-  { name: 'dark', colorScheme: 'dark', size: { width: 1400, height: 900 } },
+  { name: 'light', colorScheme: 'light', size: { width: 1440, height: 900 } },
+  { name: 'dark', colorScheme: 'dark', size: { width: 1280, height: 800 } },
   { name: 'phone', colorScheme: 'light', size: { width: 390, height: 844 } },
   { name: 'phone-dark', colorScheme: 'dark', size: { width: 390, height: 844 } },
 ] as const;
@@ -39,7 +39,15 @@ export function watchPage(page: Page, url: string): Watched {
   return watched;
 }
 
-/** Takes a screenshot in each view, or only on the phone. Returns what is too wide, and what axe calls serious or worse. */
+/** What leaves its card, and badges that repeat that the chain is simulated. Runs in the page. */
+const misplaced = `[
+  ...[...document.querySelectorAll('.card')]
+    .filter((card) => card.scrollWidth > card.clientWidth)
+    .map((card) => \`\${card.className}: \${card.scrollWidth} pixels in a card of \${card.clientWidth}\`),
+  ...[...document.querySelectorAll('.badge.simulated')].slice(1).map((badge) => \`another badge: \${badge.textContent}\`),
+]`;
+
+/** Takes a screenshot in each view, or only on the phone. Returns what is too wide or repeated, and what axe calls serious or worse. */
 export async function look(page: Page, name: string, only?: 'phone'): Promise<readonly string[]> {
   mkdirSync(screenshots, { recursive: true });
   const faults: string[] = [];
@@ -50,6 +58,7 @@ export async function look(page: Page, name: string, only?: 'phone'): Promise<re
     await page.screenshot({ path: join(screenshots, `${name}-${view.name}.png`) });
     const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
     if (wide > view.size.width) faults.push(`${name} in ${view.name}: ${wide} pixels wide`);
+    for (const fault of await page.evaluate<readonly string[]>(misplaced)) faults.push(`${name} in ${view.name}: ${fault}`);
     if (!examined.includes(view.name)) continue;
     await page.evaluate(axe.source);
     const found = await page.evaluate<

@@ -77,6 +77,8 @@ export interface TradingWorldOptions {
   /** Further wallets with SOL and USDC, by label. */
   readonly funded?: readonly Keypair[];
   readonly slotMs?: number;
+  /** The venues that ingest reads; all by default. */
+  readonly venues?: Config['venues'];
 }
 
 interface WorldParts {
@@ -307,6 +309,7 @@ export async function startTradingWorld({
   ingest = false,
   funded = [],
   slotMs = usualSlotMs,
+  venues = testConfig.venues,
 }: TradingWorldOptions = {}): Promise<TradingWorld> {
   const closers: (() => Promise<unknown>)[] = [];
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-trading-'));
@@ -336,6 +339,7 @@ export async function startTradingWorld({
     const config: Config = {
       ...testConfig,
       dataDir,
+      venues,
       trading: 'live',
       keystorePassphraseFile: passphraseFile,
       rpc: { httpUrls: [node.url], wsUrls: [simnet.wsUrl] },

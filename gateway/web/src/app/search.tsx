@@ -1,40 +1,60 @@
-import { useState } from 'preact/hooks';
-import { isAddress, shortAddress } from '../format/text.ts';
 import { SluiceError } from '@sluice/client';
-import { findNames, nameOf } from '../metadata/names.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { shortUsd } from '../format/price.ts';
+import { age, isAddress, shortAddress } from '../format/text.ts';
+import { capOf, capsVersion } from '../metadata/market-caps.ts';
+import { findNames, nameOf, readCaps, type TokenName } from '../metadata/names.ts';
+import { useNow } from '../parts/hooks.ts';
 import { TokenIcon } from '../parts/icon.tsx';
-import { MintEnds, NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
+import { TokenNames } from '../parts/links.tsx';
 import { moveFocus } from '../parts/move-focus.ts';
 import { go, tokenHref, walletHref } from '../state/router.ts';
-import { sluice } from '../state/server.ts';
+import { requestsLeft, sluice } from '../state/server.ts';
+import { useStore } from '../state/store.ts';
 
-interface Found {
-  readonly href: string;
-  readonly of: string;
-  readonly title: string;
-  readonly detail: string;
-  /** The token with this symbol; null for an address. */
-  readonly token: NamedToken | null;
-}
+/** A token, or an address that may be one or a wallet. */
+type Found =
+  | { readonly kind: 'token'; readonly mint: string; readonly name: TokenName }
+  | { readonly kind: 'address'; readonly address: string; readonly href: string; readonly title: string; readonly detail: string };
 
 const maxFound = 8;
+/** Market caps are read once the text stays the same for this long, milliseconds. */
+const readAfterMs = 250;
+/** While a smaller share of the key's requests is left, the known market caps suffice. */
+const minShareLeft = 0.3;
+
+const hrefOf = (found: Found): string => (found.kind === 'token' ? tokenHref(found.mint) : found.href);
 
 function find(text: string): readonly Found[] {
   const query = text.trim();
   if (isAddress(query)) {
+    const address = shortAddress(query);
     return [
-      { href: tokenHref(query), of: query, title: `Token ${shortAddress(query)}`, detail: 'by mint', token: null },
-      { href: walletHref(query), of: query, title: `Wallet ${shortAddress(query)}`, detail: 'by address', token: null },
+      { kind: 'address', address: query, href: tokenHref(query), title: `Token ${address}`, detail: 'by mint' },
+      { kind: 'address', address: query, href: walletHref(query), title: `Wallet ${address}`, detail: 'by address' },
     ];
   }
   if (query === '') return [];
-  return findNames(query, maxFound).map(([mint, { symbol, name }]) => ({
-    href: tokenHref(mint),
-    of: mint,
-    title: shownSymbol({ mint, symbol }),
-    detail: name ?? '',
-    token: { mint, symbol, name },
-  }));
+  return findNames(query, maxFound).map(([mint, name]) => ({ kind: 'token', mint, name }));
+}
+
+/** What the text finds, the largest first. While `isHeld`, the order stays as it is, so that nothing moves under the pointer or the focus. */
+function useFound(text: string, isHeld: boolean): readonly Found[] {
+  useStore(capsVersion);
+  const last = useRef<{ readonly text: string; readonly found: readonly Found[] }>({ text: '', found: [] });
+  if (!isHeld || last.current.text !== text) last.current = { text, found: find(text) };
+  const { found } = last.current;
+  const mints = found.flatMap((one) => (one.kind === 'token' ? [one.mint] : [])).join(' ');
+  useEffect(() => {
+    if (mints === '' || requestsLeft.share(performance.now()) < minShareLeft) return;
+    const ended = new AbortController();
+    const timer = setTimeout(() => void readCaps(mints.split(' '), ended.signal), readAfterMs);
+    return () => {
+      clearTimeout(timer);
+      ended.abort();
+    };
+  }, [mints]);
+  return found;
 }
 
 /** The page of an address: of the token if the server knows one with this mint, otherwise of the wallet. */
@@ -52,7 +72,8 @@ async function pageOf(address: string): Promise<string> {
 /** Searches recent tokens by symbol and name, and opens any token or wallet by its address. */
 export function Search() {
   const [text, setText] = useState('');
-  const found = find(text);
+  const [isHeld, setIsHeld] = useState(false);
+  const found = useFound(text, isHeld);
   const open = (href: string): void => {
     setText('');
     go(href);
@@ -65,7 +86,7 @@ export function Search() {
         event.preventDefault();
         const query = text.trim();
         if (isAddress(query)) void pageOf(query).then(open);
-        else if (found[0] !== undefined) open(found[0].href);
+        else if (found[0] !== undefined) open(hrefOf(found[0]));
       }}
       onKeyDown={moveFocus}
     >
@@ -75,32 +96,50 @@ export function Search() {
         placeholder="Mint, symbol or wallet"
         maxLength={64}
         value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => {
+          setIsHeld(false);
+          setText(event.currentTarget.value);
+        }}
         onKeyDown={(event) => {
           if (event.key === 'Escape') setText('');
         }}
       />
       {text.trim() !== '' && (
-        <div class="found">
-          {found.map(({ href, of, title, detail, token }) => (
-            <a key={href} href={href} onClick={() => setText('')}>
-              <TokenIcon of={of} size={22} />
-              <b>
-                <bdi>{title}</bdi>
-              </b>{' '}
-              {token !== null && (
-                <>
-                  <NameMark {...token} /> <MintEnds mint={of} />{' '}
-                </>
-              )}
-              <span class="faint">
-                <Outside text={detail} />
-              </span>
+        <div
+          class="found"
+          onMouseMove={() => setIsHeld(true)}
+          onMouseLeave={() => setIsHeld(false)}
+          onFocusIn={() => setIsHeld(true)}
+          onFocusOut={() => setIsHeld(false)}
+        >
+          {found.map((one) => (
+            <a key={hrefOf(one)} class="token" href={hrefOf(one)} onClick={() => setText('')}>
+              {one.kind === 'token' ? <FoundToken mint={one.mint} name={one.name} /> : <FoundAddress {...one} />}
             </a>
           ))}
           {found.length === 0 && <p class="empty">No token with this symbol was created lately. Paste a mint or an address.</p>}
         </div>
       )}
     </form>
+  );
+}
+
+function FoundToken({ mint, name: { symbol, name, createdAtMs } }: { readonly mint: string; readonly name: TokenName }) {
+  const now = useNow();
+  return (
+    <>
+      <TokenNames mint={mint} symbol={symbol} name={name} withMint />{' '}
+      <span class="worth">
+        {shortUsd(capOf(mint))} <small>{createdAtMs === undefined ? 'market cap' : `cap, ${age(now - createdAtMs)} old`}</small>
+      </span>
+    </>
+  );
+}
+
+function FoundAddress({ address, title, detail }: { readonly address: string; readonly title: string; readonly detail: string }) {
+  return (
+    <>
+      <TokenIcon of={address} /> <b>{title}</b> <span class="faint">{detail}</span>
+    </>
   );
 }

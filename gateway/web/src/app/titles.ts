@@ -11,7 +11,10 @@ export const pageNames: Readonly<Record<PageName, string>> = {
   wallet: 'Wallet',
 };
 
+/** A text whose direction changes nothing around it. */
+const isolated = (text: string): string => (/^[ -~]*$/.test(text) ? text : `\u2068${text}\u2069`);
+
 /** The title of the document. `symbol`: of the token whose page it is; null if it is not known. */
 export function titleOf({ page, id }: Place, symbol: string | null): string {
-  return `${symbol ?? (id === '' ? pageNames[page] : `${pageNames[page]} ${shortAddress(id)}`)} – sluice`;
+  return `${symbol !== null ? isolated(symbol) : id === '' ? pageNames[page] : `${pageNames[page]} ${shortAddress(id)}`} – sluice`;
 }

@@ -1,5 +1,5 @@
-/** Venues with the names that people use. A test compares them with the venues of the server. */
-export const venues = [
+/** Names that people use. */
+const names: ReadonlyMap<string, string> = new Map([
   ['pump', 'pump'],
   ['pump-amm', 'PumpSwap'],
   ['launchlab', 'LaunchLab'],
@@ -10,7 +10,9 @@ export const venues = [
   ['meteora-damm-v2', 'Meteora DAMM v2'],
   ['meteora-dlmm', 'Meteora DLMM'],
   ['orca-whirlpool', 'Orca Whirlpool'],
-] as const;
+]);
+
+export const venueName = (venue: string): string => names.get(venue) ?? venue;
 
 /** Venues to which sluice sends orders. */
 export const tradedVenues: ReadonlySet<string> = new Set(['pump', 'pump-amm']);

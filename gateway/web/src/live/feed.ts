@@ -1,15 +1,15 @@
-import type { EventOf, Migration, NewToken, Trade } from '@sluice/client';
+import { SluiceError, type EventOf, type Migration, type NewToken, type Trade } from '@sluice/client';
 import { faultText, simulated, sluice } from '../state/server.ts';
 import { Store } from '../state/store.ts';
 import { learnImage } from '../metadata/images.ts';
+import { capOf, forgetCaps, learnCap } from '../metadata/market-caps.ts';
 import { learnName, nameOf } from '../metadata/names.ts';
 import { EventList } from './event-list.ts';
 import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from './filters.ts';
+import { refusalText } from './why-empty.ts';
 
 /** Maximum number of events of a kind that are remembered. Events that the filters hide are forgotten first, so rare matches stay. */
 const maxEvents = 400;
-/** Tokens whose newest market cap is remembered. */
-const maxCaps = 4_000;
 /**
  * Events of the past that the page reads when it is opened, so that the lists are full and recent symbols can be found. A new token is usually two
  * events: itself, and its metadata.
@@ -17,6 +17,8 @@ const maxCaps = 4_000;
 const past = { newTokens: 1_000, trades: 200, migrations: 100 } as const;
 /** The lists are drawn at most this often, milliseconds: more cannot be read. */
 const drawEveryMs = 300;
+
+export type LiveChannel = keyof typeof past;
 
 export interface FeedState {
   readonly tokens: readonly NewToken[];
@@ -32,9 +34,11 @@ export interface Connection {
   readonly rate: number;
   /** From the notification of the chain to this page. */
   readonly delayMs: number | null;
+  /** Why the server does not send a list, by channel. */
+  readonly refused: Readonly<Partial<Record<LiveChannel, string>>>;
 }
 
-const idle: Connection = { state: 'connecting', detail: '', missed: 0, rate: 0, delayMs: null };
+const idle: Connection = { state: 'connecting', detail: '', missed: 0, rate: 0, delayMs: null, refused: {} };
 export const feed = new Store<FeedState>({ tokens: [], trades: [], migrations: [] });
 export const connection = new Store<Connection>(idle);
 /** While true, events are remembered, but the lists do not change. */
@@ -46,20 +50,10 @@ export const known: Known = { nameOf, capOf };
 const tokens = new EventList<NewToken>(maxEvents, (event) => passesNewToken(event, filters.value, known));
 const trades = new EventList<Trade>(maxEvents, (event) => passesTrade(event, filters.value, known));
 const migrations = new EventList<Migration>(maxEvents, (event) => passesMigration(event, filters.value, known));
-interface Cap {
-  readonly usd: number | null;
-  readonly atUs: number;
-}
-const caps = new Map<string, Cap>();
 let stops: readonly (() => void)[] = [];
 let events = 0;
 let delayMs: number | null = null;
 let timer: ReturnType<typeof setTimeout> | null = null;
-
-/** The newest market cap that an event of the token showed, in dollars. */
-export function capOf(mint: string): number | null {
-  return caps.get(mint)?.usd ?? null;
-}
 
 function draw(): void {
   timer ??= setTimeout(() => {
@@ -77,12 +71,7 @@ function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
     if (event.late !== true) delayMs = Math.max(0, Date.now() - atUs / 1_000);
   }
   simulated.set(event.simulated === true);
-  // The channels do not come in one order.
-  if (atUs >= (caps.get(event.mint)?.atUs ?? 0)) {
-    caps.delete(event.mint);
-    caps.set(event.mint, { usd: event.marketCapUsd, atUs });
-    if (caps.size > maxCaps) for (const oldest of caps.keys()) if (caps.delete(oldest)) break;
-  }
+  learnCap(event.mint, event.marketCapUsd, atUs);
   draw();
 }
 
@@ -102,10 +91,18 @@ const common = {
   onStatus: (status: { readonly state: 'live' | 'reconnecting'; readonly reason?: string }) => {
     connection.set({ ...connection.value, state: status.state, detail: status.reason ?? '' });
   },
-  onError: (error: unknown) => connection.set({ ...connection.value, state: 'ended', detail: faultText(error) }),
 } as const;
 
-type LiveChannel = keyof typeof past;
+/** A subscription has ended for good. The server may refuse one list, while the others continue. */
+function end(channel: LiveChannel, error: unknown): void {
+  const { value } = connection;
+  const isRefused = error instanceof SluiceError && error.code === 'FORBIDDEN';
+  connection.set(
+    isRefused
+      ? { ...value, refused: { ...value.refused, [channel]: refusalText(channel, error) } }
+      : { ...value, state: 'ended', detail: faultText(error) },
+  );
+}
 
 /** Follows a channel, from its recent past on. Returns a function that ends it. */
 function follow<C extends LiveChannel>(
@@ -115,6 +112,7 @@ function follow<C extends LiveChannel>(
   const subscription = sluice.subscribe<C>(channel, {
     ...common,
     last: past[channel],
+    onError: (error) => end(channel, error),
     onEvent: (event) => {
       if (event.type === 'retract') retract(event.id);
       else onEvent(event as Exclude<EventOf<C>, { type: 'retract' }>, subscription.isPast);
@@ -129,7 +127,8 @@ export function startFeed(): void {
   connection.set(idle);
   stops = [
     follow('newTokens', (event, isPast) => {
-      learnName(event.mint, { symbol: event.symbol, name: event.name, creator: event.creator });
+      const { symbol, name, creator } = event;
+      learnName(event.mint, { symbol, name, creator, ...(event.type === 'newToken' && { createdAtMs: event.ts.received / 1_000 }) });
       if (event.type === 'tokenMetadata') {
         if (event.image !== null) learnImage(event.mint);
         return;
@@ -153,7 +152,7 @@ export function stopFeed(): void {
   for (const stop of stops) stop();
   stops = [];
   for (const list of [tokens, trades, migrations]) list.clear();
-  caps.clear();
+  forgetCaps();
   draw();
 }
 

@@ -1,23 +1,27 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { go, tokenHref } from '../state/router.ts';
+import { readChain, readVenues } from '../state/server.ts';
 import { price, shortUsd, sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
-import { venues } from '../format/venues.ts';
-import { useNow } from '../parts/hooks.ts';
+import { venueName } from '../format/venues.ts';
+import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
-import { capOf, connection, feed, filters, isPaused, known } from './feed.ts';
+import { connection, feed, filters, isPaused, known, type LiveChannel } from './feed.ts';
 import { isNoAmount, noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
+import { capOf } from '../metadata/market-caps.ts';
 import { nameOf, namesVersion, wantName } from '../metadata/names.ts';
+import { whyEmpty } from './why-empty.ts';
 
-const noneShown = 'The filters hide everything that was received.';
 /** Rows that a list shows. */
 const shownRows = 60;
 /** Rows of trades and migrations whose tokens are looked up if the page did not see their creation: those that can be seen, and some more. */
 const namedRows = 24;
+/** Ingest may restart, and read other venues then. */
+const readChainMs = 20_000;
 const numbers: ReadonlySet<keyof LiveFilters> = new Set(['minSol', 'minCapUsd', 'maxCapUsd']);
 
 /** Opens the page of the token, unless the click was on a link of the row or selected text. */
@@ -31,6 +35,7 @@ export function LivePage() {
   const chosen = useStore(filters);
   const [list, setList] = useState<'tokens' | 'trades' | 'migrations'>('tokens');
   const { tokens, trades, migrations } = useStore(feed);
+  useLoaded(readChain, 'chain', readChainMs);
   useStore(namesVersion);
   const shownTokens = tokens.filter((token) => passesNewToken(token, chosen, known)).slice(0, shownRows);
   const shownTrades = trades.filter((trade) => passesTrade(trade, chosen, known)).slice(0, shownRows);
@@ -62,19 +67,29 @@ export function LivePage() {
       <div class="live" data-list={list}>
         <section class="card tokens" aria-labelledby="new-tokens">
           <h2 id="new-tokens">New tokens</h2>
-          <TokenTable tokens={shownTokens} hidden={tokens.length - shownTokens.length} />
+          {shownTokens.length === 0 ? <Why channel="newTokens" hidden={tokens.length} /> : <TokenTable tokens={shownTokens} />}
         </section>
         <section class="card trades" aria-labelledby="all-trades">
           <h2 id="all-trades">Trades</h2>
-          <TradeTable trades={shownTrades} hidden={trades.length - shownTrades.length} />
+          {shownTrades.length === 0 ? <Why channel="trades" hidden={trades.length} /> : <TradeTable trades={shownTrades} />}
         </section>
         <section class="card migrations" aria-labelledby="all-migrations">
           <h2 id="all-migrations">Migrations</h2>
-          <MigrationTable migrations={shownMigrations} hidden={migrations.length - shownMigrations.length} />
+          {shownMigrations.length === 0 ? (
+            <Why channel="migrations" hidden={migrations.length} />
+          ) : (
+            <MigrationTable migrations={shownMigrations} />
+          )}
         </section>
       </div>
     </>
   );
+}
+
+/** Why a list is empty. */
+function Why({ channel, hidden }: { readonly channel: LiveChannel; readonly hidden: number }) {
+  const paused = useStore(isPaused);
+  return <Empty>{whyEmpty(channel, hidden, paused, useStore(connection))}</Empty>;
 }
 
 /** Requests the names of the newest tokens of a list that are not known. */
@@ -123,6 +138,8 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
     </label>
   );
   const wrong = [...numbers].some((name) => isNoAmount(chosen[name]));
+  const read = useStore(readVenues) ?? [];
+  const listed = chosen.venue === '' || read.includes(chosen.venue) ? read : [...read, chosen.venue];
   const isActive = Object.values(chosen).some((value) => value !== '');
   return (
     <details class="filters" open={innerWidth > 720}>
@@ -132,9 +149,9 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
           <span>Venue</span>
           <select value={chosen.venue} onChange={(event) => change({ venue: event.currentTarget.value })}>
             <option value="">All</option>
-            {venues.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
+            {listed.map((venue) => (
+              <option key={venue} value={venue}>
+                {venueName(venue)}
               </option>
             ))}
           </select>
@@ -151,30 +168,34 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
         {field('creator', 'Creator', 'address')}
         {field('trader', 'Trader', 'address')}
         {field('minSol', 'Size from (SOL)', '0.5')}
-        {field('minCapUsd', 'Market cap from ($)', '10k')}
+        {field('minCapUsd', 'Cap from ($)', '10k')}
         {field('maxCapUsd', 'to ($)', '1m')}
-        {wrong && (
-          <p class="sell" role="alert">
-            The marked field is no number, so it hides nothing. Write 0.5, 10k or 1,000.
-          </p>
-        )}
         <button type="button" class="small" disabled={!isActive} onClick={() => filters.set(noFilters)}>
           Clear
         </button>
       </form>
+      {wrong && (
+        <p class="sell" role="alert">
+          The marked field is no number, so it hides nothing. Write 0.5, 10k or 1,000.
+        </p>
+      )}
     </details>
   );
 }
 
-function TokenTable({ tokens, hidden }: { readonly tokens: readonly NewToken[]; readonly hidden: number }) {
+function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
   const now = useNow();
-  if (tokens.length === 0) return <Empty>{hidden > 0 ? noneShown : 'Waiting for the next new token …'}</Empty>;
+  // Without the trades, the page does not learn how market caps change.
+  const isFirst = useStore(connection).refused.trades !== undefined;
   return (
     <table>
       <thead>
         <tr>
           <th>Token</th>
-          <th class="number">Market cap</th>
+          <th class="number">
+            {isFirst ? 'Market cap at launch' : 'Market cap'}
+            <span class="second-line">First buy</span>
+          </th>
           <th class="number wide-only">First buy</th>
           <th class="wide-only">Creator</th>
           <th class="number">Age</th>
@@ -186,8 +207,11 @@ function TokenTable({ tokens, hidden }: { readonly tokens: readonly NewToken[]; 
             <td>
               <TokenLink mint={token.mint} symbol={token.symbol} name={token.name} />
             </td>
-            <td class="number">{shortUsd(capOf(token.mint) ?? token.marketCapUsd)}</td>
-            <td class="number wide-only">{token.initialBuy === null ? '–' : sol(token.initialBuy.solAmount)}</td>
+            <td class="number">
+              {shortUsd((isFirst ? null : capOf(token.mint)) ?? token.marketCapUsd)}
+              <span class="second-line">{firstBuyOf(token)}</span>
+            </td>
+            <td class="number wide-only">{firstBuyOf(token)}</td>
             <td class="wide-only">
               <WalletLink address={token.creator} />
             </td>
@@ -199,11 +223,11 @@ function TokenTable({ tokens, hidden }: { readonly tokens: readonly NewToken[]; 
   );
 }
 
+const firstBuyOf = ({ initialBuy }: NewToken): string => (initialBuy === null ? '–' : sol(initialBuy.solAmount));
 const priceOf = ({ priceUsd, priceSol }: Trade): string => (priceUsd === null ? price(priceSol) : `$${price(priceUsd)}`);
 
-function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; readonly hidden: number }) {
+function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
   const now = useNow();
-  if (trades.length === 0) return <Empty>{hidden > 0 ? noneShown : 'Waiting for the next trade …'}</Empty>;
   return (
     <table>
       <thead>
@@ -249,9 +273,8 @@ function TradeTable({ trades, hidden }: { readonly trades: readonly Trade[]; rea
 
 const routeOf = ({ from, pool }: Migration): string => `${from.pool} → ${pool}`;
 
-function MigrationTable({ migrations, hidden }: { readonly migrations: readonly Migration[]; readonly hidden: number }) {
+function MigrationTable({ migrations }: { readonly migrations: readonly Migration[] }) {
   const now = useNow();
-  if (migrations.length === 0) return <Empty>{hidden > 0 ? noneShown : 'No curve was completed in the last minutes.'}</Empty>;
   return (
     <table>
       <thead>

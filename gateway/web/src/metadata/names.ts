@@ -2,6 +2,7 @@ import { SluiceError, type TokenInfo } from '@sluice/client';
 import { sluice } from '../state/server.ts';
 import { Store } from '../state/store.ts';
 import { learnImage } from './images.ts';
+import { capOf, capsVersion, isCapFresh, learnCap } from './market-caps.ts';
 import { readName } from './read-name.ts';
 import { wellKnownNames } from './well-known.ts';
 import { RequestQueue } from './request-queue.ts';
@@ -11,6 +12,8 @@ export interface TokenName {
   readonly name: string | null;
   /** Undefined: not known here. */
   readonly creator?: string | null;
+  /** Undefined: the page did not see its creation. */
+  readonly createdAtMs?: number;
 }
 
 /** Maximum number of names that are remembered. Above it, the oldest is dropped. */
@@ -34,12 +37,14 @@ export function nameOf(mint: string): TokenName | null {
 export function learnName(mint: string, name: TokenName): void {
   const before = names.get(mint);
   const creator = name.creator ?? before?.creator;
+  const createdAtMs = name.createdAtMs ?? before?.createdAtMs;
   names.delete(mint);
   // An answer without a symbol does not erase a known one.
   names.set(mint, {
     symbol: name.symbol ?? before?.symbol ?? null,
     name: name.name ?? before?.name ?? null,
     ...(creator !== undefined && { creator }),
+    ...(createdAtMs !== undefined && { createdAtMs }),
   });
   queue.drop(mint);
   for (const oldest of names.keys()) {
@@ -60,6 +65,7 @@ export function wantName(mint: string): void {
 async function requestName(mint: string): Promise<void> {
   try {
     const info = await sluice.tokenInfo(mint);
+    learnCap(mint, info.marketCapUsd, info.asOfMs * 1_000);
     if (names.has(mint)) return learnDocument(info);
     learnName(mint, { symbol: info.symbol, name: info.name, creator: info.creator });
     learnDocument(info);
@@ -74,16 +80,33 @@ function learnDocument({ mint, offChain }: TokenInfo): void {
   if (offChain !== null && offChain.image !== null) learnImage(mint);
 }
 
-/** Tokens whose symbol or name contains the text, as it is shown; at most `limit`. Well-known coins come first, then the newest. */
+/**
+ * Tokens whose symbol or name contains the text, as it is shown; at most `limit`. Well-known coins come first, then those with just this symbol.
+ * Of equal ones, the largest comes first, and then the newest.
+ */
 export function findNames(text: string, limit: number): readonly (readonly [string, TokenName])[] {
   const part = text.toLowerCase();
-  const found: (readonly [string, TokenName])[] = [];
-  const known = [...wellKnownNames];
+  const found: { readonly of: readonly [string, TokenName]; readonly rank: number; readonly cap: number }[] = [];
   const others = [...names].toReversed().filter(([mint]) => !wellKnownNames.has(mint));
-  for (const [mint, name] of [...known, ...others]) {
-    const shown = [name.symbol, name.name].map((each) => (each === null ? '' : readName(each).text)).join(' ');
-    if (shown.toLowerCase().includes(part)) found.push([mint, name]);
-    if (found.length >= limit) break;
+  for (const [mint, name] of [...wellKnownNames, ...others]) {
+    const [symbol = '', full = ''] = [name.symbol, name.name].map((each) => (each === null ? '' : readName(each).text.toLowerCase()));
+    if (!`${symbol} ${full}`.includes(part)) continue;
+    found.push({ of: [mint, name], rank: wellKnownNames.has(mint) ? 0 : symbol === part ? 1 : 2, cap: capOf(mint) ?? -1 });
   }
-  return found;
+  return found
+    .toSorted((a, b) => a.rank - b.rank || b.cap - a.cap)
+    .slice(0, limit)
+    .map(({ of }) => of);
+}
+
+/** Reads the market caps that a list compares, of those tokens whose market cap is older than some seconds. One that cannot be read stays as it is. */
+export async function readCaps(mints: readonly string[], signal: AbortSignal): Promise<void> {
+  const due = mints.filter((mint) => !isCapFresh(mint));
+  await Promise.allSettled(
+    due.map(async (mint) => {
+      const info = await sluice.tokenInfo(mint, { signal });
+      learnCap(mint, info.marketCapUsd, info.asOfMs * 1_000);
+    }),
+  );
+  capsVersion.set(capsVersion.value + 1);
 }

@@ -2,7 +2,7 @@ import type { OrderObject } from '@sluice/client';
 import { me, simulated } from '../state/server.ts';
 import { useStore } from '../state/store.ts';
 
-/** Whether orders of this server are real: `live`, `live on simnet`, `paper` or `trading off`. */
+/** Whether orders of this server are real: `live`, `paper` or `trading off`. The header says whether the chain is simulated. */
 export function ModeBadge() {
   const mode = useStore(me)?.trading;
   const isSimulated = useStore(simulated) === true;
@@ -22,11 +22,7 @@ export function ModeBadge() {
         </span>
       );
     case 'live':
-      return isSimulated ? (
-        <span class="badge simulated" title="Orders are sent to the simulated chain">
-          live on simnet
-        </span>
-      ) : (
+      return isSimulated ? null : (
         <span class="badge live" title="Orders spend real coins">
           live
         </span>
@@ -34,9 +30,9 @@ export function ModeBadge() {
   }
 }
 
-/** Whether one order was real. */
+/** Whether one order was real. Nothing on a simulated chain, which the header names. */
 export function OrderBadge({ kind }: Pick<OrderObject, 'kind'>) {
   const isSimulated = useStore(simulated) === true;
   if (kind === 'paper') return <span class="badge paper">paper</span>;
-  return isSimulated ? <span class="badge simulated">simnet</span> : <span class="badge live">live</span>;
+  return isSimulated ? null : <span class="badge live">live</span>;
 }

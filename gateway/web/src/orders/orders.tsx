@@ -107,7 +107,9 @@ export function OrdersPage() {
               <tr>
                 <th>Token</th>
                 <th>Side</th>
-                <th>State</th>
+                <th>
+                  State<span class="second-line">In, out</span>
+                </th>
                 <th class="number wide-only">In</th>
                 <th class="number wide-only">Out</th>
                 <th class="wide-only">Venue</th>
@@ -160,6 +162,9 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
         <td>{side !== null && <span class={`side ${side}`}>{side}</span>}</td>
         <td class="order-state" title={stateText(status, order.kind === 'paper')}>
           <span class={`state ${status}`}>{status}</span> <OrderBadge kind={order.kind} />
+          <span class="second-line">
+            {paid} → {received}
+          </span>
         </td>
         <td class="number wide-only">{paid}</td>
         <td class="number wide-only">{received}</td>

@@ -3,26 +3,36 @@ import { tokenHref, walletHref } from '../state/router.ts';
 import { TokenIcon } from './icon.tsx';
 import { MintEnds, NameMark, Outside, shownSymbol, type NamedToken } from './token-name.tsx';
 
+type ShownToken = NamedToken & { readonly size?: number; readonly withMint?: boolean };
+
 /** A token with its icon, symbol and name, linked to its page. `withMint`: also with the ends of its mint, where money is at stake. */
-export function TokenLink(props: NamedToken & { readonly size?: number; readonly withMint?: boolean }) {
-  const { mint, symbol, name, size = 28, withMint = false } = props;
+export function TokenLink(token: ShownToken) {
   return (
-    <a class="token" href={tokenHref(mint)} title={mint}>
+    <a class="token" href={tokenHref(token.mint)} title={token.mint}>
+      <TokenNames {...token} />
+    </a>
+  );
+}
+
+/** The content of a link to a token. */
+export function TokenNames({ mint, symbol, name, size = 28, withMint = false }: ShownToken) {
+  return (
+    <>
       <TokenIcon of={mint} size={size} />
       <span class="names">
         <span class="symbol">
           <b>
             <bdi>{shownSymbol({ mint, symbol })}</bdi>
-          </b>
+          </b>{' '}
           <NameMark mint={mint} symbol={symbol} name={name} />
-        </span>
+        </span>{' '}
         {(withMint || (name !== undefined && name !== null)) && (
           <small>
             {withMint && <MintEnds mint={mint} />} {name !== undefined && name !== null && <Outside text={name} />}
           </small>
         )}
       </span>
-    </a>
+    </>
   );
 }
 

@@ -82,16 +82,21 @@ export function Tape(props: { readonly trades: readonly Trade[] | null; readonly
     <section class="card trades" aria-labelledby="token-trades">
       <h2 id="token-trades">Trades</h2>
       <Fault text={fault} />
-      {trades !== null && trades.length === 0 && <Empty>No trades yet.</Empty>}
+      {trades === null && fault === null && <Empty>Loading …</Empty>}
+      {trades !== null && trades.length === 0 && <Empty>Quiet: no trade of this token is stored.</Empty>}
       <div class="scroll" tabIndex={0} role="region" aria-labelledby="token-trades">
         <table>
           <thead>
             <tr>
               <th>Time</th>
               <th>Side</th>
-              <th class="number">Size</th>
+              <th class="number">
+                Size<span class="second-line">Tokens</span>
+              </th>
               <th class="number wide-only">Tokens</th>
-              <th class="number">Price</th>
+              <th class="number">
+                Price<span class="second-line">Market cap</span>
+              </th>
               <th class="number wide-only">Market cap</th>
               <th>Trader</th>
               {!isSimulated && <th class="wide-only">Transaction</th>}
@@ -104,9 +109,15 @@ export function Tape(props: { readonly trades: readonly Trade[] | null; readonly
                 <td>
                   <span class={`side ${trade.side}`}>{trade.side}</span>
                 </td>
-                <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
+                <td class="number">
+                  {inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}
+                  <span class="second-line">{short(trade.tokenAmount)}</span>
+                </td>
                 <td class="number wide-only">{short(trade.tokenAmount)}</td>
-                <td class="number">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>
+                <td class="number">
+                  {trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}
+                  <span class="second-line">{shortUsd(trade.marketCapUsd)}</span>
+                </td>
                 <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
                 <td>
                   <WalletLink address={trade.trader} />

@@ -25,6 +25,9 @@ export const pageKey = new Store<string | null>(null);
 /** Whether the chain is simulated; null while unknown. */
 export const simulated = new Store<boolean | null>(null);
 
+/** The venues that ingest reads; null while unknown. */
+export const readVenues = new Store<readonly string[] | null>(null);
+
 const noAnswer = 'The gateway does not answer.';
 
 /** Calls an endpoint of the dashboard. With a body it changes something. Rejects with a `SluiceError`. */
@@ -66,10 +69,16 @@ export async function spendsRealCoins(): Promise<boolean> {
   return me.value?.trading === 'live' && isSimulated !== true;
 }
 
-/** Reads from the status whether the chain is simulated; null if that is unknown. */
+/** Reads from the status which venues are read, and whether the chain is simulated; null if that is unknown. */
 export async function readChain(): Promise<boolean | null> {
   const response = await fetch('/status', { cache: 'no-store' });
-  const status = (await response.json()) as { readonly cluster?: { readonly simulated: boolean | null } };
+  const status = (await response.json()) as {
+    readonly cluster?: { readonly simulated: boolean | null };
+    readonly chain?: { readonly venues: readonly string[] | null } | null;
+  };
+  // A gateway without ingest for a moment reads what it read before.
+  const venues = status.chain?.venues ?? readVenues.value;
+  if (venues?.join() !== readVenues.value?.join()) readVenues.set(venues);
   const isSimulated = status.cluster?.simulated ?? null;
   simulated.set(isSimulated);
   return isSimulated;

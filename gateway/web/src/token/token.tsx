@@ -42,7 +42,7 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
   const { symbol, name } = namesOf(info);
   return (
     <>
-      <Head info={info} readAtMs={readAtMs} isSimulated={isSimulated} />
+      <Head info={info} readAtMs={readAtMs} />
       <Fault text={fault} />
       <div class="token-page">
         <div class="main-column">
@@ -85,13 +85,7 @@ function NoToken({ address, fault }: { readonly address: string; readonly fault:
   );
 }
 
-interface InfoProps {
-  readonly info: TokenInfo;
-  readonly readAtMs: number;
-  readonly isSimulated: boolean;
-}
-
-function Head({ info, readAtMs, isSimulated }: InfoProps) {
+function Head({ info, readAtMs }: { readonly info: TokenInfo; readonly readAtMs: number }) {
   const { mint } = info;
   const { symbol, name } = namesOf(info);
   return (
@@ -104,7 +98,6 @@ function Head({ info, readAtMs, isSimulated }: InfoProps) {
         </h1>
         <p class="faint">
           <code title={mint}>{shortAddress(mint)}</code> <Copy text={mint} name="Copy mint" /> <DocsLink page="http-token" about="tokens" />
-          {isSimulated && <span class="badge simulated">simulated</span>}
         </p>
       </div>
       <dl class="facts big">
@@ -120,7 +113,13 @@ function Head({ info, readAtMs, isSimulated }: InfoProps) {
   );
 }
 
-function Facts({ info, readAtMs, isSimulated }: InfoProps) {
+interface FactsProps {
+  readonly info: TokenInfo;
+  readonly readAtMs: number;
+  readonly isSimulated: boolean;
+}
+
+function Facts({ info, readAtMs, isSimulated }: FactsProps) {
   const { curve, extensions, chain } = info;
   return (
     <section class="card about" aria-labelledby="facts">

@@ -1,0 +1,145 @@
+import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { currentBuild } from '../../compile/build-folder.mjs';
+import { linkToken } from '../accounts/dashboard-client.ts';
+import { startChromium, type Chromium } from '../support/browser/chromium.ts';
+import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
+import { launchCoin, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
+import { until } from '../support/gateway.ts';
+
+/** The lists of the page and its search. The chain has no trades but those of this suite. */
+const testTimeoutMs = 180_000;
+const sol = 10n ** 9n;
+const endsOf = (mint: string): string => `${mint.slice(0, 4)}…${mint.slice(-4)}`;
+
+let world: TradingWorld;
+let gateway: TradingGateway;
+let chromium: Chromium;
+/** Three coins with one symbol, the oldest first. The second is the largest, the third the smallest. */
+let twins: readonly QuotedCoin[];
+let publicKey: string;
+let watched: Watched;
+
+beforeAll(async () => {
+  [world, chromium] = await Promise.all([startTradingWorld({ ingest: true, slotMs: 80, venues: ['pump', 'pump-amm'] }), startChromium()]);
+  publicKey = await world.wallet();
+  const launch = (symbol: string, name: string) => launchCoin(world.chain, { text: { symbol, name, uri: 'https://simnet.invalid/test' } });
+  twins = [launch('TWIN', 'The first'), launch('TWIN', 'The largest'), launch('TWIN', 'שלום 123')];
+  for (const [coin, bought] of [
+    [twins[0]!, 5n],
+    [twins[1]!, 20n],
+  ] as const) {
+    tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: bought * sol }, 1n);
+  }
+  gateway = await (await world.gateway({ page: currentBuild()! })).ready(publicKey, twins[0]!.mint);
+}, testTimeoutMs);
+
+afterAll(async () => {
+  await chromium.close();
+  await world.close();
+}, testTimeoutMs);
+
+async function openAs(accountId: string): Promise<Page> {
+  const page = await (await chromium.newContext()).newPage();
+  const { url } = gateway.gateway;
+  watched = watchPage(page, url);
+  await page.goto(`${url}/#sign-in=${await linkToken(world.store, accountId)}`);
+  await page.locator('.tokens tbody tr').nth(2).waitFor();
+  return page;
+}
+
+describe('the lists of the page', { timeout: testTimeoutMs }, () => {
+  it('say why they are empty: refused by the plan, filtered, or quiet', async () => {
+    const holder = await world.store.accounts.create({ id: 'standard', wallet: null, plan: 'standard', createdAtMs: Date.now() });
+    expect(holder).toBe('stored');
+    const page = await openAs('standard');
+    const why = (list: string) => page.locator(`.${list} .empty`);
+    await why('trades').getByText('Your plan is standard. The plans premium and enterprise include the trades of all tokens.').waitFor();
+    expect(await why('migrations').textContent()).toBe('Quiet: no curve was completed lately.');
+    expect(await page.locator('.connection [role=status]').textContent()).toBe('live');
+    await page.getByLabel('Token', { exact: true }).fill('no such token');
+    await why('tokens').getByText('The filters hide all 3 that were received.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    // The page does not learn how market caps change, and says so.
+    expect(await page.locator('.tokens th').nth(1).innerText()).toMatch(/^Market cap at launch/);
+    expect(await look(page, 'lists-standard')).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('use the window, and stay in their cards; the filters fit in one line, and offer the venues that are read', async () => {
+    const page = await openAs(operatorAccountId);
+    await page.locator('.trades tbody tr').nth(4).waitFor();
+    await until('the venues', async () => (await page.getByLabel('Venue').locator('option').count()) > 1);
+    expect(await page.getByLabel('Venue').locator('option').allTextContents()).toEqual(['All', 'pump', 'PumpSwap']);
+    for (const [width, height] of [
+      [1280, 800],
+      [1440, 1400],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      const [lines, ends, page_] = await page.evaluate<readonly [readonly number[], readonly number[], number]>(`[
+        [...document.querySelectorAll('.filters .row > *')].map((field) => Math.round(field.getBoundingClientRect().bottom)),
+        ['.trades', '.migrations'].map((list) => document.querySelector(list).getBoundingClientRect().bottom),
+        document.documentElement.scrollHeight,
+      ]`);
+      expect([width, ...new Set(lines)]).toHaveLength(2);
+      expect(Math.min(...ends)).toBeGreaterThan(height - 90);
+      expect(page_).toBe(height);
+    }
+    expect(await look(page, 'lists')).toEqual([]);
+    await page.context().close();
+  });
+
+  it('show the amounts on a phone', async () => {
+    const bought = await gateway.ask('/trade/buy', { publicKey, mint: twins[0]!.mint, amount: 0.25 });
+    expect(bought.status, JSON.stringify(bought.body)).toBe(200);
+    const page = await openAs(operatorAccountId);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.locator('.tokens tbody tr').first().waitFor();
+    const shown = async (rows: string): Promise<string> => (await page.locator(rows).first().innerText()).replaceAll(/\s+/g, ' ');
+    expect(await shown('.tokens tbody tr')).toMatch(/TWIN .*\$[\d.]+K (–|[\d.]+ SOL)/);
+    await page.goto(`${gateway.gateway.url}/#/token/${twins[0]!.mint}`);
+    await page.locator('.trades tbody tr').first().waitFor();
+    expect(await shown('.trades tbody tr')).toMatch(/ [\d.]+ SOL [\d.]+[KM] \$/);
+    await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Orders', exact: true }).click();
+    await page.locator('.card tbody .state.finalized').waitFor();
+    expect(await shown('.card tbody tr')).toMatch(/finalized 0\.25\d* SOL → [\d.]+M/);
+    expect(await look(page, 'lists-orders')).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe('the search', { timeout: testTimeoutMs }, () => {
+  it('shows mint, age and market cap of tokens with one symbol, the largest first, and works by keyboard', async () => {
+    const page = await openAs('standard');
+    await page.getByRole('searchbox').fill('twin');
+    const found = page.locator('.found a');
+    const mints = (): Promise<readonly string[]> =>
+      found.evaluateAll((all) => all.map((one) => (one as unknown as { hash: string }).hash.replace('#/token/', '')));
+    // The creations show what the tokens were worth then. What they are worth now is read.
+    const bySize = [twins[1]!.mint, twins[0]!.mint, twins[2]!.mint];
+    await until('the largest first', async () => (await mints()).join() === bySize.join());
+    const texts = (await found.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '));
+    for (const [index, text] of texts.entries()) {
+      expect(text).toContain(endsOf(bySize[index]!));
+      expect(text).toMatch(/\$[\d.]+K cap, (now|\d+[sm]) old$/);
+    }
+    // A name from right to left turns nothing around: the mint stays before it, the market cap behind it.
+    const places = await found.nth(2).evaluate((row) => {
+      const place = (part: string): number =>
+        (row as unknown as { querySelector: (of: string) => { getBoundingClientRect: () => { left: number } } })
+          .querySelector(part)
+          .getBoundingClientRect().left;
+      return ['.mint', 'small bdi', '.worth'].map(place);
+    });
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(await look(page, 'search')).toEqual([]);
+    await page.getByRole('searchbox').press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.locator('.token-head').getByText(endsOf(twins[0]!.mint), { exact: true }).waitFor();
+    await page.context().close();
+  });
+});
