@@ -1,7 +1,7 @@
 import { SluiceError } from '@sluice/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shortUsd } from '../format/price.ts';
-import { age, isAddress, shortAddress } from '../format/text.ts';
+import { ago, isAddress, shortAddress } from '../format/text.ts';
 import { capOf, capsVersion } from '../metadata/market-caps.ts';
 import { findNames, nameOf, readCaps, type TokenName } from '../metadata/names.ts';
 import { useNow } from '../parts/hooks.ts';
@@ -130,7 +130,10 @@ function FoundToken({ mint, name: { symbol, name, createdAtMs } }: { readonly mi
     <>
       <TokenNames mint={mint} symbol={symbol} name={name} withMint />{' '}
       <span class="worth">
-        {shortUsd(capOf(mint))} <small>{createdAtMs === undefined ? 'market cap' : `cap, ${age(now - createdAtMs)} old`}</small>
+        <span>
+          {shortUsd(capOf(mint))} <small>cap</small>
+        </span>{' '}
+        {createdAtMs !== undefined && <small>created {ago(createdAtMs, now)}</small>}
       </span>
     </>
   );
