@@ -1,12 +1,12 @@
 import type { Candle, CandlePage } from '@sluice/client';
-import type { UTCTimestamp } from 'lightweight-charts';
 import { price, short, shortUsd } from '../format/price.ts';
 
 export type Unit = 'usd' | 'quote' | 'cap';
 export type Bar = CandlePage['candles'][number] | Candle;
 
 export interface Drawn {
-  readonly time: UTCTimestamp;
+  /** Unix seconds. */
+  readonly time: number;
   readonly open: number;
   readonly high: number;
   readonly low: number;
@@ -21,7 +21,7 @@ export function inUnit(bar: Bar, unit: Unit, supply: number): Drawn | null {
   const factor = unit === 'cap' ? supply : 1;
   const [open, high, low, close] = values.map((value) => (value === null ? null : value * factor));
   if (open == null || high == null || low == null || close == null) return null;
-  return { time: bar.start as UTCTimestamp, open, high, low, close, volume: isUsd ? bar.volumeUsd : bar.volumeQuote };
+  return { time: bar.start, open, high, low, close, volume: isUsd ? bar.volumeUsd : bar.volumeQuote };
 }
 
 /** The scale may reach below zero, where there are no prices, and has remainders of the arithmetic instead of zero. */

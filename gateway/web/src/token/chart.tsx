@@ -8,6 +8,7 @@ import {
   type AutoscaleInfo,
   type IChartApi,
   type ISeriesApi,
+  type UTCTimestamp,
 } from 'lightweight-charts';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { faultText, sluice } from '../state/server.ts';
@@ -92,9 +93,11 @@ function draw({ chart, candles, volumes }: Chart, drawn: readonly Drawn[], unit:
     },
   });
   chart.timeScale().applyOptions({ shiftVisibleRangeOnNewBar: drawn.length > leastShown });
-  candles.setData([...drawn]);
+  candles.setData(drawn.map((bar) => ({ ...bar, time: bar.time as UTCTimestamp })));
   const [up, down] = [colour('buy-soft'), colour('sell-soft')];
-  volumes.setData(drawn.map(({ time, volume, open, close }) => ({ time, value: volume, color: close >= open ? up : down })));
+  volumes.setData(
+    drawn.map(({ time, volume, open, close }) => ({ time: time as UTCTimestamp, value: volume, color: close >= open ? up : down })),
+  );
 }
 
 /** Shows the newest candles; those of a new coin from the left. */
