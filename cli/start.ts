@@ -179,7 +179,7 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
 /** The end of a link that signs in as the operator. Browsers do not send the part after `#`, so no log contains it. */
 async function signInFragment(store: Store): Promise<string> {
   const token = newToken();
-  const nowMs = Date.now();
+  const nowMs = store.time.nowMs();
   const link = { kind: 'link', hash: tokenHash(token), accountId: operatorAccountId, expiresAtMs: nowMs + linkLifeMs } as const;
   // Without a link, because too many are unused, the page shows the ways to sign in.
   return (await store.oneTime.put(link, nowMs)) ? `#sign-in=${token}` : '';

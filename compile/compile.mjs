@@ -25,8 +25,8 @@ import { compileWeb } from './web.mjs';
  * processes from their own build, so the newest few builds are not deleted.
  */
 const maxBuilds = 8;
-/** After this time, the unfinished folder of a compilation is deleted. */
-const abandonedMs = 10 * 60_000;
+/** Compilations that may be under way. A draft before them was left by one that was killed. */
+const maxDrafts = 16;
 /** How often it starts again if the sources change during the compilation. */
 const maxTries = 3;
 
@@ -140,7 +140,7 @@ function removeOld(newest) {
     }))
     .toSorted((a, b) => b.atMs - a.atMs);
   const old = folders.filter(({ draft }) => !draft).slice(maxBuilds - 1);
-  const abandoned = folders.filter(({ draft, atMs }) => draft && Date.now() - atMs > abandonedMs);
+  const abandoned = folders.filter(({ draft }) => draft).slice(maxDrafts);
   for (const { path } of [...old, ...abandoned]) rmSync(path, { recursive: true, force: true });
 }
 

@@ -89,7 +89,7 @@ async function create(argv: readonly string[]): Promise<number> {
   const wallet = values.wallet ?? null;
   if (wallet !== null && !canSign(wallet)) throw new UsageError('--wallet takes the base58 address of a wallet that can sign');
   const id = newKeyId();
-  const outcome = await withStore(loadConfig(), (store) => store.accounts.create({ id, wallet, plan, createdAtMs: Date.now() }));
+  const outcome = await withStore(loadConfig(), (store) => store.accounts.create({ id, wallet, plan, createdAtMs: store.time.nowMs() }));
   if (outcome === 'taken') throw new CommandError('An account with this wallet exists already. List the accounts: sluice accounts list');
   if (outcome === 'full') throw new CommandError(`The store already has ${maxAccounts} accounts, the most that it can have.`);
   if (values.json === true) printJson({ id, kind: 'holder', wallet, plan });
@@ -152,7 +152,7 @@ async function setPlan(argv: readonly string[]): Promise<number> {
 async function disable(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   const [id = ''] = positionalsOf(positionals, '<id>');
-  if (!(await withStore(loadConfig(), (store) => store.accounts.disable(id, Date.now())))) throw noSuchAccount(id);
+  if (!(await withStore(loadConfig(), (store) => store.accounts.disable(id, store.time.nowMs())))) throw noSuchAccount(id);
   if (values.json === true) printJson({ id, disabled: true });
   else print(`Account ${id} is disabled. Its keys, sessions and links no longer work.`);
   return 0;
@@ -164,13 +164,14 @@ async function link(argv: readonly string[]): Promise<number> {
   const config = loadConfig();
   const address = dashboardAddress(config);
   const token = newToken();
-  const nowMs = Date.now();
-  const expiresAtMs = nowMs + linkLifeMs;
-  await withStore(config, async (store) => {
+  const expiresAtMs = await withStore(config, async (store) => {
     if (!isLive(await store.accounts.byId(id))) throw noSuchAccount(id);
     await noteOperator(store, 'accounts link', `account ${id}`);
-    const stored = await store.oneTime.put({ kind: 'link', hash: tokenHash(token), accountId: id, expiresAtMs }, nowMs);
-    if (!stored) throw new CommandError('Too many links are still unused. Try again later; each link expires after ten minutes.');
+    const nowMs = store.time.nowMs();
+    const stored = { kind: 'link', hash: tokenHash(token), accountId: id, expiresAtMs: nowMs + linkLifeMs } as const;
+    if (!(await store.oneTime.put(stored, nowMs)))
+      throw new CommandError('Too many links are still unused. Try again later; each link expires after ten minutes.');
+    return stored.expiresAtMs;
   });
   // Browsers do not send the part after `#` to a server, so the token appears in no log.
   const url = `${address}/#sign-in=${token}`;

@@ -101,15 +101,15 @@ async function create(argv: readonly string[]): Promise<number> {
     plan: readPlan('--plan', values.plan),
     scopes: readScopes(values.scopes),
     label: readLabel(values.label),
-    expiresAtMs: values.expires === undefined ? null : Date.now() + parseDuration('--expires', values.expires, 1000),
     ipRanges: readRanges(values.ip),
     limits:
       perMinute === undefined ? null : { requestsPerMinute: readInteger('--requests-per-minute', perMinute, 1, maxRequestsPerMinute) },
     accountId: values.account ?? null,
   };
+  const lifeMs = values.expires === undefined ? null : parseDuration('--expires', values.expires, 1000);
   const made = await withStore(loadConfig(), async (store) => {
     await noteOperator(store, 'keys create', `account ${request.accountId ?? operatorAccountId}`);
-    return createApiKey(store, request);
+    return createApiKey(store, { ...request, expiresAtMs: lifeMs === null ? null : store.time.nowMs() + lifeMs });
   });
   if (!made.ok) throw new CommandError(whyNot(made.reason, request.accountId));
   const { id, plan, scopes } = made.created;
@@ -136,9 +136,9 @@ function whyNot(reason: Exclude<KeyInsertOutcome, 'stored'>, accountId: string |
 async function list(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   positionalsOf(positionals);
-  const keys = await withStore(loadConfig(), (store) => store.keys.all());
+  const [keys, nowMs] = await withStore(loadConfig(), async (store) => [await store.keys.all(), store.time.nowMs()] as const);
   if (values.json === true) {
-    printJson(keys.map(keyJson));
+    printJson(keys.map((key) => keyJson(key, nowMs)));
   } else if (keys.length === 0) {
     print('There are no keys yet. Create one: sluice keys create --plan standard');
   } else {
@@ -150,7 +150,7 @@ async function list(argv: readonly string[]): Promise<number> {
         key.plan,
         key.scopes.join(','),
         key.accountId ?? '',
-        stateOf(key),
+        stateOf(key, nowMs),
         isoTime(key.createdAtMs),
         key.lastUsedAtMs === null ? 'never' : isoTime(key.lastUsedAtMs),
         key.label ?? '',
@@ -177,7 +177,7 @@ async function rotate(argv: readonly string[]): Promise<number> {
 async function revoke(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
   const [id = ''] = positionalsOf(positionals, '<id>');
-  if (!(await withStore(loadConfig(), (store) => store.keys.revoke(id, Date.now())))) throw noSuchKey(id, 'revoked');
+  if (!(await withStore(loadConfig(), (store) => store.keys.revoke(id, store.time.nowMs())))) throw noSuchKey(id, 'revoked');
   if (values.json === true) printJson({ id, revoked: true });
   else print(`Key ${id} is revoked.`);
   return 0;
@@ -188,7 +188,7 @@ async function resetKeys(argv: readonly string[]): Promise<number> {
   positionalsOf(positionals);
   if (values.yes !== true) throw new UsageError('this revokes every key; confirm it with --yes');
   const config = loadConfig();
-  const revoked = await withStore(config, (store) => replaceLostPepper(store, Date.now()));
+  const revoked = await withStore(config, (store) => replaceLostPepper(store, store.time.nowMs()));
   if (revoked === null)
     throw new CommandError(`There is nothing to reset: ${join(config.dataDir, 'pepper')} exists, or the store has no key.`);
   if (values.json === true) printJson({ revoked });
@@ -206,17 +206,17 @@ function prefixOf({ id }: StoredKey): string {
   return `sluice_${id}`;
 }
 
-function stateOf(key: StoredKey): string {
+function stateOf(key: StoredKey, nowMs: number): string {
   if (key.revokedAtMs !== null) return `revoked ${isoTime(key.revokedAtMs)}`;
   const endMs = endOfKeyMs(key);
   if (endMs === null) return 'active';
-  return endMs <= Date.now() ? `expired ${isoTime(endMs)}` : `active until ${isoTime(endMs)}`;
+  return endMs <= nowMs ? `expired ${isoTime(endMs)}` : `active until ${isoTime(endMs)}`;
 }
 
-function keyJson(key: StoredKey): Readonly<Record<string, unknown>> {
+function keyJson(key: StoredKey, nowMs: number): Readonly<Record<string, unknown>> {
   const { id, plan, scopes, label, accountId, ipRanges, limits, createdAtMs, lastUsedAtMs, revokedAtMs } = key;
   const endMs = endOfKeyMs(key);
-  const active = endMs === null || endMs > Date.now();
+  const active = endMs === null || endMs > nowMs;
   const expiresAtMs = revokedAtMs === null ? endMs : null;
   const prefix = prefixOf(key);
   return { id, prefix, plan, scopes, label, accountId, ipRanges, limits, active, createdAtMs, lastUsedAtMs, revokedAtMs, expiresAtMs };

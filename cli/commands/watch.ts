@@ -157,7 +157,7 @@ async function openKey(given: string | undefined, config: Config): Promise<Watch
 }
 
 async function makeKey(store: Store): Promise<{ readonly id: string; readonly key: string }> {
-  const expiresAtMs = Date.now() + keyLifeMs;
+  const expiresAtMs = store.time.nowMs() + keyLifeMs;
   const operators = { label: keyLabel, accountId: null, ipRanges: [], limits: null };
   const made = await createApiKey(store, { ...operators, plan: 'enterprise', scopes: ['stream', 'read'], expiresAtMs });
   if (!made.ok) throw new CommandError('The store already has as many keys as it can have.');

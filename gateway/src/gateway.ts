@@ -113,9 +113,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal } = options;
   signal.throwIfAborted();
   const keys = await openKeys(options);
-  const sealing = openSeal(keys.sealKey, config);
+  const sealing = openSeal(keys, config);
   const fleet = await orClose(joinFleet({ config, bus, seal: sealing.seal, log, limiter: options.limiter }), keys);
-  const limits = new KeyLimits(fleet.limiter);
+  const limits = new KeyLimits(fleet.limiter, keys.clock);
   const admit = createAdmission({ authenticator: keys.authenticator, limits, tickets: fleet.tickets });
   const market = options.market ?? new InProcessMarket(config.memory.market);
   const directory = options.directory ?? new InProcessPoolDirectory();
@@ -136,7 +136,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const stopFollowingKeys = followKeyChanges(keys.authenticator, hub);
-  const reading = openReading({ ...options, market, directory }, hub);
+  const reading = openReading({ ...options, market, directory, clock: keys.clock }, hub);
   const addressOf = addressReader(config);
   const trading = openTrading({ ...options, ...reading, ...sealing, clock: keys.clock, directory, store, hub });
   const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.usages, gateways: () => fleet.size() };
@@ -149,7 +149,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...reading.endpoints,
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),
-    ...usageEndpoints({ limits, tickets: fleet.tickets, usage }),
+    ...usageEndpoints({ limits, tickets: fleet.tickets, usage, clock: keys.clock }),
     ...(await documentEndpoints({ config, addressOf, assets: docsAssets(options.page) })),
     ...(options.endpoints ?? []),
   ];
@@ -188,7 +188,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const outcome = await startTransport(
       options.transport ?? 'auto',
       { host, port, tls, streamPaths, sharePort, log },
-      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, requests, config, log }),
+      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, requests, config, clock: keys.clock, log }),
     );
     if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
     transport = outcome.transport;
@@ -246,23 +246,31 @@ interface Reading {
 }
 
 function openReading(
-  { config, bus, market, directory, metadata, log }: GatewayOptions & { readonly market: MarketReader; readonly directory: PoolLookup },
+  {
+    config,
+    bus,
+    market,
+    directory,
+    metadata,
+    clock,
+    log,
+  }: GatewayOptions & { readonly market: MarketReader; readonly directory: PoolLookup; readonly clock: Clock },
   hub: Hub,
 ): Reading {
   const ended = new AbortController();
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
   logSuspensions(config.rpc?.httpUrls ?? [], log);
-  const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp });
-  const newestSlot = (): number => health.newestSlot(Date.now());
+  const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp, clock });
+  const newestSlot = (): number => health.newestSlot();
   const reader = createAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });
   const fetcher = new MetadataFetcher({ ipfsGateways: config.ipfsGateways });
   const book = metadata ?? new TokenMetadataBook(fetcher);
   const pools = new PoolReader({ reader, venues, directory, log });
   // Clients of its own: a node that refuses to list holders would otherwise be asked last for everything.
   const holderRpcs = chainRpc(config.rpc?.httpUrls ?? null).each;
-  const reads = createReads({ hub, health, reader, rpc, holderRpcs, market, pools, metadata: book, log, signal: ended.signal });
+  const reads = createReads({ hub, health, reader, rpc, holderRpcs, market, pools, metadata: book, clock, log, signal: ended.signal });
   const markets = createMarkets(pools);
-  const solUsd = (): number | null => health.solUsd(Date.now())?.price ?? null;
+  const solUsd = (): number | null => health.solUsd()?.price ?? null;
   return {
     endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd })],
     health,
@@ -316,22 +324,22 @@ async function openKeys({ config, bus, store, authenticator, sealKey: given, log
 }
 
 /** The seal of records in Redis, and of events that belong to one key. Inside one process events need no seal. */
-function openSeal(key: Uint8Array, { redisUrls }: Config): { readonly seal: RecordSeal; readonly events: PrivateEvents } {
-  const seal = new RecordSeal(key);
+function openSeal({ sealKey, clock }: OpenKeys, { redisUrls }: Config): { readonly seal: RecordSeal; readonly events: PrivateEvents } {
+  const seal = new RecordSeal(sealKey, clock);
   return { seal, events: redisUrls === null ? unsealedEvents : sealedEvents(seal) };
 }
 
 /** The dashboard's pages and its own endpoints, and how requests of its sessions are identified; pages only without a store. */
 function openPages(
-  { dashboard, authenticator }: OpenKeys,
+  { dashboard, authenticator, clock }: OpenKeys,
   options: GatewayOptions,
   parts: Pick<DashboardOptions, 'port' | 'usage'> & Pick<RouterOptions, 'addressOf'>,
-): Pick<RouterOptions, 'routes' | 'findSession'> {
+): Pick<RouterOptions, 'routes' | 'findSession' | 'clock'> {
   const pages = [...dashboardPages(options.page), ...(options.routes ?? [])];
-  if (dashboard === null) return { routes: pages };
+  if (dashboard === null) return { routes: pages, clock };
   const { config, log } = options;
   const all = { ...dashboard, ...parts, authenticator, config, log, keystore: custodyOf(options).keystore };
-  return { routes: [...pages, ...dashboardRoutes(all)], findSession: createSessionCallers(all) };
+  return { routes: [...pages, ...dashboardRoutes(all)], findSession: createSessionCallers(all), clock };
 }
 
 /** The address of a request's client, behind trusted proxies too. */

@@ -50,7 +50,7 @@ export interface Operations {
 export function createOperations(of: OperationsParts): Operations {
   const { config, fleet, hub, health, counters, store, trading, requests, transport, isDraining, embeddedIngest, log } = of;
   const { limiter } = fleet;
-  const startedAtMs = Date.now();
+  const started = { atMs: Date.now(), steadyMs: performance.now() };
   const meter = new ProcessMeter();
   const parts = (): Parts => ({
     ...gatewayParts({ hub, health, store, limiter, rpc: counters.rpc(), trading: trading.fault() }),
@@ -79,7 +79,7 @@ export function createOperations(of: OperationsParts): Operations {
     statusOf({
       hub,
       transport: transport(),
-      startedAtMs,
+      started,
       draining: isDraining(),
       bus: config.redisUrls,
       statuses: await fleet.statuses(),

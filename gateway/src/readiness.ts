@@ -23,7 +23,7 @@ export interface ReadinessParts {
 export function gatewayParts({ hub, health, store, limiter, rpc, trading }: ReadinessParts): Parts {
   return {
     bus: hub.ready ? null : hub.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',
-    ingest: ingestFault(health, Date.now()),
+    ingest: ingestFault(health),
     store: store?.health.fault() ?? null,
     clock: store?.time.fault() ?? null,
     limits: limiter.unavailable
@@ -34,8 +34,8 @@ export function gatewayParts({ hub, health, store, limiter, rpc, trading }: Read
   };
 }
 
-function ingestFault(health: ReadinessParts['health'], nowMs: number): PartFault {
-  switch (health.fault(nowMs)) {
+function ingestFault(health: ReadinessParts['health']): PartFault {
+  switch (health.fault()) {
     case 'bus_down':
       return 'Unknown, because the link to the bus is down.';
     case 'no_ingest':
@@ -43,6 +43,6 @@ function ingestFault(health: ReadinessParts['health'], nowMs: number): PartFault
     case 'ingest_blind':
       return 'No RPC endpoint of ingest is up.';
     case null:
-      return (health.slotAgeMs(nowMs) ?? 0) > maxSlotAgeMs ? 'Ingest has received no new slot.' : null;
+      return (health.slotAgeMs() ?? 0) > maxSlotAgeMs ? 'Ingest has received no new slot.' : null;
   }
 }

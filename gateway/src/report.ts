@@ -18,7 +18,8 @@ export const { version } = manifest;
 export interface StatusParts {
   readonly hub: Hub;
   readonly transport: Transport | null;
-  readonly startedAtMs: number;
+  /** When the process began to serve: by the wall clock, which is shown, and by the steady clock. */
+  readonly started: { readonly atMs: number; readonly steadyMs: number };
   readonly draining: boolean;
   /** Addresses of the bus; null if it is in this process. The status shows only whether there are any. */
   readonly bus: readonly string[] | null;
@@ -36,7 +37,7 @@ export interface StatusParts {
 
 /** The body of `/status`. It contains no keys, clients or addresses, and of the hosts of nodes only what `shownHost` gives. */
 export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
-  const { hub, transport, startedAtMs, draining, bus, statuses, lag, parts, rpc, rpcUrls, orders } = of;
+  const { hub, transport, started, draining, bus, statuses, lag, parts, rpc, rpcUrls, orders } = of;
   const { stats, fanout, dialect, history } = hub;
   const ingests = statuses.filter(({ name }) => name.startsWith('ingest:'));
   return {
@@ -45,8 +46,8 @@ export function statusOf(of: StatusParts): AnswerOf<typeof statusEndpoint> {
     apiVersion,
     node: process.versions.node,
     transport: transport?.kind ?? null,
-    startedAtMs,
-    uptimeMs: Date.now() - startedAtMs,
+    startedAtMs: started.atMs,
+    uptimeMs: Math.round(performance.now() - started.steadyMs),
     draining,
     lag,
     parts: partReports(parts),

@@ -113,7 +113,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   logSuspensions(httpUrls, log);
   const instance = randomBytes(4).toString('hex');
-  const startedAtMs = Date.now();
+  const startedAtMs = performance.now();
   const report = new Report(log);
   const unseen = new Unseen();
   const solUsd = new SolUsdFeed(rpc, log, ended);
@@ -148,7 +148,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   begun.catch((error: unknown) => log.fatal({ err: error }, 'ingest_failed'));
   repeat(
     () => {
-      solUsd.refresh(Date.now());
+      solUsd.refresh();
       tokenMetadata.requestDue();
       const current = stats();
       report.write(current);

@@ -86,6 +86,7 @@ export interface RunningParts {
 
 export function readStats(of: {
   readonly instance: string;
+  /** By the steady clock. */
   readonly startedAtMs: number;
   readonly running: RunningParts | null;
   readonly publisher: Publisher;
@@ -95,12 +96,11 @@ export function readStats(of: {
   readonly report: Report;
 }): IngestStats {
   const { running, publisher } = of;
-  const nowMs = Date.now();
   const health = running?.source.health() ?? notStarted;
   return {
     instance: of.instance,
     version: manifest.version,
-    uptimeMs: nowMs - of.startedAtMs,
+    uptimeMs: Math.round(performance.now() - of.startedAtMs),
     leads: publisher.leads,
     simulated: running?.simulated ?? null,
     slot: health.slot,
@@ -124,7 +124,7 @@ export function readStats(of: {
     publisher: { ...publisher.counts, buffered: publisher.buffered },
     metadata: { ...of.tokenMetadata.counts, waiting: of.tokenMetadata.waiting },
     market: of.keeper.stats,
-    solUsd: readSolUsd(of.solUsd, nowMs),
+    solUsd: readSolUsd(of.solUsd),
   };
 }
 
@@ -136,8 +136,7 @@ function readVenues(pipeline: Pipeline | undefined): IngestStats['venues'] {
   return venues;
 }
 
-function readSolUsd({ current }: SolUsdFeed, nowMs: number): IngestStats['solUsd'] {
+function readSolUsd({ current, ageMs }: SolUsdFeed): IngestStats['solUsd'] {
   if (current === null) return null;
-  const ageMs = Math.max(0, nowMs - current.atMs);
   return { price: current.price, slot: current.slot, ageMs, stale: ageMs > solUsdStaleAfterMs };
 }

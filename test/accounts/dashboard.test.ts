@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { signInText } from '@sluice/gateway/accounts/sign-in-message.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { endOfKeyMs } from '@sluice/gateway/auth/api-keys.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { maxKeysPerAccount } from '@sluice/gateway/store/interfaces/key-table.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
@@ -474,8 +475,8 @@ describe('requests that change something', () => {
       { scopes: ['read'], label: 'a\u202eb' },
       { scopes: ['read'], ipRanges: ['everywhere'] },
       { scopes: ['read'], ipRanges: ['10.0.0.0/33'] },
-      { scopes: ['read'], expiresAtMs: Date.now() - 1 },
-      { scopes: ['read'], expiresAtMs: 1.5 },
+      { scopes: ['read'], lifeSeconds: 0 },
+      { scopes: ['read'], lifeSeconds: 1.5 },
       { scopes: ['read'], more: true },
       '{"scopes":["read"],"__proto__":{}}',
     ];
@@ -513,8 +514,11 @@ describe('API keys', () => {
   it('are created, listed, rotated and deleted by their holder', async () => {
     const client = await start();
     await client.signIn();
-    const expiresAtMs = Date.now() + dayMs;
-    const made = await client.makeKey({ label: ' bot ', ipRanges: ['127.0.0.1', '::1/128'], expiresAtMs });
+    const startMs = store.time.nowMs();
+    const made = await client.makeKey({ label: ' bot ', ipRanges: ['127.0.0.1', '::1/128'], lifeSeconds: dayMs / 1000 });
+    const expiresAtMs = endOfKeyMs((await store.keys.byId(made.id))!)!;
+    expect(expiresAtMs - dayMs).toBeGreaterThan(startMs - 1_000);
+    expect(expiresAtMs - dayMs).toBeLessThan(store.time.nowMs() + 1_000);
     expect(made).toMatchObject({
       plan: 'standard',
       scopes: expect.arrayContaining(['read', 'stream']),

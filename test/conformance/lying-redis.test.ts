@@ -4,6 +4,7 @@ import { sealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts'
 import { orderEvent } from '@sluice/gateway/orders/ledger/order-object.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
@@ -80,7 +81,12 @@ describe('a Redis that lies', () => {
     it('opens no stream with a record that no gateway wrote', async () => {
       const ticket = 'A'.repeat(43);
       const holder = { credential: `${victim}.1`, address: null, endsAtMs: Date.now() + 30_000 };
-      const seal = new RecordSeal(new Uint8Array(32)).of('ticket', hashOf(ticket), holder.endsAtMs, Buffer.from(JSON.stringify(holder)));
+      const seal = new RecordSeal(new Uint8Array(32), systemClock).of(
+        'ticket',
+        hashOf(ticket),
+        holder.endsAtMs,
+        Buffer.from(JSON.stringify(holder)),
+      );
       for (const before of ['', 'A'.repeat(43), seal.toString('base64url')]) {
         await write(ticket, before + JSON.stringify(holder));
         expect(await statusOf(ticket)).toBe(401);
@@ -170,12 +176,13 @@ describe('a Redis that lies', () => {
 
   describe("about a key's own orders", () => {
     const topic = ordersTopic(victim);
-    const sealed = sealedEvents(new RecordSeal(testSealKey));
+    const sealed = sealedEvents(new RecordSeal(testSealKey, systemClock));
     const encoded = () =>
       encodeEvent(orderEvent({ ...newOrder(Date.now(), { keyId: victim }), updatedAtMs: Date.now(), version: 1 }, Date.now() * 1000, true));
     const genuine = (to = topic): BusEntry => sealed.entry(to, encoded());
     const forged = (topics: readonly string[] = [topic]): BusEntry => ({ topics, ...encoded() });
-    const old = (): BusEntry => sealedEvents(new RecordSeal(testSealKey), () => Date.now() - 25 * 3_600_000).entry(topic, encoded());
+    const aDayAgo = { wallMs: () => Date.now() - 25 * 3_600_000 };
+    const old = (): BusEntry => sealedEvents(new RecordSeal(testSealKey, aDayAgo)).entry(topic, encoded());
 
     it.each(['json', 'msgpack'] as const)('sends no client an event that no gateway published, in %s', async (format) => {
       const client = await connect(`api-key=${victim}&format=${format}`).open();

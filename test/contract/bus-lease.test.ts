@@ -277,6 +277,12 @@ describe('a lease in Redis', () => {
     expect(lease.fence).toBeGreaterThan(fence);
   });
 
+  it('passes on after the clock of Redis was set back, although the term of its last holder ends later by that clock', async () => {
+    const { redis, bus } = await open();
+    await redis.command('SET', '{sluice}:lease:one', '7', 'PX', '3600000');
+    await untilHeld(bus.lease('one'));
+  });
+
   it('is lost by a process that was suspended, which then stores nothing more', async () => {
     const { redis, bus } = await open();
     const { child, refused } = await holdInChild(redis);

@@ -8,6 +8,7 @@ import type { CountingLimiter, LimitDecision, Quota } from '@sluice/gateway/rate
 import { LocalLimits } from '@sluice/gateway/ratelimit/local-limits.ts';
 import { openRedisLimits } from '@sluice/gateway/ratelimit/redis-limits.ts';
 import { SharedLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
@@ -150,6 +151,17 @@ describe('four gateways on one Redis', () => {
     await until('the key to end', async () => (await redis.command('EXISTS', `sluice:limit:${fast}`)).includes('0'));
   });
 
+  it('make a key wait no longer than its burst lasts after the clock of Redis was set back', async () => {
+    const limiter = await connect();
+    const key = fresh();
+    // As of a clock that was an hour ahead.
+    const drainedAtUs = (Date.now() + 3_600_000) * 1000;
+    await redis.command('SET', `sluice:limit:${key}`, String(drainedAtUs), 'PX', '3600000');
+    const quota: Quota = { perMinute: 6_000, burst: 5 };
+    expect(await limiter.take(key, quota, 1)).toMatchObject({ admitted: false, retryAfterMs: 10, resetMs: 50, counted: 'shared' });
+    await until('the request to be admitted', async () => (await limiter.take(key, quota, 1)).admitted);
+  });
+
   it('continue when Redis has lost the script', async () => {
     const limiter = await connect();
     const key = fresh();
@@ -182,7 +194,7 @@ describe('a cluster of Redis', () => {
         expect(await one.take(key, { perMinute: 60, burst: 2 }, 1)).toMatchObject({ admitted: true, counted: 'shared' });
         expect(await other.take(key, { perMinute: 60, burst: 2 }, 1)).toMatchObject({ admitted: true, remaining: 0, counted: 'shared' });
       }
-      const tickets = await createTickets({ redisUrls, seal: new RecordSeal(new Uint8Array(32)), log });
+      const tickets = await createTickets({ redisUrls, seal: new RecordSeal(new Uint8Array(32), systemClock), log });
       for (let i = 0; i < 10; i++) {
         const issued = await tickets.issue({ credential: `key.${i}`, address: null });
         if (!issued.ok) throw new Error('no ticket');

@@ -9,7 +9,7 @@ import { importsOf } from './imports.ts';
 import { isPermissive } from './licences.ts';
 import { upwardLayers } from './layers.ts';
 import { sourceFiles } from './source-files.ts';
-import { wordFaults } from './words.ts';
+import { wallTimeFaults, wordFaults } from './words.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const known = new Set([
@@ -141,6 +141,44 @@ describe('the forbidden words', () => {
   it('ignore other words', () => {
     expect(wordFaults({ path: 'cli/a.ts', text: 'const a = process.env; // https://example.com/work-in-progress' })).toEqual([]);
   });
+});
+
+describe('wall time', () => {
+  const path = 'gateway/src/a.ts';
+  it.each([
+    [path, 'const nowMs = Date.now();'],
+    [path, 'const nowMs = options.now ?? Date.now;'],
+    [path, 'const now = new Date();'],
+    [path, '#startedAtMs = Date.now();'],
+    [path, 'const atUs = nowUs();'],
+    [path, 'nowUs,'],
+    [path, 'const atMs = clock.wallMs();'],
+    [path, "local now = redis.call('TIME')"],
+    ['gateway/web/src/a.tsx', 'const [now] = useState(Date.now());'],
+    ['cli/a.ts', 'const startedAtMs = performance.timeOrigin;'],
+    ['compile/a.mjs', 'const atMs = Date.now();'],
+    ['client/src/a.ts', 'const atMs = Date.now();'],
+    ['clients/python/src/a.py', 'at = datetime.now(UTC)'],
+    ['clients/python/src/a.py', 'at = time.time()'],
+    ['test/simnet/a.ts', 'const atMs = Date.now();'],
+  ])('is refused in %s unless it is listed with its reason: %s', (of, code) => {
+    const files = [{ path: of, text: `  ${code}\n` }];
+    expect(wallTimeFaults(files, [])).toHaveLength(1);
+    const listed = [{ reason: 'shown', uses: { [of]: [code] } }];
+    expect(wallTimeFaults(files, listed)).toEqual([]);
+    // A second use of the same form is a new one.
+    expect(wallTimeFaults([{ path: of, text: `${code}\n${code}\n` }], listed)).toHaveLength(1);
+    expect(wallTimeFaults([], listed)).toEqual([expect.stringContaining('is gone')]);
+  });
+
+  it.each([
+    [path, 'const atMs = performance.now();'],
+    [path, 'const text = new Date(event.ts).toISOString();'],
+    [path, 'const nowMs = store.time.nowMs();'],
+    [path, '// Not Date.now(): it jumps.'],
+    ['test/contract/a.ts', 'const nowMs = Date.now();'],
+    ['gateway/src/a.test.ts', 'const nowMs = Date.now();'],
+  ])('is not seen in %s: %s', (of, code) => expect(wallTimeFaults([{ path: of, text: code }], [])).toEqual([]));
 });
 
 describe('the paths in documents', () => {

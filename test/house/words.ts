@@ -1,3 +1,4 @@
+import wallTimes from './wall-time.json' with { type: 'json' };
 import type { HouseCheck } from './house-check.ts';
 import { naming, replacedWords } from './replaced-words.ts';
 import { isTypeScript, place, sourceFiles, type SourceFile } from './source-files.ts';
@@ -63,9 +64,51 @@ export const words: HouseCheck = {
   async run(root) {
     const files = sourceFiles(root).filter((file) => file.path !== own);
     const tooFew = files.length < fewestFiles ? [`only ${files.length} files seen, expected ${fewestFiles} or more`] : [];
-    return [...tooFew, ...files.flatMap(wordFaults)];
+    return [...tooFew, ...files.flatMap(wordFaults), ...wallTimeFaults(files)];
   },
 };
+
+/** One reason to use wall time, and the lines of code that it holds for: path → lines without their indentation. */
+interface WallTimeReason {
+  readonly reason: string;
+  readonly uses: Readonly<Record<string, readonly string[]>>;
+}
+
+const wallTime = new RegExp(
+  [
+    String.raw`\bDate\.now\b|\bnew Date\(\)|(?<![\w.]|new )Date\(\)|= Date;|\btimeOrigin\b`,
+    // The readers of the clock in shared/src/clock. Other functions have the same names, with a dot or a type.
+    String.raw`(?<![\w.])nowUs\(\)(?!:)|(^|, )nowUs,|(?<![\w#])wallMs\(\)(?!:)`,
+    // Redis, SQL and Python.
+    String.raw`'TIME'|\bclock_timestamp\(|\bCURRENT_TIMESTAMP\b|\b(strftime|unixepoch)\(|\bdatetime\.(now|utcnow|today)\(|\btime\.time(_ns)?\(`,
+  ].join('|'),
+);
+const isComment = /^(\*|\/[/*]|# )/;
+/** Tests may use any clock. simnet is not a test, because `start` runs it. */
+const isProduct = (path: string): boolean =>
+  /\.(ts|tsx|mts|mjs|js|py|lua|sh)$/.test(path) &&
+  !isTest(path) &&
+  !/^test\/(?!simnet\/)|^test\/simnet\/support\/|^clients\/\w+\/tests\//.test(path);
+
+/**
+ * Uses of wall time that `wall-time.json` does not list, and entries of the list without a use. A duration is measured by the steady clock.
+ * What is deleted, counted or refused by wall time uses the time that two parties agree on. Only what people read is as the clock shows it.
+ */
+export function wallTimeFaults(files: readonly SourceFile[], reasons: readonly WallTimeReason[] = wallTimes): readonly string[] {
+  const listed = reasons.flatMap(({ uses }) => Object.entries(uses).flatMap(([path, lines]) => lines.map((line) => `${path}: ${line}`)));
+  const faults: string[] = [];
+  for (const { path, text } of files) {
+    if (!isProduct(path)) continue;
+    for (const [index, line] of text.split('\n').entries()) {
+      const code = line.trim();
+      if (!wallTime.test(code) || isComment.test(code)) continue;
+      const at = listed.indexOf(`${path}: ${code}`);
+      if (at >= 0) listed.splice(at, 1);
+      else faults.push(`${path}:${index + 1}: wall time that test/house/wall-time.json does not list with its reason: ${code}`);
+    }
+  }
+  return [...faults, ...listed.map((entry) => `test/house/wall-time.json lists a use of wall time that is gone: ${entry}`)];
+}
 
 export function wordFaults(file: SourceFile): readonly string[] {
   return rules

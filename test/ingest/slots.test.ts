@@ -61,9 +61,9 @@ describe('the slot of the chain', () => {
     }
   });
 
-  it('is limited by the age of the network', () => {
-    expect(newestPossibleSlot(Date.UTC(2026, 10, 1))).toBeGreaterThan(2 * 460_000_000);
-    expect(newestPossibleSlot(nowMs)).toBeLessThan(2 ** 32);
+  it('is limited, without a clock, by what a network can reach', () => {
+    expect(newestPossibleSlot).toBeGreaterThan(2 * 460_000_000);
+    expect(newestPossibleSlot).toBeLessThan(2 ** 32);
   });
 });
 

@@ -14,6 +14,7 @@ import { venues } from '@sluice/shared/venues/registry.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { Chain } from '../simnet/chain.ts';
+import { manualClock } from '../support/clocks.ts';
 import { entryOf } from '../support/events/stream-events.ts';
 
 /** An account as a node reports it. */
@@ -69,6 +70,7 @@ export class BookHarness {
   readonly reader: RpcAccountReader;
   readonly history = new History({ maxEntries: 10_000, maxBytes: 64 * 1024 * 1024 });
   readonly health: MarketHealth;
+  readonly clock = manualClock();
   /** Pools of the directory, by mint. */
   readonly known = new Map<string, readonly KnownPool[]>();
   readonly directory: { poolsOf: PoolLookup['poolsOf'] } = { poolsOf: async (mint) => this.known.get(mint) ?? [] };
@@ -83,9 +85,9 @@ export class BookHarness {
 
   constructor(chain: Chain) {
     this.node = new ScriptedNode(chain);
-    this.health = new MarketHealth({ statuses: async () => [], linkUp: () => this.linkUp });
+    this.health = new MarketHealth({ statuses: async () => [], linkUp: () => this.linkUp, clock: this.clock });
     this.reader = createAccountReader([this.node], {
-      newestSlot: () => this.health.newestSlot(Date.now()),
+      newestSlot: () => this.health.newestSlot(),
       signal: new AbortController().signal,
     });
     const market: MarketReader = {
@@ -100,25 +102,26 @@ export class BookHarness {
     };
     const log = createLog({ level: 'silent', name: 'test' });
     this.book = new TokenBook({
-      accounts: this.reader,
+      accounts: { read: async (addresses) => ({ ...(await this.reader.read(addresses)), askedAtMs: this.clock.steadyMs() }) },
       market,
       history: this.history,
       health: this.health,
       pools: new PoolReader({ reader: this.reader, venues, directory: this.directory, log }),
       placeOf: (epoch) => (epoch === this.epoch ? { end: this.offset, isWhole: true } : null),
       offChain: () => null,
+      clock: this.clock,
       log,
     });
     this.ingest({});
   }
 
   /** The status that the leading ingest process reports. */
-  ingest(value: Readonly<Record<string, unknown>>, atMs = Date.now()): void {
+  ingest(value: Readonly<Record<string, unknown>>): void {
     const status: BusStatus = {
       name: 'ingest:test',
       value: { ...leading, solUsd: { price: 150, slot: 1, ageMs: 100, stale: false }, ...value },
     };
-    this.health.take([status], atMs);
+    this.health.take([status]);
   }
 
   /** Adds one entry to the log. */
@@ -135,11 +138,11 @@ export class BookHarness {
     return entry;
   }
 
-  async info(mint: string, nowMs = Date.now()): Promise<TokenInfo> {
+  async info(mint: string): Promise<TokenInfo> {
     const outcome = await this.book.find(mint);
     if (!outcome.ok) throw new Error(outcome.reason);
-    this.book.refreshIfDue(outcome.token, nowMs);
+    this.book.refreshIfDue(outcome.token);
     outcome.token.rendered = null;
-    return JSON.parse(this.book.render(outcome.token, nowMs).toString()) as TokenInfo;
+    return JSON.parse(this.book.render(outcome.token).toString()) as TokenInfo;
   }
 }

@@ -52,9 +52,9 @@ function open(...lists: readonly List[]): { ask(of?: string): Promise<Answer>; r
       return list(of as string);
     },
   }));
-  const { reader, book, health } = harness;
+  const { reader, book, health, clock } = harness;
   const log = createLog({ level: 'silent', name: 'test' });
-  const { handler } = holdersBinding({ endpoints, reader, book, health, log, signal: new AbortController().signal });
+  const { handler } = holdersBinding({ endpoints, reader, book, health, clock, log, signal: new AbortController().signal });
   return {
     ask: async (of = mint) => {
       const outcome = await handler({ params: { mint: of } } as never);

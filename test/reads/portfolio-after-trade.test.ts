@@ -47,8 +47,8 @@ beforeEach(() => {
       return answer;
     },
   };
-  const { health, book } = new BookHarness(quietChain());
-  const { handler } = portfolioBinding({ rpc, book, health, history, log, signal: new AbortController().signal });
+  const { health, book, clock } = new BookHarness(quietChain());
+  const { handler } = portfolioBinding({ rpc, book, health, history, clock, log, signal: new AbortController().signal });
   ask = async () => {
     const answer = (await handler({ params: { publicKey: wallet } } as never)) as { jsonBytes: Uint8Array } | { error: string };
     return 'error' in answer ? answer : (JSON.parse(Buffer.from(answer.jsonBytes).toString()) as Portfolio);

@@ -42,10 +42,10 @@ function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals
 
 describe('an answered call', () => {
   it('frees its signal after reading a wallet', async () => {
-    const { health, book } = new BookHarness(quietChain());
+    const { health, book, clock } = new BookHarness(quietChain());
     const history = new History({ maxEntries: 10, maxBytes: 1024 });
     const { rpc, signals, left } = listeningNode((method) => ({ context: { slot: 1 }, value: method === 'getBalance' ? 5 : [] }));
-    const { handler } = portfolioBinding({ rpc, book, health, history, log, signal: new AbortController().signal });
+    const { handler } = portfolioBinding({ rpc, book, health, history, clock, log, signal: new AbortController().signal });
     for (let n = 0; n < 50; n++) {
       const answer = await handler({ params: { publicKey: addressOf(n) } } as never);
       expect(answer).toHaveProperty('jsonBytes');

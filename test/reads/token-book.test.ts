@@ -129,21 +129,26 @@ describe('a warm token', () => {
   it('is rendered once in a quarter of a second', async () => {
     const outcome = await harness.book.find(mint);
     if (!outcome.ok) throw new Error('cold');
-    const atMs = Date.now();
-    const first = harness.book.render(outcome.token, atMs);
-    expect(harness.book.render(outcome.token, atMs + 249)).toBe(first);
-    const second = harness.book.render(outcome.token, atMs + 250);
+    const { clock } = harness;
+    const first = harness.book.render(outcome.token);
+    clock.suspend(249);
+    expect(harness.book.render(outcome.token)).toBe(first);
+    clock.suspend(1);
+    const second = harness.book.render(outcome.token);
     expect(second).not.toBe(first);
-    expect(JSON.parse(second.toString())).toMatchObject({ asOfMs: atMs + 250 });
+    expect(JSON.parse(second.toString())).toMatchObject({ asOfMs: clock.wallMs() });
   });
 
   it('is read again in the background after a minute, once', async () => {
     await harness.info(mint);
     const outcome = await harness.book.find(mint);
     if (!outcome.ok) throw new Error('cold');
-    const laterMs = Date.now() + 61_000;
-    harness.book.refreshIfDue(outcome.token, laterMs);
-    harness.book.refreshIfDue(outcome.token, laterMs);
+    harness.clock.jump(86_400_000);
+    harness.book.refreshIfDue(outcome.token);
+    expect(harness.book.counters.refreshes).toBe(0);
+    harness.clock.suspend(61_000);
+    harness.book.refreshIfDue(outcome.token);
+    harness.book.refreshIfDue(outcome.token);
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(harness.node.calls).toBe(2);
     expect(harness.book.counters.refreshes).toBe(1);
@@ -217,7 +222,8 @@ describe('windows', () => {
     harness.append({ type: 'retract', id: first.id }, [`trades:${mint}`]);
     expect((await harness.info(mint)).windows).toBeNull();
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: harness.offset }, minutes: [minute(startS, 1, 2)], price: null };
-    await harness.info(mint, Date.now() + 2_000);
+    harness.clock.suspend(2_000);
+    await harness.info(mint);
     await until('the record', async () => (await harness.info(mint)).windows?.['5m'].volumeSol === 2);
   });
 
@@ -242,10 +248,10 @@ describe('windows', () => {
     harness.summary = { checkpoint: { epoch: 'another-one-', offset: 1 }, minutes: [], price: null };
     expect((await harness.info(mint)).windows).toBeNull();
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 1 }, minutes: [minute(nowS() - (nowS() % 60), 1, 2)], price: null };
-    const laterMs = Date.now() + 1_100;
-    await harness.info(mint, laterMs);
+    harness.clock.suspend(1_100);
+    await harness.info(mint);
     await new Promise((resolve) => setTimeout(resolve, 10));
-    expect((await harness.info(mint, laterMs)).windows!['24h']).toMatchObject({ buys: 1, volumeSol: 2 });
+    expect((await harness.info(mint)).windows!['24h']).toMatchObject({ buys: 1, volumeSol: 2 });
     expect(harness.node.calls).toBe(1);
   });
 
@@ -293,7 +299,10 @@ describe('outdated prices', () => {
     await nullFor('ingest_blind');
     harness.ingest({ leads: false });
     await nullFor('no_ingest');
-    harness.ingest({}, Date.now() - 6_000);
+    harness.ingest({});
+    harness.clock.suspend(6_000);
+    // The wall clock does not matter.
+    harness.clock.jump(-3_600_000);
     await nullFor('no_ingest');
     harness.ingest({});
     const read = await harness.info(mint);
@@ -335,15 +344,14 @@ describe('outdated prices', () => {
   it('in USD need a SOL/USD price of the last minute', async () => {
     const fresh = await harness.info(mint);
     expect(fresh.priceUsd! / fresh.priceSol!).toBeCloseTo(150, 9);
-    const laterMs = Date.now() + 61_000;
-    harness.ingest({ solUsd: null }, laterMs);
-    const later = await harness.info(mint, laterMs);
+    harness.clock.suspend(61_000);
+    harness.ingest({ solUsd: null });
+    const later = await harness.info(mint);
     expect(later).toMatchObject({ solUsd: null, priceUsd: null, marketCapUsd: null, liquidityUsd: null, priceNullReason: null });
     expect(later.priceSol).toBe(fresh.priceSol);
     expect(later.marketCapSol).toBe(fresh.marketCapSol);
-    const us = laterMs * 1000;
-    harness.append(price({ solUsd: { price: 160, slot: 2, ageMs: 59_000 }, ts: { received: us, published: us } }));
-    const again = await harness.info(mint, laterMs);
+    harness.append(price({ solUsd: { price: 160, slot: 2, ageMs: 59_000 } }));
+    const again = await harness.info(mint);
     expect(again.solUsd).toEqual({ price: 160, slot: 2, ageMs: 59_000 });
     expect(again.priceUsd! / again.priceSol!).toBeCloseTo(160, 9);
   });

@@ -60,7 +60,7 @@ export class Requester {
     if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) {
       throw wrongRequest(`idempotencyKey must have 1 to ${maxIdempotencyKeyChars} printable ASCII characters without spaces.`);
     }
-    const startedMs = Date.now();
+    const startedMs = performance.now();
     let last: SluiceError | null = null;
     let isUnknown = false;
     for (let attempt = 0; ; attempt++) {
@@ -76,7 +76,7 @@ export class Requester {
         // The limits of a key are the same at all gateways.
         const hasMoved = error.code === 'SLIPPAGE_EXCEEDED';
         if (error.retryable && !hasMoved && error.code !== 'RATE_LIMIT') this.#urlIndex++;
-        const isInProgress = error.code === 'IDEMPOTENCY_IN_PROGRESS' && Date.now() - startedMs < inProgressMs;
+        const isInProgress = error.code === 'IDEMPOTENCY_IN_PROGRESS' && performance.now() - startedMs < inProgressMs;
         const pauseMs = this.#pauseMs(error, isInProgress ? Math.min(attempt, 1) : attempt);
         // A repeated order would be quoted again, and trade at a price that the caller has not seen.
         const mayRepeat = request.isSafe && error.retryable && !hasMoved && (isInProgress || attempt < this.#options.retries);
@@ -166,12 +166,11 @@ function parse(text: string): object | null {
   }
 }
 
-/** `Retry-After` is a number of seconds or a date (RFC 9110, 10.2.3). A date is compared with the clock of the server. */
+/** `Retry-After` is a number of seconds or a date (RFC 9110, 10.2.3). A date is compared with the clock of the server, never with our own. */
 function readRetryAfter(headers: Headers): number {
   const text = headers.get('retry-after') ?? '';
   if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const nowMs = Date.parse(headers.get('date') ?? '') || Date.now();
-  return Date.parse(text) - nowMs || 0;
+  return Date.parse(text) - Date.parse(headers.get('date') ?? '') || 0;
 }
 
 function encode(body: unknown): string {

@@ -51,14 +51,12 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
   if (/\p{C}/u.test(label)) fields['label'] = 'must have printable characters only';
   const ranges = readIpRanges(body.ipRanges ?? []);
   if (!ranges.ok) fields['ipRanges'] = ranges.fault;
-  const expiresAtMs = body.expiresAtMs ?? null;
-  if (expiresAtMs !== null && expiresAtMs <= nowMs) fields['expiresAtMs'] = 'must be in the future';
   if (!ranges.ok || Object.keys(fields).length > 0) return { error: 'INVALID_REQUEST', details: { fields } };
   const made = await createApiKey(store, {
     plan: isOperator(account) ? (body.plan ?? account.plan) : account.plan,
     scopes: body.scopes,
     label: label === '' ? null : label,
-    expiresAtMs,
+    expiresAtMs: body.lifeSeconds === undefined || body.lifeSeconds === null ? null : nowMs + body.lifeSeconds * 1000,
     accountId: account.id,
     ipRanges: ranges.ranges,
     limits: body.limits ?? null,

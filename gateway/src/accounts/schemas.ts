@@ -24,13 +24,15 @@ export const LinkBody = Type.Object({ token: Type.String({ minLength: 1, maxLeng
 
 const { requestsPerMinute, burst, connections, subscriptions, commandsPerSecond } = planFields;
 
+const maxLifeSeconds = 100 * 366 * 86_400;
+
 export const NewKeyBody = Type.Object(
   {
     label: Type.Optional(Type.Union([Type.String({ maxLength: maxLabelChars }), Type.Null()])),
     scopes: Type.Array(Type.Enum(scopes), { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
     ipRanges: Type.Optional(Type.Array(Type.String({ minLength: 2, maxLength: 64 }), { maxItems: maxIpRanges })),
-    /** Unix time in milliseconds; null or absent: until revoked. */
-    expiresAtMs: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 253_402_300_799_999 }), Type.Null()])),
+    /** Null or absent: until revoked. No time, because the clock of the browser may be wrong. */
+    lifeSeconds: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: maxLifeSeconds }), Type.Null()])),
     /** For the operator only. The keys of other accounts have the plan of the account. */
     plan: Type.Optional(Type.Enum(planNames)),
     limits: Type.Optional(Type.Partial(Type.Object({ requestsPerMinute, burst, connections, subscriptions, commandsPerSecond }), closed)),

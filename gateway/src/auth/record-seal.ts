@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 
 /** What a record is for. A record for another purpose is refused. */
 export type RecordPurpose = 'ticket' | 'private event' | 'handed call' | 'handed answer';
@@ -22,10 +23,11 @@ export class RecordSeal {
   readonly refused: Record<RecordPurpose, number> = { ticket: 0, 'private event': 0, 'handed call': 0, 'handed answer': 0 };
   readonly #key: Uint8Array;
   readonly #encryptionKey: Uint8Array;
+  readonly #clock: Pick<Clock, 'wallMs'>;
 
-  /** `key`: the same on all gateways, and secret. */
-  constructor(key: Uint8Array) {
-    this.#key = key;
+  /** `key`: the same on all gateways, and secret. `clock`: all gateways agree on its wall time. */
+  constructor(key: Uint8Array, clock: Pick<Clock, 'wallMs'>) {
+    [this.#key, this.#clock] = [key, clock];
     this.#encryptionKey = createHmac('sha256', key).update('sluice encryption of records').digest();
   }
 
@@ -40,6 +42,11 @@ export class RecordSeal {
     return createDecipheriv(cipher, this.#encryptionKey, encrypted.subarray(0, ivBytes)).update(encrypted.subarray(ivBytes));
   }
 
+  /** The expiry of a record that is valid for `validForMs` from now on, Unix milliseconds. */
+  expiryAfter(validForMs: number): number {
+    return this.#clock.wallMs() + validForMs;
+  }
+
   of(purpose: RecordPurpose, name: string, endsAtMs: number, ...content: readonly Uint8Array[]): Buffer {
     const hmac = createHmac('sha256', this.#key);
     const length = Buffer.alloc(4);
@@ -50,17 +57,10 @@ export class RecordSeal {
     return hmac.digest();
   }
 
-  /** Whether a gateway sealed the record and it has not expired at `nowMs`. A refused record is counted. */
-  check(
-    seal: Uint8Array,
-    nowMs: number,
-    purpose: RecordPurpose,
-    name: string,
-    endsAtMs: number,
-    ...content: readonly Uint8Array[]
-  ): boolean {
+  /** Whether a gateway sealed the record and it has not expired. A refused record is counted. */
+  check(seal: Uint8Array, purpose: RecordPurpose, name: string, endsAtMs: number, ...content: readonly Uint8Array[]): boolean {
     const isOurs = seal.length === sealBytes && timingSafeEqual(seal, this.of(purpose, name, endsAtMs, ...content));
-    if (isOurs && nowMs < endsAtMs + clockDifferenceMs) return true;
+    if (isOurs && this.#clock.wallMs() < endsAtMs + clockDifferenceMs) return true;
     this.refused[purpose]++;
     return false;
   }

@@ -100,7 +100,7 @@ function recordOf(hash: string, record: TicketRecord, seal: RecordSeal): string 
 function readRecord(hash: string, text: string, seal: RecordSeal): TicketRecord | null {
   const [, mac = '', json = ''] = recordForm.exec(text) ?? [];
   const record = parsed(json);
-  const isOurs = seal.check(Buffer.from(mac, 'base64url'), Date.now(), 'ticket', hash, record?.endsAtMs ?? 0, Buffer.from(json));
+  const isOurs = seal.check(Buffer.from(mac, 'base64url'), 'ticket', hash, record?.endsAtMs ?? 0, Buffer.from(json));
   return isOurs ? record : null;
 }
 
@@ -140,7 +140,7 @@ function redisTickets(connection: RedisConnection, seal: RecordSeal, log: Logger
     issue: async (holder) => {
       const ticket = newTicket();
       const hash = hashOf(ticket);
-      const record = recordOf(hash, { ...holder, endsAtMs: Date.now() + ticketTtlMs }, seal);
+      const record = recordOf(hash, { ...holder, endsAtMs: seal.expiryAfter(ticketTtlMs) }, seal);
       const reply = await ask('set', keyOf(hash), record, 'PX', ticketTtlMs, 'NX');
       return reply === 'OK' ? { ok: true, ticket } : { ok: false };
     },

@@ -52,7 +52,7 @@ async function createKeystore(store: Store, name: string, passphrase: string, co
   const salt = makeSalt(cost);
   const key = await deriveKey(passphrase, salt);
   if (key === null) throw new RangeError(`a keystore cannot have the cost ${cost}`);
-  await store.wallets.insertKeystore(name, { salt, proof: seal(key, proofText, proofContext(name)) }, Date.now());
+  await store.wallets.insertKeystore(name, { salt, proof: seal(key, proofText, proofContext(name)) }, store.time.nowMs());
   const stored = await store.wallets.keystore(name);
   if (stored === null) throw new Error(`the keystore ${name} is missing after its creation`);
   return stored;
@@ -90,7 +90,7 @@ function unlocked(store: Store, name: string, key: Uint8Array): Keystore {
   ): Promise<WalletInfo | null> => {
     const { publicKey, seed } = keypair;
     const sealedSeed = seal(key, seed, walletContext(name, publicKey));
-    const wallet = { publicKey, accountId, label, imported, createdAtMs: Date.now(), sealedSeed };
+    const wallet = { publicKey, accountId, label, imported, createdAtMs: store.time.nowMs(), sealedSeed };
     return (await store.wallets.insert(name, wallet)) ? walletInfo(wallet) : null;
   };
   return {

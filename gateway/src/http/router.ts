@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
@@ -30,6 +31,7 @@ export interface RouterOptions extends CallerOptions {
   readonly admitKeyless: AdmitKeyless | null;
   /** Origins whose pages may call the endpoints; `*`: any. */
   readonly corsOrigins: readonly string[];
+  readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Logger;
 }
 
@@ -51,12 +53,12 @@ const isPrivate = (path: string): boolean => path === '/' || path === '/dashboar
 
 /** Finds the route of a path, and answers 404, 405, HEAD and OPTIONS. Throws at the start if two routes have one path. */
 export function createRouter(options: RouterOptions): Router {
-  const { corsOrigins, admitKeyless, log } = options;
+  const { corsOrigins, admitKeyless, clock, log } = options;
   const identify = createCallers(options);
   const cors = corsPolicy(corsOrigins);
   const callerLines = (request: HttpRequest, { principal, decision }: Caller): string => {
     const lines = cors.onAnswer(request);
-    return principal === null || decision === null ? lines : lines + rateLines(principal.plan, decision, Date.now());
+    return principal === null || decision === null ? lines : lines + rateLines(principal.plan, decision, clock.wallMs());
   };
   /** An answer that is the same for all callers. If a key is sent, the request is counted, and the answer reports what is left. */
   const forAll = (request: HttpRequest, cost: 0 | 1, make: () => HttpAnswer): HttpAnswer | Promise<HttpAnswer> => {

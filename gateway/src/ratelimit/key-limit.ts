@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { LimitDecision, Quota, RateLimiter } from './limiter.ts';
 import { RequestMinutes } from './request-minutes.ts';
@@ -6,9 +7,10 @@ import { RequestMinutes } from './request-minutes.ts';
 export class KeyLimits {
   readonly minutes = new RequestMinutes();
   readonly #limiter: RateLimiter;
+  readonly #clock: Pick<Clock, 'wallMs'>;
 
-  constructor(limiter: RateLimiter) {
-    this.#limiter = limiter;
+  constructor(limiter: RateLimiter, clock: Pick<Clock, 'wallMs'>) {
+    [this.#limiter, this.#clock] = [limiter, clock];
   }
 
   /** Takes `cost` requests from the limit of a key; 0 only reads it. */
@@ -24,7 +26,7 @@ export class KeyLimits {
   }
 
   #noted(keyId: string, decision: LimitDecision): LimitDecision {
-    this.minutes.note(keyId, decision.admitted, Date.now());
+    this.minutes.note(keyId, decision.admitted, this.#clock.wallMs());
     return decision;
   }
 }

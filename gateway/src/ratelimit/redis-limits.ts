@@ -14,7 +14,8 @@ export interface SharedLimits {
 
 /**
  * `takeFrom` of gcra.ts, by Redis' own clock. The value of a key is the time at which all requests will have drained, in microseconds. The key
- * expires one or two milliseconds later, because expiries are whole milliseconds. Numbers are doubles, exact up to 2^53.
+ * expires one or two milliseconds later, because expiries are whole milliseconds. Numbers are doubles, exact up to 2^53. A key that owes more
+ * than its burst (after the quota was lowered, or the clock was set back) is stored with the whole burst, so that it waits no longer.
  * KEYS: the limit. ARGV: interval, burst, cost. -> admitted, debt, wait
  */
 const takeScript = script(`
@@ -23,13 +24,15 @@ local now = time[1] * 1000000 + time[2]
 local interval, burst, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local room = burst * interval
 local drained = tonumber(redis.call('GET', KEYS[1]) or now)
-local debt = math.min(math.max(drained - now, 0), room)
+local owed = math.max(drained - now, 0)
+local debt = math.min(owed, room)
 local after = debt + math.min(cost, burst) * interval
-if after > room then return {0, debt, after - room} end
-if cost > 0 then
+local wait = math.max(after - room, 0)
+if wait > 0 then after = debt end
+if owed > room or (wait == 0 and cost > 0) then
   redis.call('SET', KEYS[1], string.format('%.0f', now + after), 'PX', math.ceil(after / 1000) + 1)
 end
-return {1, after, 0}
+return {wait == 0 and 1 or 0, after, wait}
 `);
 
 const keyOf = (key: string): string => `sluice:limit:${key}`;

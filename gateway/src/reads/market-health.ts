@@ -1,4 +1,5 @@
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { PriceEvent } from '@sluice/shared/wire/events.ts';
@@ -29,15 +30,17 @@ interface SolUsdReport {
 export interface MarketHealthOptions {
   readonly statuses: () => Promise<readonly BusStatus[]>;
   readonly linkUp: () => boolean;
+  readonly clock?: Pick<Clock, 'steadyMs'>;
 }
 
-/** Whether this gateway's view of the market is current: the link to the bus, the statuses of ingest, the SOL/USD price. */
+/** Whether this gateway's view of the market is current: the link to the bus, the statuses of ingest, the SOL/USD price. Ages are by the steady clock. */
 export class MarketHealth {
   /** Whether the chain is the simulated one. Null: no ingest process reports it. */
   simulated: boolean | null = null;
   /** How often the statuses could not be read from the bus. */
   failedPolls = 0;
   readonly #options: MarketHealthOptions;
+  readonly #clock: Pick<Clock, 'steadyMs'>;
   #ingest: 'leads' | 'blind' | 'none' = 'none';
   /** Identifies the leading ingest process and its last interruption. Null: none has led so far. */
   #continuity: string | null = null;
@@ -53,6 +56,7 @@ export class MarketHealth {
 
   constructor(options: MarketHealthOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
   }
 
   /** Reads the statuses once, then every second. */
@@ -74,14 +78,15 @@ export class MarketHealth {
 
   async poll(): Promise<void> {
     try {
-      this.take(await this.#options.statuses(), Date.now());
+      this.take(await this.#options.statuses());
     } catch {
       // The last statuses stay valid until they are too old. The state of the link says why there are no new ones.
       this.failedPolls++;
     }
   }
 
-  take(statuses: readonly BusStatus[], nowMs: number): void {
+  take(statuses: readonly BusStatus[]): void {
+    const nowMs = this.#clock.steadyMs();
     const ingests = statuses.filter(({ name }) => name.startsWith('ingest:')).map(({ value }) => value);
     const leader = ingests.find((value) => value['leads'] === true);
     this.#statusAtMs = nowMs;
@@ -102,19 +107,20 @@ export class MarketHealth {
   }
 
   /** Call it with each live price event. */
-  noteLive({ solUsd, ts, simulated }: Pick<PriceEvent, 'solUsd' | 'ts' | 'simulated'>): void {
+  noteLive({ solUsd, simulated }: Pick<PriceEvent, 'solUsd' | 'simulated'>): void {
     if (simulated === true) this.simulated = true;
-    if (solUsd !== null) this.#noteSolUsd({ price: solUsd.price, slot: solUsd.slot, atMs: ts.received / 1000 - solUsd.ageMs });
+    if (solUsd !== null) this.#noteSolUsd({ price: solUsd.price, slot: solUsd.slot, atMs: this.#clock.steadyMs() - solUsd.ageMs });
   }
 
   /** Call it for each live entry. */
-  noteEntry(nowMs: number): void {
-    this.#liveAtMs = nowMs;
+  noteEntry(): void {
+    this.#liveAtMs = this.#clock.steadyMs();
   }
 
   /** Why no price can be given now. Null: one can. */
-  fault(nowMs: number): Extract<PriceNullReason, 'bus_down' | 'no_ingest' | 'ingest_blind'> | null {
+  fault(): Extract<PriceNullReason, 'bus_down' | 'no_ingest' | 'ingest_blind'> | null {
     if (!this.#options.linkUp()) return 'bus_down';
+    const nowMs = this.#clock.steadyMs();
     const ingest = nowMs - this.#statusAtMs <= statusGoodForMs ? this.#ingest : 'none';
     if (ingest === 'leads') return null;
     if (ingest === 'blind') return 'ingest_blind';
@@ -122,9 +128,9 @@ export class MarketHealth {
     return this.#continuity === null && nowMs - this.#liveAtMs <= liveForMs ? null : 'no_ingest';
   }
 
-  solUsd(nowMs: number): SolUsdNow | null {
+  solUsd(): SolUsdNow | null {
     if (this.#solUsd === null) return null;
-    const ageMs = Math.max(0, Math.round(nowMs - this.#solUsd.atMs));
+    const ageMs = Math.max(0, Math.round(this.#clock.steadyMs() - this.#solUsd.atMs));
     return ageMs > solUsdStaleAfterMs ? null : { price: this.#solUsd.price, slot: this.#solUsd.slot, ageMs };
   }
 
@@ -134,14 +140,14 @@ export class MarketHealth {
   }
 
   /** Time since ingest last saw a newer slot. Null: none reports it. */
-  slotAgeMs(nowMs: number): number | null {
-    return this.reportedSlotAgeMs === null ? null : Math.max(0, nowMs - this.#statusAtMs) + this.reportedSlotAgeMs;
+  slotAgeMs(): number | null {
+    return this.reportedSlotAgeMs === null ? null : Math.round(this.#clock.steadyMs() - this.#statusAtMs) + this.reportedSlotAgeMs;
   }
 
   /** The newest slot that a node can plausibly have reached. */
-  newestSlot(nowMs: number): number {
-    if (this.#slot === 0) return newestPossibleSlot(nowMs);
-    return this.#slot + maxAheadSlots + Math.ceil((Math.max(0, nowMs - this.#slotAtMs) / 1000) * slotsPerSecond);
+  newestSlot(): number {
+    if (this.#slot === 0) return newestPossibleSlot;
+    return this.#slot + maxAheadSlots + Math.ceil(((this.#clock.steadyMs() - this.#slotAtMs) / 1000) * slotsPerSecond);
   }
 
   #noteContinuity(leaders: readonly BusStatus['value'][]): void {

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
@@ -24,23 +25,25 @@ export interface ReadsParts {
   readonly pools: PoolReader;
   /** Off-chain metadata by `uri`, and its images. */
   readonly metadata: TokenMetadataBook;
+  readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 /** Creates the endpoints that read tokens and wallets, and their token book, which starts to follow the log. */
 export function createReads(parts: ReadsParts): { readonly endpoints: readonly BoundEndpoint[]; readonly book: TokenBook } {
-  const { hub, health, reader: accounts, rpc, holderRpcs, market, pools, metadata, log, signal } = parts;
+  const { hub, health, reader: accounts, rpc, holderRpcs, market, pools, metadata, clock, log, signal } = parts;
   const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
-  const book = new TokenBook({ accounts, market, history, health, pools, placeOf: (epoch) => hub.placeOf(epoch), offChain, log });
+  const placeOf: Hub['placeOf'] = (epoch) => hub.placeOf(epoch);
+  const book = new TokenBook({ accounts, market, history, health, pools, placeOf, offChain, clock, log });
   hub.follow(book);
   return {
     endpoints: [
-      ...tokenEndpoints({ book, market, history, log }),
+      ...tokenEndpoints({ book, market, history, clock, log }),
       tokenImageBinding({ book, metadata }),
-      holdersBinding({ endpoints: holderRpcs, reader: accounts, book, health, log, signal }),
-      portfolioBinding({ rpc, book, health, history, log, signal }),
+      holdersBinding({ endpoints: holderRpcs, reader: accounts, book, health, clock, log, signal }),
+      portfolioBinding({ rpc, book, health, history, clock, log, signal }),
     ],
     book,
   };

@@ -37,14 +37,14 @@ export interface PriceNow {
   readonly reason: PriceNullReason | null;
 }
 
-export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolUsdNow | null, nowMs: number): PriceNow {
+export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolUsdNow | null): PriceNow {
   const none = (reason: PriceNullReason): PriceNow => ({ quote: null, sol: null, usd: null, reason });
   const { main, curve } = market;
   if (main === null) return none('no_market');
   if (curve?.complete === true && curve.address === main.address) return none('no_liquidity');
   if (main.priceQuote === null) return none(main.reserves === null || main.quoteDecimals === null ? 'unknown' : 'no_liquidity');
   if (isTooShallow(main, solUsd?.price ?? null)) return none('no_liquidity');
-  const fault = health.fault(nowMs);
+  const fault = health.fault();
   if (fault !== null) return none(fault);
   return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd?.price ?? null), reason: null };
 }
@@ -62,11 +62,11 @@ export function renderToken(token: WarmToken, { health, creation, offChain, nowM
   const { main } = market;
   const identity = facts.identity ?? creation?.identity ?? null;
   const known = traitsOf(facts) ?? creation?.traits ?? null;
-  const solUsd = health.solUsd(nowMs);
-  const price = priceNow(market, health, solUsd, nowMs);
+  const solUsd = health.solUsd();
+  const price = priceNow(market, health, solUsd);
   const isPriced = price.reason === null;
   // An old price could be computed from the reserves of that time, so they are withheld together with the price.
-  const isOfNow = health.fault(nowMs) === null;
+  const isOfNow = health.fault() === null;
   const supplyUi = toUi(supply, decimals);
   const liquidity = isPriced ? liquidityOf(main!, facts, solUsd) : unknownValue;
   return {

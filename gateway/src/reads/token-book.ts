@@ -1,4 +1,5 @@
 import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
@@ -54,6 +55,7 @@ export interface TokenBookOptions {
   readonly placeOf: BusSubscriber['placeOf'];
   /** Off-chain metadata by `uri`. Null: not known yet. */
   readonly offChain: (uri: string) => OffChainMetadata | null;
+  readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
   readonly log: Logger;
 }
 
@@ -112,17 +114,17 @@ export class TokenBook {
   }
 
   /** The token if it is warm; otherwise null. */
-  warm(mint: string, nowMs: number): WarmToken | null {
+  warm(mint: string): WarmToken | null {
     const token = this.#tokens.get(mint);
     if (token === undefined) return null;
+    const nowMs = this.#steadyMs();
     if (nowMs - token.touchedAtMs >= touchEveryMs) this.#touch(token, nowMs);
     return token;
   }
 
   /** The token. If it is cold, it is read. Never rejects. */
   find(mint: string): TokenOutcome | Promise<TokenOutcome> {
-    const nowMs = Date.now();
-    const token = this.warm(mint, nowMs);
+    const token = this.warm(mint);
     if (token !== null) return { ok: true, token };
     const loading = this.#loads.get(mint);
     if (loading !== undefined) {
@@ -131,7 +133,7 @@ export class TokenBook {
     }
     if (!isAddress(mint)) return noMint;
     const negativeUntilMs = this.#negatives.get(mint);
-    if (negativeUntilMs !== undefined && negativeUntilMs > nowMs) {
+    if (negativeUntilMs !== undefined && negativeUntilMs > this.#steadyMs()) {
       this.counters.negativeHits++;
       return noMint;
     }
@@ -145,16 +147,18 @@ export class TokenBook {
   }
 
   /** The answer of `/token/info` as bytes, at most `renderedForMs` old. */
-  render(token: WarmToken, nowMs: number): Buffer {
+  render(token: WarmToken): Buffer {
     const { rendered, renderedAtMs } = token;
-    if (rendered !== null && nowMs - renderedAtMs < renderedForMs && nowMs >= renderedAtMs) return rendered;
+    const steadyMs = this.#steadyMs();
+    if (rendered !== null && steadyMs - renderedAtMs < renderedForMs) return rendered;
     const { health } = this.#options;
+    const nowMs = this.#wallMs();
     const creation = this.#creations.get(token.mint)?.creation ?? null;
     const uri = token.facts.identity?.uri ?? creation?.identity.uri ?? null;
     const offChain = uri === null || uri === '' ? null : this.#options.offChain(uri);
     const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, creation, offChain, nowMs })));
     token.rendered = bytes;
-    token.renderedAtMs = nowMs;
+    token.renderedAtMs = steadyMs;
     this.#rendered.delete(token);
     this.#rendered.add(token);
     if (this.#rendered.size > bookLimits.rendered) this.#dropRendered();
@@ -165,16 +169,24 @@ export class TokenBook {
     return token.facts.identity ?? this.#creations.get(token.mint)?.creation.identity ?? null;
   }
 
+  #steadyMs(): number {
+    return this.#options.clock.steadyMs();
+  }
+
+  /** Wall time, for what is compared with the times of events and trades. */
+  #wallMs(): number {
+    return this.#options.clock.wallMs();
+  }
+
   // --- The log.
 
   onEntry(entry: LogEntry, lazy: LazyEvent, replayed: boolean): void {
-    const nowMs = Date.now();
-    if (!replayed) this.#options.health.noteEntry(nowMs);
+    if (!replayed) this.#options.health.noteEntry();
     for (const { topic } of entry.topics) {
-      if (topic.startsWith(pricesPrefix)) this.#onEvent(topic.slice(pricesPrefix.length), entry, lazy, replayed, nowMs);
+      if (topic.startsWith(pricesPrefix)) this.#onEvent(topic.slice(pricesPrefix.length), entry, lazy, replayed);
       else if (topic.startsWith(tradesPrefix) && topic[tradesPrefix.length] !== '@') {
-        this.#onEvent(topic.slice(tradesPrefix.length), entry, lazy, replayed, nowMs);
-      } else if (topic === newTokensTopic || topic === migrationsTopic) this.#onRare(entry, lazy, replayed, nowMs);
+        this.#onEvent(topic.slice(tradesPrefix.length), entry, lazy, replayed);
+      } else if (topic === newTokensTopic || topic === migrationsTopic) this.#onRare(entry, lazy, replayed);
     }
   }
 
@@ -191,7 +203,7 @@ export class TokenBook {
     this.#minutes = 0;
   }
 
-  #onEvent(mint: string, entry: LogEntry, lazy: LazyEvent, replayed: boolean, nowMs: number): void {
+  #onEvent(mint: string, entry: LogEntry, lazy: LazyEvent, replayed: boolean): void {
     if (this.#negatives.size > 0) this.#negatives.delete(mint);
     const token = this.#tokens.get(mint);
     if (token === undefined) return;
@@ -203,13 +215,13 @@ export class TokenBook {
     }
     if (event.type === 'price' && !replayed) this.#options.health.noteLive(event);
     const before = token.minutes?.size ?? 0;
-    token.apply(event, entry.offset, nowMs);
+    token.apply(event, entry.offset, this.#wallMs());
     this.#minutes += (token.minutes?.size ?? 0) - before;
   }
 
-  #onRare(entry: LogEntry, lazy: LazyEvent, replayed: boolean, nowMs: number): void {
+  #onRare(entry: LogEntry, lazy: LazyEvent, replayed: boolean): void {
     const { event } = lazy;
-    if (event.type === 'migration') this.#onEvent(event.mint, entry, lazy, replayed, nowMs);
+    if (event.type === 'migration') this.#onEvent(event.mint, entry, lazy, replayed);
     else if (event.type === 'newToken') {
       this.#negatives.delete(event.mint);
       remember(this.#creations, event.mint, { id: event.id, creation: creationOf(event) }, bookLimits.creations);
@@ -234,12 +246,11 @@ export class TokenBook {
     if (outcome.kind === 'unreadable') return unavailable('The mint has an unknown form.');
     if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
     const stored = await summary;
-    const nowMs = Date.now();
-    const token = new WarmToken(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), nowMs);
+    const token = new WarmToken(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), this.#steadyMs());
     const isWhole = losses === this.#losses;
-    this.#join(token, isWhole ? stored : null, nowMs);
+    this.#join(token, isWhole ? stored : null);
     // If the log lost entries during the read, the result is used for this answer only.
-    if (isWhole) this.#add(token, nowMs);
+    if (isWhole) this.#add(token);
     return { ok: true, token };
   }
 
@@ -256,17 +267,23 @@ export class TokenBook {
 
   async #readPlan(plan: TokenPlan): Promise<{ readonly plan: TokenPlan; readonly outcome: TokenRead } | null> {
     try {
-      return { plan, outcome: readToken(plan, await this.#options.accounts.read(plan.addresses)) };
+      return { plan, outcome: await this.#read(plan) };
     } catch (error) {
       this.#options.log.debug({ err: error, mint: plan.mint }, 'token_read_failed');
       return null;
     }
   }
 
+  async #read(plan: TokenPlan): Promise<TokenRead> {
+    const { accounts } = this.#options;
+    const read = await accounts.read(plan.addresses);
+    return readToken(plan, read, Math.round(this.#wallMs() - (this.#steadyMs() - read.askedAtMs)));
+  }
+
   #noMint(mint: string, kind: 'missing' | 'no_mint'): TokenOutcome {
     // The stream has reported the token, so the node is behind.
     if (kind === 'missing' && this.#isReported(mint)) return unavailable('The node has not seen this token yet.');
-    remember(this.#negatives, mint, Date.now() + (kind === 'missing' ? missingForMs : noMintForMs), bookLimits.negatives);
+    remember(this.#negatives, mint, this.#steadyMs() + (kind === 'missing' ? missingForMs : noMintForMs), bookLimits.negatives);
     return noMint;
   }
 
@@ -277,7 +294,7 @@ export class TokenBook {
 
   async #summary(mint: string): Promise<MarketSummary | null> {
     try {
-      return await this.#options.market.summary(mint, Math.floor(Date.now() / 1000));
+      return await this.#options.market.summary(mint, Math.floor(this.#wallMs() / 1000));
     } catch (error) {
       this.#options.log.debug({ err: error, mint }, 'market_summary_failed');
       return null;
@@ -291,17 +308,18 @@ export class TokenBook {
     return event !== null && retracted.has(event.id) ? null : event;
   }
 
-  #join(token: WarmToken, summary: MarketSummary | null, nowMs: number): void {
+  #join(token: WarmToken, summary: MarketSummary | null): void {
     const { history, placeOf } = this.#options;
     const before = token.minutes?.size ?? 0;
-    token.joinedAtMs = nowMs;
+    token.joinedAtMs = this.#steadyMs();
     const wholeFrom = Math.max(this.#wholeFrom, history.oldestOffset ?? 0);
-    token.join(summary ?? noSummary, history, { placeOf, wholeFrom }, nowMs);
+    token.join(summary ?? noSummary, history, { placeOf, wholeFrom }, this.#wallMs());
     if (this.#tokens.get(token.mint) === token) this.#minutes += (token.minutes?.size ?? 0) - before;
   }
 
   /** Refreshes what is due, in the background. No answer waits for it. */
-  refreshIfDue(token: WarmToken, nowMs: number): void {
+  refreshIfDue(token: WarmToken): void {
+    const nowMs = this.#steadyMs();
     if (token.minutes === null && nowMs - token.joinedAtMs >= joinAgainMs) {
       token.joinedAtMs = nowMs;
       void this.#joinAgain(token);
@@ -314,14 +332,14 @@ export class TokenBook {
   async #joinAgain(token: WarmToken): Promise<void> {
     const losses = this.#losses;
     const summary = await this.#summary(token.mint);
-    if (losses === this.#losses && this.#tokens.get(token.mint) === token) this.#join(token, summary, Date.now());
+    if (losses === this.#losses && this.#tokens.get(token.mint) === token) this.#join(token, summary);
   }
 
   async #refresh(token: WarmToken): Promise<void> {
     this.#refreshing++;
     this.counters.refreshes++;
     try {
-      const outcome = readToken(token.plan, await this.#options.accounts.read(token.plan.addresses));
+      const outcome = await this.#read(token.plan);
       if (outcome.kind === 'token') token.refresh(outcome.facts);
       // The mint may have been closed, or the node may be behind. The next request reads it again.
       else if (outcome.kind !== 'unreadable') this.#drop(token);
@@ -334,11 +352,11 @@ export class TokenBook {
 
   // --- Bounds.
 
-  #add(token: WarmToken, nowMs: number): void {
+  #add(token: WarmToken): void {
     const known = this.#tokens.get(token.mint);
     if (known !== undefined) this.#drop(known);
     this.#tokens.set(token.mint, token);
-    token.touchedAtMs = nowMs;
+    token.touchedAtMs = this.#steadyMs();
     this.#minutes += token.minutes?.size ?? 0;
     for (const oldest of this.#tokens.values()) {
       if (this.#tokens.size <= bookLimits.tokens && this.#minutes <= bookLimits.minutes) return;

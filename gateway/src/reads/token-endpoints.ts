@@ -1,4 +1,5 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { candleLimits, tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint, tradeLimits } from '@sluice/shared/wire/rest/token.ts';
@@ -12,6 +13,7 @@ export interface TokenEndpointParts {
   readonly book: TokenBook;
   readonly market: MarketReader;
   readonly history: History;
+  readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Logger;
 }
 
@@ -24,12 +26,11 @@ const comma = Buffer.from(',');
 
 /** `/token/info`, `/token/candles`, `/token/trades`. */
 export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoint[] {
-  const { book } = parts;
+  const { book, clock } = parts;
   const answerInfo = (outcome: TokenOutcome): { readonly jsonBytes: Buffer } | ReturnType<typeof refusalOf> => {
     if (!outcome.ok) return refusalOf(outcome);
-    const nowMs = Date.now();
-    book.refreshIfDue(outcome.token, nowMs);
-    return { jsonBytes: book.render(outcome.token, nowMs) };
+    book.refreshIfDue(outcome.token);
+    return { jsonBytes: book.render(outcome.token) };
   };
   const info = bindEndpoint(tokenInfoEndpoint, ({ params }) => {
     const outcome = book.find(params.mint);
@@ -39,7 +40,7 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
   const candles = bindEndpoint(tokenCandlesEndpoint, async ({ params: { mint }, query }) => {
     if (!isAddress(mint)) return invalidMint;
     const { interval = '1m', from = null, to = null, limit = candleLimits.default } = query;
-    const nowS = Math.floor(Date.now() / 1000);
+    const nowS = Math.floor(clock.wallMs() / 1000);
     const found = await attempt(parts.log, () => readCandles(parts.market, { mint, interval, fromS: from, toS: to, limit }, nowS));
     if (found === null) return recordUnavailable;
     const refusal = found.length > 0 ? null : await refusalFor(book, mint);

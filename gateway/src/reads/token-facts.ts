@@ -27,7 +27,7 @@ export interface TokenFacts {
   readonly curve: CurveFacts | null;
   readonly pools: readonly PoolFacts[];
   readonly slot: number;
-  /** Unix milliseconds, because events have no other time to compare it with. */
+  /** Unix milliseconds, because it is compared with the times of events. */
   readonly askedAtMs: number;
 }
 
@@ -38,7 +38,7 @@ export interface TokenFacts {
 export type TokenRead = { readonly kind: 'token'; readonly facts: TokenFacts } | { readonly kind: 'missing' | 'no_mint' | 'unreadable' };
 
 /** Builds the facts from the accounts of a plan. An account is used only if its owner, kind and cross-references are right. */
-export function readToken(plan: TokenPlan, { slot, askedAtMs: askedAtSteadyMs, accounts }: AccountsRead): TokenRead {
+export function readToken(plan: TokenPlan, { slot, accounts }: Omit<AccountsRead, 'askedAtMs'>, askedAtMs: number): TokenRead {
   const byAddress = new Map(plan.addresses.map((address, index) => [address, accounts[index] ?? null]));
   const account = byAddress.get(plan.mint) ?? null;
   if (account === null) return { kind: 'missing' };
@@ -46,7 +46,6 @@ export function readToken(plan: TokenPlan, { slot, askedAtMs: askedAtSteadyMs, a
   if (token === null) return { kind: isMintInAnotherForm(account) ? 'unreadable' : 'no_mint' };
   const metaplex = byAddress.get(plan.metaplex) ?? null;
   const { curve, pools } = poolsAt(plan.mint, plan.pools, byAddress);
-  const askedAtMs = Math.round(Date.now() - (performance.now() - askedAtSteadyMs));
   const facts: TokenFacts = { mint: plan.mint, token, identity: identityOf(plan, token, metaplex), curve, pools, slot, askedAtMs };
   return { kind: 'token', facts };
 }

@@ -37,15 +37,15 @@ export class WarmToken {
   rendered: Buffer | null = null;
   renderedAtMs = Number.NEGATIVE_INFINITY;
   touchedAtMs = Number.NEGATIVE_INFINITY;
-  /** When the chain, and the stored trades, were last read. */
+  /** When the chain, and the stored trades, were last read. By the steady clock, as the times above. */
   refreshedAtMs: number;
   joinedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(plan: TokenPlan, facts: TokenFacts, stored: PriceEvent | null, nowMs: number) {
+  constructor(plan: TokenPlan, facts: TokenFacts, stored: PriceEvent | null, steadyMs: number) {
     this.plan = plan;
     this.facts = facts;
     this.market = new TokenMarket(facts, stored);
-    this.refreshedAtMs = nowMs;
+    this.refreshedAtMs = steadyMs;
   }
 
   get mint(): string {

@@ -267,12 +267,12 @@ function sourceOf(options: SignerOptions): Source | StartFault {
 }
 
 /** Records in the store how long the audit log is. */
-function headNotes({ store, clock = systemClock, log }: SignerOptions) {
+function headNotes({ store, log }: SignerOptions) {
   let last: Promise<void> = Promise.resolve();
   return {
     note: (logId: string, { lines, mac }: LogHead): void => {
       last = store.auditHeads
-        .note({ logId, lines, mac, notedAtMs: clock.wallMs(), place: auditPlaceName(store) })
+        .note({ logId, lines, mac, notedAtMs: store.time.nowMs(), place: auditPlaceName(store) })
         .catch((error: unknown) => {
           // The next record covers this one too.
           log.warn({ reason: reasonOf(error) }, 'audit_head_not_noted');

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { usageEndpoint } from '@sluice/shared/wire/rest/usage.ts';
 import { wsTicketEndpoint } from '@sluice/shared/wire/rest/ticket.ts';
 import { readIpRanges } from '../auth/ip-ranges.ts';
@@ -11,6 +12,7 @@ export interface UsageParts {
   readonly limits: KeyLimits;
   readonly tickets: Tickets;
   readonly usage: UsageOfKeys;
+  readonly clock: Pick<Clock, 'wallMs'>;
 }
 
 /** The usage of a key, and tickets that it can hand to a browser. */
@@ -18,7 +20,7 @@ export function usageEndpoints(parts: UsageParts): BoundEndpoint[] {
   return [bindEndpoint(usageEndpoint, tellUsage(parts)), bindEndpoint(wsTicketEndpoint, issueTicket(parts))];
 }
 
-function tellUsage({ limits, usage }: UsageParts): EndpointHandler<typeof usageEndpoint> {
+function tellUsage({ limits, usage, clock }: UsageParts): EndpointHandler<typeof usageEndpoint> {
   return async ({ principal }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     const { keyId, label, scopes, ipRanges, expiresAtMs, plan } = principal;
@@ -28,7 +30,7 @@ function tellUsage({ limits, usage }: UsageParts): EndpointHandler<typeof usageE
       json: {
         key: { id: keyId, prefix: prefixOf(principal), label, scopes: [...scopes], ipRanges: [...ipRanges], expiresAtMs },
         plan: { ...plan, withoutEndpoints: [...plan.withoutEndpoints], withoutChannels: [...plan.withoutChannels] },
-        requests: { remaining, resetMs, counted, minutes: { ...usage.minutes.of(keyId, Date.now()), gateways: usage.gateways() } },
+        requests: { remaining, resetMs, counted, minutes: { ...usage.minutes.of(keyId, clock.wallMs()), gateways: usage.gateways() } },
         stream: { connections, subscriptions },
       },
     };

@@ -27,8 +27,10 @@ export interface MetadataCounts {
 
 interface Waiting {
   readonly token: NewTokenEvent;
-  readonly attempts: number;
+  /** When the token was added, and until when its document is not requested. By the steady clock. */
+  readonly addedAtMs: number;
   readonly notBeforeMs: number;
+  readonly attempts: number;
 }
 
 /** While this process leads, fetches the documents of new tokens in the background, and publishes their contents. */
@@ -62,7 +64,7 @@ export class TokenMetadata {
   /** A token was created and published. */
   add(token: NewTokenEvent): void {
     if (token.uri === '') return;
-    this.#keep({ token, attempts: 0, notBeforeMs: 0 });
+    this.#keep({ token, addedAtMs: performance.now(), notBeforeMs: 0, attempts: 0 });
     this.requestDue();
   }
 
@@ -71,8 +73,7 @@ export class TokenMetadata {
     if (this.#closed) return;
     const nowMs = performance.now();
     if (!this.#leads()) {
-      const sinceUs = nowUs() - standbyRetainsMs * 1000;
-      this.#waiting = this.#waiting.filter(({ token }) => token.ts.received >= sinceUs);
+      this.#waiting = this.#waiting.filter(({ addedAtMs }) => nowMs - addedAtMs <= standbyRetainsMs);
       return;
     }
     while (this.#underWay < maxUnderWay) {
@@ -95,7 +96,7 @@ export class TokenMetadata {
     this.counts.dropped++;
   }
 
-  async #ask({ token, attempts }: Waiting): Promise<void> {
+  async #ask({ token, addedAtMs, attempts }: Waiting): Promise<void> {
     this.#underWay++;
     const outcome = await this.#book.load(token.uri);
     this.#underWay--;
@@ -105,7 +106,7 @@ export class TokenMetadata {
       this.counts.published++;
       this.#publish(metadataEvent(token, outcome.metadata, nowUs()));
     } else if (temporary.has(outcome.reason) && nextMs !== undefined) {
-      this.#keep({ token, attempts: attempts + 1, notBeforeMs: performance.now() + nextMs });
+      this.#keep({ token, addedAtMs, notBeforeMs: performance.now() + nextMs, attempts: attempts + 1 });
     } else this.counts.failed++;
     this.requestDue();
   }

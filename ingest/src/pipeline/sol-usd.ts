@@ -58,6 +58,8 @@ export class SolUsdFeed {
   readonly #rpc: Rpc;
   readonly #log: Logger;
   readonly #signal: AbortSignal;
+  /** By the steady clock. */
+  #takenAtMs = Number.NEGATIVE_INFINITY;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking = false;
 
@@ -78,12 +80,19 @@ export class SolUsdFeed {
     }
     if (fresh !== null && isLate(state.slot, fresh.slot)) return;
     this.current = { price, slot: state.slot, atMs };
+    this.#takenAtMs = performance.now();
+  }
+
+  /** Time since the price was received. */
+  get ageMs(): number {
+    return Math.round(performance.now() - this.#takenAtMs);
   }
 
   /** Requests the pool's account after a silence. Called once a second. */
-  refresh(nowMs: number): void {
-    const heardAtMs = this.current?.atMs ?? Number.NEGATIVE_INFINITY;
-    if (this.#asking || nowMs - Math.max(heardAtMs, this.#askedAtMs) < (this.current === null ? 1000 : refreshAfterMs)) return;
+  refresh(): void {
+    const nowMs = performance.now();
+    const afterMs = this.current === null ? 1000 : refreshAfterMs;
+    if (this.#asking || nowMs - Math.max(this.#takenAtMs, this.#askedAtMs) < afterMs) return;
     this.#asking = true;
     this.#askedAtMs = nowMs;
     void this.ask().finally(() => {

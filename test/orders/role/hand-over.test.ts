@@ -4,6 +4,7 @@ import type { OrderAnswer, OrderCall } from '@sluice/gateway/orders/api/order-ca
 import type { Mailboxes, PutOutcome } from '@sluice/gateway/orders/role/mailboxes.ts';
 import { HandOver } from '@sluice/gateway/orders/role/hand-over.ts';
 import { openRecord, sealRecord } from '@sluice/gateway/orders/role/handed-record.ts';
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { tradeBuyEndpoint, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { testSealKey, until } from '../../support/gateway.ts';
@@ -66,7 +67,7 @@ function gateway(): TestGateway {
     runs.push(given);
     return await new Promise((resolve) => (one.answer = resolve));
   };
-  one.handOver = new HandOver({ mailboxes: exchange.mailboxes(), seal: new RecordSeal(testSealKey), lease, run, log });
+  one.handOver = new HandOver({ mailboxes: exchange.mailboxes(), seal: new RecordSeal(testSealKey, systemClock), lease, run, log });
   gateways.push(one);
   return one;
 }
@@ -236,16 +237,19 @@ it('shows a reader of Redis nothing of a call', async () => {
 });
 
 it('refuses a record that was changed, is for another mailbox, has expired, or has another seal', () => {
-  const seal = new RecordSeal(testSealKey);
+  let nowMs = 0;
+  const clock = { wallMs: () => nowMs };
+  const seal = new RecordSeal(testSealKey, clock);
   const content = { id: 'id', fence: 1, answer: placed };
   const record = sealRecord(seal, 'handed answer', 'mailbox', 10_000, content);
-  expect(openRecord(seal, 'handed answer', 'mailbox', record, 0)).toEqual(content);
+  expect(openRecord(seal, 'handed answer', 'mailbox', record)).toEqual(content);
   const changed = Buffer.from(record);
   changed[changed.length - 1]! ^= 1;
-  expect(openRecord(seal, 'handed answer', 'mailbox', changed, 0)).toBeNull();
-  expect(openRecord(seal, 'handed answer', 'other mailbox', record, 0)).toBeNull();
-  expect(openRecord(seal, 'handed call', 'mailbox', record, 0)).toBeNull();
-  expect(openRecord(seal, 'handed answer', 'mailbox', record, 20_000)).toBeNull();
-  expect(openRecord(new RecordSeal(new Uint8Array(32)), 'handed answer', 'mailbox', record, 0)).toBeNull();
-  for (const size of [0, 1, 38, 54]) expect(openRecord(seal, 'handed answer', 'mailbox', record.subarray(0, size), 0)).toBeNull();
+  expect(openRecord(seal, 'handed answer', 'mailbox', changed)).toBeNull();
+  expect(openRecord(seal, 'handed answer', 'other mailbox', record)).toBeNull();
+  expect(openRecord(seal, 'handed call', 'mailbox', record)).toBeNull();
+  expect(openRecord(new RecordSeal(new Uint8Array(32), clock), 'handed answer', 'mailbox', record)).toBeNull();
+  for (const size of [0, 1, 38, 54]) expect(openRecord(seal, 'handed answer', 'mailbox', record.subarray(0, size))).toBeNull();
+  nowMs = 20_000;
+  expect(openRecord(seal, 'handed answer', 'mailbox', record)).toBeNull();
 });

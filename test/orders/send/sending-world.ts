@@ -37,7 +37,7 @@ const lamports = 400_000n * 10n ** 9n;
 const slotMs = 20;
 /** A token account of Token-2022 with an immutable owner, as this program's coins have it. */
 const baseAccountBytes = 170;
-export const newestSlot = (): number => newestPossibleSlot(Date.now());
+export const newestSlot = (): number => newestPossibleSlot;
 const log = createLog({ level: 'silent', name: 'test' });
 
 export interface Prepared {

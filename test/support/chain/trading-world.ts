@@ -142,7 +142,7 @@ export class TradingWorld {
       config,
       store,
       bus,
-      seal: new RecordSeal(testSealKey),
+      seal: new RecordSeal(testSealKey, agreedClock(store.time)),
       events: unsealedEvents,
       hub,
       simulated: () => true,

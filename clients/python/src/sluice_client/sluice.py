@@ -379,12 +379,12 @@ def _read(answer: httpx.Response, body: bytes | None, expected: Expected, has_ke
 
 
 def _retry_after_s(answer: httpx.Response) -> float:
-    """`Retry-After` is a number of seconds or a date (RFC 9110, 10.2.3). A date is compared with the clock of the server."""
+    """`Retry-After` is a number of seconds or a date (RFC 9110, 10.2.3). A date is compared with the clock of the server, never with ours."""
     text = answer.headers.get("retry-after", "")
     if re.fullmatch("[0-9]{1,9}", text):
         return float(text)
-    at = _date(text)
-    return 0.0 if at is None else (at - (_date(answer.headers.get("date", "")) or datetime.now(UTC))).total_seconds()
+    at, now = _date(text), _date(answer.headers.get("date", ""))
+    return 0.0 if at is None or now is None else (at - now).total_seconds()
 
 
 def _date(text: str) -> datetime | None:

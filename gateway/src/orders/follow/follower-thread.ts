@@ -56,7 +56,7 @@ async function main({
       gatewayId,
       takesOverAtOnce,
       placesSinceMs,
-      newestSlot: () => known?.newestSlot ?? newestPossibleSlot(clock.wallMs()),
+      newestSlot: () => known?.newestSlot ?? newestPossibleSlot,
       onLoaded: (order) => post({ op: 'loaded', order: publishedFields(order) }),
       onGone: (id) => post({ op: 'dropped', id }),
       onChange: ({ id, state, fill, error, updatedAtMs, version }, landedSlot) => {

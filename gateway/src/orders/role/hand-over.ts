@@ -123,22 +123,23 @@ export class HandOver {
 
   /** Sends a call to the current holder until it is answered, or until its time is over. */
   async #send(pending: PendingCall): Promise<void> {
-    const endsAtMs = Date.now() + answerWithinMs;
-    for (let isFirst = true; !pending.signal.aborted && Date.now() < endsAtMs; isFirst = false) {
-      const isPut = await this.#putCall(pending, endsAtMs);
+    const endsAtMs = performance.now() + answerWithinMs;
+    const expiryMs = this.#options.seal.expiryAfter(answerWithinMs);
+    for (let isFirst = true; !pending.signal.aborted && performance.now() < endsAtMs; isFirst = false) {
+      const isPut = await this.#putCall(pending, expiryMs);
       if (isPut === 'full' && isFirst) return pending.resolve(tooManyWait);
       await pause(isPut === 'nobody' ? findEveryMs : sendEveryMs, pending.signal, { ref: false });
     }
     pending.expire();
   }
 
-  async #putCall(pending: PendingCall, endsAtMs: number): Promise<'put' | 'full' | 'nobody'> {
+  async #putCall(pending: PendingCall, expiryMs: number): Promise<'put' | 'full' | 'nobody'> {
     const { mailboxes, seal, log } = this.#options;
     try {
       // The first attempt returns the current fence, and the second one uses it. If the role has moved again, the next round finds it.
       for (let turn = 0; turn < 2; turn++) {
         const fence = this.#leaseTerm;
-        const record = sealRecord(seal, 'handed call', mailboxes.callsOf(fence), endsAtMs, pending.handed);
+        const record = sealRecord(seal, 'handed call', mailboxes.callsOf(fence), expiryMs, pending.handed);
         const isNew = pending.sentTo(fence);
         const outcome = await mailboxes.putCall(fence, record);
         if (outcome.kind === 'put') return 'put';
@@ -177,13 +178,13 @@ export class HandOver {
   }
 
   #takeAnswer(record: Buffer): void {
-    const opened = openRecord(this.#options.seal, 'handed answer', this.#answers, record, Date.now());
+    const opened = openRecord(this.#options.seal, 'handed answer', this.#answers, record);
     if (opened !== null) this.#pending.get(opened.id)?.answered(opened.fence, opened.answer);
   }
 
   async #takeCall(mailbox: string, record: Buffer, fence: number): Promise<void> {
     const { mailboxes, seal, lease } = this.#options;
-    const handed = openRecord(seal, 'handed call', mailbox, record, Date.now());
+    const handed = openRecord(seal, 'handed call', mailbox, record);
     if (handed === null) return;
     if (this.#answered.has(handed.id)) {
       const answer = this.#answered.answerTo(handed.id);
@@ -203,7 +204,7 @@ export class HandOver {
   }
 
   #begin({ id }: HandedCall): void {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     this.#answered.begin(id, nowMs + rememberMs, nowMs);
     this.#running++;
   }
@@ -225,7 +226,7 @@ export class HandOver {
   /** A lost answer is asked for again: the caller sends its call once more. */
   async #reply({ id, replyTo, endpoint }: HandedCall, fence: number, answer: HandedAnswer['answer']): Promise<void> {
     const { mailboxes, seal, log } = this.#options;
-    const record = sealRecord(seal, 'handed answer', replyTo, Date.now() + rememberMs, { id, fence, answer });
+    const record = sealRecord(seal, 'handed answer', replyTo, seal.expiryAfter(rememberMs), { id, fence, answer });
     await mailboxes.putAnswer(replyTo, record).catch((error: unknown) => log.warn({ err: error, endpoint }, 'handed_order_not_answered'));
   }
 }

@@ -51,18 +51,12 @@ export function sealRecord<P extends HandedPurpose>(
 }
 
 /** Null if no gateway of the fleet sealed this record for this mailbox, or if it has expired. */
-export function openRecord<P extends HandedPurpose>(
-  seal: RecordSeal,
-  purpose: P,
-  mailbox: string,
-  record: Buffer,
-  nowMs: number,
-): Records[P] | null {
+export function openRecord<P extends HandedPurpose>(seal: RecordSeal, purpose: P, mailbox: string, record: Buffer): Records[P] | null {
   const isSized = record.length > headBytes && record.length <= maxRecordBytes;
   const endsAtMs = isSized ? record.readUIntBE(0, endBytes) : 0;
   const encrypted = record.subarray(isSized ? headBytes : record.length);
   const sealed = isSized ? record.subarray(endBytes, headBytes) : new Uint8Array(0);
-  if (!seal.check(sealed, nowMs, purpose, mailbox, endsAtMs, encrypted)) return null;
+  if (!seal.check(sealed, purpose, mailbox, endsAtMs, encrypted)) return null;
   // The seal is valid, so a gateway wrote this content.
   return JSON.parse(seal.decrypt(encrypted).toString('utf8'), fromJson) as Records[P];
 }

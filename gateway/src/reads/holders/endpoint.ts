@@ -1,4 +1,5 @@
 import { startDeadline } from '@sluice/shared/abort/deadline.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
@@ -32,6 +33,7 @@ export interface HoldersParts {
   readonly reader: AccountReader;
   readonly book: TokenBook;
   readonly health: MarketHealth;
+  readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -73,7 +75,7 @@ export function holdersBinding(parts: HoldersParts): BoundEndpoint {
 
 async function makeAnswer(parts: HoldersParts, token: WarmToken): Promise<AnswerOf<typeof tokenHoldersEndpoint>> {
   const { mint, facts } = token;
-  const asOfMs = Date.now();
+  const asOfMs = parts.clock.wallMs();
   const { slot, holders } = (await readSafely(parts, token)) ?? { slot: null, holders: null };
   const { decimals, supply } = facts.token;
   const simulated = parts.health.simulated === true ? { simulated: true as const } : {};
@@ -84,7 +86,7 @@ async function makeAnswer(parts: HoldersParts, token: WarmToken): Promise<Answer
 async function readSafely({ endpoints, reader, health, log, signal }: HoldersParts, token: WarmToken): Promise<LargestHolders | null> {
   const within = startDeadline(listWithinMs, signal);
   try {
-    const addresses = await listLargestAccounts(endpoints, token.mint, health.newestSlot(Date.now()), within);
+    const addresses = await listLargestAccounts(endpoints, token.mint, health.newestSlot(), within);
     return addresses === null ? null : await readHolders(reader, token, addresses);
   } catch (error) {
     log.debug({ err: error, mint: token.mint }, 'holders_read_failed');

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
@@ -39,6 +40,7 @@ export interface PortfolioParts {
   readonly health: MarketHealth;
   /** The events that this gateway has published. */
   readonly history: Pick<History, 'newest' | 'oldest' | 'read'>;
+  readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -103,9 +105,10 @@ function lastTradeOf(history: PortfolioParts['history'], wallet: string): LastTr
 }
 
 /** `seenSlot`: the answer contains the state of this slot, because clients have seen a trade of it. */
-async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wallet: string, seenSlot: number): Promise<Buffer | null> {
+async function makeAnswer(parts: PortfolioParts, wallet: string, seenSlot: number): Promise<Buffer | null> {
+  const { rpc, book, health, clock, log, signal } = parts;
   const within = startDeadline(readWithinMs, signal);
-  const newest = health.newestSlot(Date.now());
+  const newest = health.newestSlot();
   const read = await readWallet(rpc, wallet, { oldest: Math.min(seenSlot, newest), newest }, within)
     .catch((error: unknown) => {
       log.debug({ err: error }, 'wallet_read_failed');
@@ -114,7 +117,7 @@ async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wa
     .finally(() => within.end());
   if (read === null) return null;
   const found = await lookUp(book, read);
-  const nowMs = Date.now();
+  const nowMs = clock.wallMs();
   const none: LookedUp = { token: null, reason: 'not_looked_up' };
   return Buffer.from(JSON.stringify(valueWallet({ wallet, read, lookUp: (mint) => found.get(mint) ?? none, health, nowMs })));
 }
@@ -123,12 +126,11 @@ async function makeAnswer({ rpc, book, health, log, signal }: PortfolioParts, wa
 async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMap<string, LookedUp>> {
   const found = new Map<string, LookedUp>();
   const cold: string[] = [];
-  const nowMs = Date.now();
   for (const { mint } of held) {
-    const token = book.warm(mint, nowMs);
+    const token = book.warm(mint);
     if (token === null) cold.push(mint);
     else {
-      book.refreshIfDue(token, nowMs);
+      book.refreshIfDue(token);
       found.set(mint, { token, ...namesOf(book, token) });
     }
   }

@@ -24,10 +24,10 @@ export interface WalletValues {
 
 /** The answer of `/portfolio`. A pure function: the time and all data are arguments. */
 export function valueWallet({ wallet, read, lookUp, health, nowMs }: WalletValues): Portfolio {
-  const solUsd = health.solUsd(nowMs);
+  const solUsd = health.solUsd();
   const solAmount = toUi(read.lamports, solDecimals);
   const solValueUsd = solUsd === null ? null : solAmount * solUsd.price;
-  const all = read.held.map((held) => valueHolding(held, lookUp(held.mint), health, solUsd, nowMs)).toSorted(byValue);
+  const all = read.held.map((held) => valueHolding(held, lookUp(held.mint), health, solUsd)).toSorted(byValue);
   const listed = all.slice(0, maxHoldings);
   const valueSol = listed.reduce((sum, { valueSol: value }) => sum + (value ?? 0), solAmount);
   const usd = listed.reduce((sum, { valueUsd: value }) => sum + (value ?? 0), solValueUsd ?? 0);
@@ -55,12 +55,12 @@ export function valueWallet({ wallet, read, lookUp, health, nowMs }: WalletValue
   };
 }
 
-function valueHolding(held: HeldToken, found: LookedUp, health: MarketHealth, solUsd: SolUsdNow | null, nowMs: number): Holding {
+function valueHolding(held: HeldToken, found: LookedUp, health: MarketHealth, solUsd: SolUsdNow | null): Holding {
   const mint = found.token?.facts.token ?? null;
   const decimals = mint?.decimals ?? null;
   const uiAmount = decimals === null ? null : toUi(held.amount, decimals);
   const nft = mint !== null && mint.decimals === 0 && mint.supply === 1n;
-  const price = priceHolding(held.mint, found, nft, health, solUsd, nowMs);
+  const price = priceHolding(held.mint, found, nft, health, solUsd);
   const value = (of: number | null): number | null => (of === null || uiAmount === null ? null : of * uiAmount);
   return {
     mint: held.mint,
@@ -89,20 +89,13 @@ interface HoldingPrice {
   readonly reason: UnpricedReason | null;
 }
 
-function priceHolding(
-  mint: string,
-  found: LookedUp,
-  nft: boolean,
-  health: MarketHealth,
-  solUsd: SolUsdNow | null,
-  nowMs: number,
-): HoldingPrice {
+function priceHolding(mint: string, found: LookedUp, nft: boolean, health: MarketHealth, solUsd: SolUsdNow | null): HoldingPrice {
   const none = (reason: UnpricedReason): HoldingPrice => ({ sol: null, usd: null, reason });
   if (found.token === null) return none(found.reason);
   // The value of a quote coin needs no market, only the SOL/USD price.
   if (quoteCoins.has(mint)) return { ...inSolAndUsd(1, mint, solUsd?.price ?? null), reason: null };
   if (nft) return none('nft');
-  const { sol, usd, reason } = priceNow(found.token.market, health, solUsd, nowMs);
+  const { sol, usd, reason } = priceNow(found.token.market, health, solUsd);
   return { sol, usd, reason: reason === null && sol === null && usd === null ? 'unknown' : reason };
 }
 

@@ -29,10 +29,10 @@ export const unsealedEvents: PrivateEvents = {
 };
 
 /** For Redis: the expiry of the event (u48, Unix milliseconds) and the seal over both forms and the topic follow the MessagePack. */
-export function sealedEvents(seal: RecordSeal, now: () => number = Date.now): PrivateEvents {
+export function sealedEvents(seal: RecordSeal): PrivateEvents {
   return {
     entry: (topic, { json, msgpack }) => {
-      const endsAtMs = now() + validForMs;
+      const endsAtMs = seal.expiryAfter(validForMs);
       const trailer = Buffer.alloc(trailerBytes);
       trailer.writeUIntBE(endsAtMs, 0, endBytes);
       trailer.set(seal.of('private event', topic, endsAtMs, json, msgpack), endBytes);
@@ -46,7 +46,7 @@ export function sealedEvents(seal: RecordSeal, now: () => number = Date.now): Pr
       const endsAtMs = trailer.length === trailerBytes ? trailer.readUIntBE(0, endBytes) : 0;
       // A private event has one topic, so that no other key can follow it.
       const topic = topics.length === 1 ? topics[0]!.topic : '';
-      const isValid = seal.check(trailer.subarray(endBytes), now(), 'private event', topic, endsAtMs, json, event);
+      const isValid = seal.check(trailer.subarray(endBytes), 'private event', topic, endsAtMs, json, event);
       return isValid ? { ...entry, msgpack: event } : null;
     },
   };

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { formats, type Format } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { ticketPattern } from '@sluice/shared/wire/values.ts';
@@ -42,6 +43,7 @@ export interface HandshakeParts {
   /** The client's address; if the request came through trusted proxies, the address that they report. */
   readonly addressOf: (request: HttpRequest) => string;
   readonly isDraining: () => boolean;
+  readonly clock: Pick<Clock, 'wallMs'>;
 }
 
 interface HandshakeForm {
@@ -71,7 +73,7 @@ export function decideHandshake(request: HttpRequest, parts: HandshakeParts): Ha
     const answer = refusalOf(request, admission, parts);
     if (answer !== null || !admission.ok) return { ok: false, answer: answer ?? errorAnswer(request, 'UNAUTHENTICATED') };
     const { principal, decision } = admission;
-    const lines = commonLines + rateLines(principal.plan, decision, Date.now());
+    const lines = commonLines + rateLines(principal.plan, decision, parts.clock.wallMs());
     return { ok: true, options: { format, batch, compress: mayCompress(), principal, address }, lines };
   });
 }
@@ -122,8 +124,8 @@ function gatewayFull(request: HttpRequest): HttpAnswer {
 }
 
 /** Why a client is refused after its credential was checked; null if it is accepted. Other clients may have connected meanwhile. */
-function refusalOf(request: HttpRequest, admission: Admission, { hub, isDraining }: HandshakeParts): HttpAnswer | null {
-  const headers = limitHeaders(admission);
+function refusalOf(request: HttpRequest, admission: Admission, { hub, isDraining, clock }: HandshakeParts): HttpAnswer | null {
+  const headers = limitHeaders(admission, clock.wallMs());
   if (!admission.ok) {
     const { code, message, details, counted } = admission;
     const wait = code === 'RATE_LIMIT' && counted !== undefined ? { 'Retry-After': String(retryAfterSeconds(counted.decision)) } : {};
@@ -141,9 +143,9 @@ function keyFull(request: HttpRequest, { plan }: Principal, headers: Readonly<Re
 }
 
 /** Rate-limit headers of the key against whose limit the request was counted. */
-function limitHeaders(admission: Admission): Readonly<Record<string, string>> {
+function limitHeaders(admission: Admission, nowMs: number): Readonly<Record<string, string>> {
   const counted = admission.ok ? admission : admission.counted;
-  return counted === undefined ? {} : rateHeaders(counted.principal.plan, counted.decision, Date.now());
+  return counted === undefined ? {} : rateHeaders(counted.principal.plan, counted.decision, nowMs);
 }
 
 /** What violates RFC 6455; null if nothing does. */

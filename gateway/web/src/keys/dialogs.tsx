@@ -4,7 +4,7 @@ import { ask, faultText } from '../state/server.ts';
 import { Copy, Dialog, Fault } from '../parts/parts.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
 
-const dayMs = 86_400_000;
+const daySeconds = 86_400;
 const limitNames = [
   ['requestsPerMinute', 'Requests a minute'],
   ['burst', 'Burst'],
@@ -72,7 +72,7 @@ function newKeyBody(fields: FormData): object {
     ipRanges: text('ipRanges')
       .split(/[\s,]+/)
       .filter((range) => range !== ''),
-    expiresAtMs: text('expires') === '' ? null : Date.now() + Number(text('expires')) * dayMs,
+    lifeSeconds: text('expires') === '' ? null : Number(text('expires')) * daySeconds,
     ...(fields.has('plan') && { plan: fields.get('plan') }),
     ...(Object.keys(limits).length > 0 && { limits }),
   };

@@ -69,7 +69,7 @@ function count(mint: string, change: 1 | -1): void {
 
 function wantIfShown(mint: string): void {
   if (!visible.has(mint) || !known.has(mint) || thumbnails.has(mint)) return;
-  if ((failed.get(mint) ?? 0) <= Date.now()) queue.add(mint);
+  if ((failed.get(mint) ?? 0) <= performance.now()) queue.add(mint);
 }
 
 async function requestImage(mint: string): Promise<void> {
@@ -78,7 +78,7 @@ async function requestImage(mint: string): Promise<void> {
   const thumbnail = blob === null ? null : await thumbnailOf(blob);
   if (thumbnail === null) {
     failed.delete(mint);
-    failed.set(mint, Date.now() + failedForMs);
+    failed.set(mint, performance.now() + failedForMs);
     return limit(failed, maxFailed);
   }
   thumbnails.set(mint, thumbnail);

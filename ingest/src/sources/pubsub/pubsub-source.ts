@@ -57,7 +57,7 @@ export class PubSubSource implements Source {
   /** When the newest slot was reported; null before the first. */
   #slotAtMs: number | null = null;
   /** Notifications of newer slots are refused. */
-  #maxSlot = newestPossibleSlot(Date.now());
+  #maxSlot = newestPossibleSlot;
 
   constructor(options: PubSubOptions) {
     this.#options = options;
@@ -146,7 +146,7 @@ export class PubSubSource implements Source {
     this.#chain.judge(reported, nowMs);
     const { slot } = this.#chain;
     if (slot !== before) this.#slotAtMs = nowMs;
-    this.#maxSlot = slot > 0 ? slot + maxAheadSlots : newestPossibleSlot(Date.now());
+    this.#maxSlot = slot > 0 ? slot + maxAheadSlots : newestPossibleSlot;
   }
 
   /** Reads a logs notification in the form that nodes write; nearly all traffic is of this kind. False for any other frame. */

@@ -230,7 +230,8 @@ return heads
 
 /**
  * Renews the term with the given fence, or begins a new term if no process holds the lease. Each fence is higher than the one before
- * and not below the clock's microseconds, so that fences still grow after Redis has lost its memory.
+ * and not below the clock's microseconds, so that fences still grow after Redis has lost its memory. If the clock was set back, a term ends
+ * after its ttl all the same.
  * KEYS: lease, fence. ARGV: fence of the caller's term, ttl in ms. -> fence of the caller's term, or null
  */
 export const leaseScript = script(`
@@ -239,7 +240,10 @@ if held == ARGV[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   return held
 end
-if held then return false end
+if held then
+  if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+  return false
+end
 local now = redis.call('TIME')
 local fence = math.max(now[1] * 1000000 + now[2], tonumber(redis.call('GET', KEYS[2]) or 0) + 1)
 fence = string.format('%.0f', fence)

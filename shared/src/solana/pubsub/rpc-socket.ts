@@ -273,7 +273,7 @@ export class RpcSocket {
     if (method === 'slotNotification') {
       const result = isRecord(params) && isRecord(params['result']) ? params['result'] : {};
       const { slot, parent } = result;
-      if (!isSlot(slot) || slot > newestPossibleSlot(this.#clock.wallMs())) {
+      if (!isSlot(slot) || slot > newestPossibleSlot) {
         this.fault('malformed');
         return;
       }

@@ -40,7 +40,7 @@ export class ChainView {
 
   /** The newest slot that an answer may have; later ones are false. */
   get newestSlot(): number {
-    return this.slot > 0 ? this.slot + maxAheadSlots : newestPossibleSlot(Date.now());
+    return this.slot > 0 ? this.slot + maxAheadSlots : newestPossibleSlot;
   }
 
   report(endpoint: number, by: keyof EndpointSlots, slot: number | null): void {
