@@ -32,9 +32,11 @@ it('a gateway whose clock is set back by an hour, and then ahead by a day, trade
     return order(wish, { apiKey, urls: () => [url] });
   };
   const faults = async (): Promise<readonly string[]> => {
-    const { parts } = (await (await fetch(`${url}/readyz`)).json()) as {
+    interface Readiness {
       readonly parts: Readonly<Record<string, { readonly ok: boolean }>>;
-    };
+    }
+    const body = (await (await fetch(`${url}/readyz`)).json()) as Readiness | { readonly error: { readonly details: Readiness } };
+    const { parts } = 'error' in body ? body.error.details : body;
     return Object.keys(parts).filter((part) => !parts[part]!.ok);
   };
   const statusOf = async (key: string): Promise<number> =>
