@@ -302,6 +302,24 @@ describe('the Redis bus', () => {
     expect(subscriber.position('trades:m149')).toBe(2);
   });
 
+  it('has no status of an ended process after the clock of Redis was set back', async () => {
+    const { redis, bus } = await open();
+    await bus.setStatus('ingest:alive', { slot: 2 }, 5_000);
+    const store = "return redis.call('HSET', KEYS[1], ARGV[1], struct.pack('>I6', ARGV[2]) .. ARGV[3])";
+    const hourLater = String(Date.now() + 3_600_000);
+    for (const name of ['ingest:ended', 'mark']) {
+      await redis.command('EVAL', store, '1', '{sluice}:status', name, hourLater, '{"slot":1}');
+    }
+    const expected = [
+      { name: 'ingest:alive', value: { slot: 2 } },
+      { name: 'mark', value: { slot: 1 } },
+    ];
+    expect(await bus.statuses()).toEqual(expected);
+    await bus.setStatus('ingest:alive', { slot: 2 }, 5_000);
+    expect(await redis.command('HEXISTS', '{sluice}:status', 'ingest:ended')).toContain('0');
+    expect(await bus.statuses()).toEqual(expected);
+  });
+
   it('loads its scripts again after SCRIPT FLUSH', async () => {
     const { redis, bus, publisher, recorder } = await open();
     await publisher.publish(entries(1, 'a'));

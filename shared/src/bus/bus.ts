@@ -163,7 +163,7 @@ export interface Bus {
    * of an entry: all entries of the log together do not fit into memory. The order of its calls is not defined.
    */
   readTail<T>(maxEntries: number, read: (entry: LogEntry) => T): Promise<readonly T[]>;
-  /** Sets a status for `ttlMs`. Every process can read it with `statuses`. */
+  /** Sets a status for `ttlMs`, at most `maxProcessStatusMs` if its name contains `:`. Every process can read it with `statuses`. */
   setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void>;
   /** All statuses that have not expired, by name. */
   statuses(): Promise<readonly BusStatus[]>;
@@ -190,6 +190,8 @@ export const busLimits = {
   maxStatuses: 256,
   maxStatusNameLength: 128,
   maxStatusBytes: 16 * 1024,
+  /** How long a status lasts if its name contains `:`, because it is about one process. */
+  maxProcessStatusMs: 60_000,
   maxLeaseNameLength: 64,
   /** Entries that `tail` reads. */
   maxTailEntries: 32_768,

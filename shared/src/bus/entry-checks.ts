@@ -23,13 +23,16 @@ export function checkEntry(entry: BusEntry): void {
 /** Throws `INVALID` for a status beyond the bounds; returns the value as JSON text. */
 export function statusText(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): string {
   const text = JSON.stringify(value);
-  const { maxStatusNameLength, maxStatusBytes } = busLimits;
+  const { maxStatusNameLength, maxStatusBytes, maxProcessStatusMs } = busLimits;
   if (name.length === 0 || name.length > maxStatusNameLength) {
     throw new BusError('INVALID', `The name of a status must have 1 to ${maxStatusNameLength} characters.`);
   }
   if (Buffer.byteLength(text) > maxStatusBytes) throw new BusError('INVALID', `A status must have at most ${maxStatusBytes} bytes.`);
   if (!Number.isSafeInteger(ttlMs) || ttlMs < 1)
     throw new BusError('INVALID', 'The time of a status must be a positive whole number of milliseconds.');
+  if (ttlMs > maxProcessStatusMs && name.includes(':')) {
+    throw new BusError('INVALID', `The status of a process lasts at most ${maxProcessStatusMs} ms.`);
+  }
   return text;
 }
 

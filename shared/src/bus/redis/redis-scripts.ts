@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { busLimits } from '../bus.ts';
 import { epochDigits, epochLength, epochTimeDigits } from '../epoch.ts';
 
 /** One Lua script and the name under which Redis caches it. */
@@ -258,21 +259,32 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 `);
 
 /**
+ * Statuses expire by Redis' clock. If that clock was set back, the statuses of processes that have ended would last longer, and look like those
+ * of running processes. So the status of a process has also ended if it would last longer than any such status.
+ */
+const isAlive = `
+local now = redis.call('TIME')
+local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
+local function is_alive(name, status)
+  local until_ms = struct.unpack('>I6', status)
+  return until_ms > now_ms and (until_ms <= now_ms + ${busLimits.maxProcessStatusMs} or not string.find(name, ':', 1, true))
+end
+`;
+
+/**
  * KEYS: status, and a lease if only its holder may set the status. ARGV: name, value, ttl in ms, most statuses, fence of the holder.
  * -> 1, or 0 if there are too many statuses
  */
-export const setStatusScript = script(`
+export const setStatusScript = script(`${isAlive}
 if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[5] then return redis.error_reply('${fenced} ' .. ARGV[5]) end
-local now = redis.call('TIME')
-local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
 local all = redis.call('HGETALL', KEYS[1])
 local alive, known = 0, false
 for i = 1, #all, 2 do
-  if (struct.unpack('>I6', all[i + 1])) <= now_ms then
-    redis.call('HDEL', KEYS[1], all[i])
-  else
+  if is_alive(all[i], all[i + 1]) then
     alive = alive + 1
     if all[i] == ARGV[1] then known = true end
+  else
+    redis.call('HDEL', KEYS[1], all[i])
   end
 end
 if not known and alive >= tonumber(ARGV[4]) then return 0 end
@@ -281,12 +293,10 @@ return 1
 `);
 
 /** KEYS: status. -> [name, value, name, value, ...] of those that have not expired, by Redis' clock. */
-export const statusesScript = script(`
-local now = redis.call('TIME')
-local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
+export const statusesScript = script(`${isAlive}
 local all, out = redis.call('HGETALL', KEYS[1]), {}
 for i = 1, #all, 2 do
-  if (struct.unpack('>I6', all[i + 1])) > now_ms then
+  if is_alive(all[i], all[i + 1]) then
     out[#out + 1] = all[i]
     out[#out + 1] = string.sub(all[i + 1], 7)
   end
