@@ -9,6 +9,7 @@ import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startSimnet } from '../simnet/simnet.ts';
+import { manualClock, type ManualClock } from '../support/clocks.ts';
 import { goodKey, startTestGateway } from '../support/gateway.ts';
 import { testConfig } from '../support/test-config.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
@@ -34,20 +35,24 @@ const dataUri = (value: unknown) => `data:application/json,${JSON.stringify(valu
 
 interface Desk {
   readonly desk: TokenMetadata;
+  readonly clock: ManualClock;
   readonly published: TokenMetadataEvent[];
   leads: boolean;
 }
 
 function startDesk(fetcher: ConstructorParameters<typeof TokenMetadataBook>[0]): Desk {
   const published: TokenMetadataEvent[] = [];
+  const clock = manualClock();
   const made: Desk = {
     published,
+    clock,
     leads: true,
     desk: new TokenMetadata({
       book: new TokenMetadataBook(fetcher),
       ipfsGateways: [],
       publish: (event) => void published.push(event),
       leads: () => made.leads,
+      clock,
     }),
   };
   closers.push(() => made.desk.close());
@@ -147,10 +152,11 @@ describe('the metadata of a new token', () => {
 
   it('is fetched by the leader; the process that takes over continues with the last seconds', async () => {
     const made = startDesk(localFetcher());
-    const { desk, published } = made;
+    const { desk, published, clock } = made;
     made.leads = false;
-    const old = Date.now() * 1000 - 9_000_000;
-    desk.add(created(addressOf(1), { uri: dataUri(document), ts: { received: old, published: old } }));
+    desk.add(created(addressOf(1), { uri: dataUri(document) }));
+    clock.suspend(9_000);
+    clock.jump(-86_400_000);
     desk.add(created(addressOf(2), { uri: dataUri(document) }));
     desk.requestDue();
     expect([published.length, desk.waiting]).toEqual([0, 1]);

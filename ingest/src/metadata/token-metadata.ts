@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import type { FetchFault, OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
@@ -40,6 +41,7 @@ export class TokenMetadata {
   readonly #fetcher: MetadataFetcher | null;
   readonly #publish: (event: TokenMetadataEvent) => void;
   readonly #leads: () => boolean;
+  readonly #clock: Pick<Clock, 'steadyMs'>;
   #waiting: Waiting[] = [];
   #underWay = 0;
   #closed = false;
@@ -50,11 +52,13 @@ export class TokenMetadata {
     readonly ipfsGateways: readonly string[];
     readonly publish: (event: TokenMetadataEvent) => void;
     readonly leads: () => boolean;
+    readonly clock?: Pick<Clock, 'steadyMs'>;
   }) {
     this.#fetcher = parts.book === undefined ? new MetadataFetcher(parts) : null;
     this.#book = parts.book ?? new TokenMetadataBook(this.#fetcher!);
     this.#publish = parts.publish;
     this.#leads = parts.leads;
+    this.#clock = parts.clock ?? systemClock;
   }
 
   get waiting(): number {
@@ -64,14 +68,14 @@ export class TokenMetadata {
   /** A token was created and published. */
   add(token: NewTokenEvent): void {
     if (token.uri === '') return;
-    this.#keep({ token, addedAtMs: performance.now(), notBeforeMs: 0, attempts: 0 });
+    this.#keep({ token, addedAtMs: this.#clock.steadyMs(), notBeforeMs: 0, attempts: 0 });
     this.requestDue();
   }
 
   /** Called regularly: requests the documents that are due. */
   requestDue(): void {
     if (this.#closed) return;
-    const nowMs = performance.now();
+    const nowMs = this.#clock.steadyMs();
     if (!this.#leads()) {
       this.#waiting = this.#waiting.filter(({ addedAtMs }) => nowMs - addedAtMs <= standbyRetainsMs);
       return;
@@ -106,7 +110,7 @@ export class TokenMetadata {
       this.counts.published++;
       this.#publish(metadataEvent(token, outcome.metadata, nowUs()));
     } else if (temporary.has(outcome.reason) && nextMs !== undefined) {
-      this.#keep({ token, addedAtMs, notBeforeMs: performance.now() + nextMs, attempts: attempts + 1 });
+      this.#keep({ token, addedAtMs, notBeforeMs: this.#clock.steadyMs() + nextMs, attempts: attempts + 1 });
     } else this.counts.failed++;
     this.requestDue();
   }
