@@ -9,6 +9,8 @@ const freshMs = 5_000;
 interface Cap {
   readonly usd: number | null;
   readonly atUs: number;
+  /** When it was learned. By the steady clock, because the clock of the browser may differ from that of the gateway. */
+  readonly learnedAtMs: number;
 }
 const caps = new Map<string, Cap>();
 /** Counts the market caps that were read for a list, so that it is drawn again. */
@@ -19,13 +21,16 @@ export function capOf(mint: string): number | null {
   return caps.get(mint)?.usd ?? null;
 }
 
-export const isCapFresh = (mint: string): boolean => Date.now() - (caps.get(mint)?.atUs ?? 0) / 1_000 < freshMs;
+export function isCapFresh(mint: string): boolean {
+  const cap = caps.get(mint);
+  return cap !== undefined && performance.now() - cap.learnedAtMs < freshMs;
+}
 
 /** An event or an answer shows the market cap at a time, in microseconds. They do not come in one order. */
 export function learnCap(mint: string, usd: number | null, atUs: number): void {
   if (atUs < (caps.get(mint)?.atUs ?? 0)) return;
   caps.delete(mint);
-  caps.set(mint, { usd, atUs });
+  caps.set(mint, { usd, atUs, learnedAtMs: performance.now() });
   if (caps.size > maxCaps) for (const oldest of caps.keys()) if (caps.delete(oldest)) break;
 }
 
