@@ -3,12 +3,14 @@ import { setFlagsFromString } from 'node:v8';
 import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { endReadyKey, readyKey } from '@sluice/gateway/auth/ready-key.ts';
 import { listWallets, openKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { keystoreCost, keystoreName, passphraseFileOf, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { keystoreCost, keystoreName, paperKeystore, passphraseFileOf, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
 import { startGateway } from '@sluice/gateway/gateway.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { aboutDataDir } from '@sluice/gateway/store/files/about-data-dir.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { createPaperWallet } from '@sluice/gateway/orders/paper/paper-wallets.ts';
+import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
 import type { Custody } from '@sluice/gateway/orders/trading.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
@@ -21,6 +23,7 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
+import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { withSimulatedImages } from '@sluice/simnet/market/images.ts';
@@ -73,7 +76,7 @@ async function start(settings: Config): Promise<void> {
     const url = await startProduct(productConfig, custody, store, metadata, log, closers, signal, output);
     if (signal.aborted) return;
     output.step('preparing the API key and the wallet');
-    const block = simnet === null ? clusterBlock(url) : await embeddedBlock(config, store, simnet, url);
+    const block = simnet === null ? await clusterBlock(config, store, url) : await embeddedBlock(config, store, simnet, url);
     output.succeed(isQuiet ? `${block}${quietNote}` : block);
   } catch (error) {
     output.fail();
@@ -146,17 +149,35 @@ function onSimnet(config: Config, simnet: Simnet): Config {
 /** Follows the block, unless the user chose a level. */
 const quietNote = '\nOnly warnings and errors follow; LOG_LEVEL=info shows the whole log. Press Ctrl-C to stop.\n';
 
-function clusterBlock(url: string): string {
-  return ['', 'sluice is running.', '', `  dashboard   ${url}/`, `  API keys    ${ownCommand()} keys create --plan standard`, ''].join(
-    '\n',
-  );
+async function clusterBlock(config: Config, store: Store, url: string): Promise<string> {
+  return [
+    '',
+    `sluice is running${config.trading === 'paper' ? ' and trades ON PAPER: prices are real, orders and balances are not' : ''}.`,
+    '',
+    `  dashboard   ${url}/`,
+    ...(config.trading === 'paper' ? paperLines(await paperWallet(store)) : []),
+    `  API keys    ${ownCommand()} keys create --plan standard`,
+    '',
+  ].join('\n');
+}
+
+function paperLines(wallet: string): readonly string[] {
+  return [`  wallet      ${wallet}`, `              (on paper, ${paperSol.start} SOL to begin with; it has no secret key)`];
+}
+
+/** The operator's oldest paper wallet. The first start makes it. */
+async function paperWallet(store: Store): Promise<string> {
+  const operator = { accountId: operatorAccountId };
+  const known = (await listWallets(store, paperKeystore)).find((wallet) => mayUseWallet(operator, wallet));
+  const wallet = known ?? (await createPaperWallet(store, { ...operator, label: embeddedLabel }));
+  if (wallet === null) throw new SettingError('DATA_DIR', 'its store has no space for another wallet');
+  return wallet.publicKey;
 }
 
 /** Shows a key and a wallet with simulated coins. Only a simulated chain gets them. */
 async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: string): Promise<string> {
   const key = await readyKey(store, embeddedLabel);
-  const wallet = await embeddedWallet(config, store);
-  simnet.chain.airdrop(wallet, airdropSol * lamportsPerSol);
+  const wallet = config.trading === 'paper' ? paperLines(await paperWallet(store)) : await fundedWallet(config, store, simnet);
   return [
     '',
     'sluice is running on a SIMULATED chain: its coins, trades and balances are not real.',
@@ -165,8 +186,7 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
     '              (opens signed in; the link works once, the next start shows another)',
     `  API key     ${key}`,
     '              (Enterprise, all scopes; the next start shows the same)',
-    `  wallet      ${wallet}`,
-    `              (custodial, ${airdropSol} simulated SOL)`,
+    ...wallet,
     `  chain RPC   ${simnet.rpcUrl}`,
     `              (WebSocket: ${simnet.wsUrl})`,
     `  get SOL     ${airdropCommandLine(simnet.rpcUrl)}`,
@@ -174,6 +194,12 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
     `  live events ${watchCommandLine(config, url)}`,
     '',
   ].join('\n');
+}
+
+async function fundedWallet(config: Config, store: Store, simnet: Simnet): Promise<readonly string[]> {
+  const wallet = await embeddedWallet(config, store);
+  simnet.chain.airdrop(wallet, airdropSol * lamportsPerSol);
+  return [`  wallet      ${wallet}`, `              (custodial, ${airdropSol} simulated SOL)`];
 }
 
 /** The end of a link that signs in as the operator. Browsers do not send the part after `#`, so no log contains it. */

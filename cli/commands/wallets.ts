@@ -1,11 +1,12 @@
 import { text as readAll } from 'node:stream/consumers';
-import { listWallets, openKeystore, unlockKeystore, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
-import { keystoreCost, keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { listWallets, openKeystore, unlockKeystore, walletInfo, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
+import { keystoreCost, keystoreName, readPassphrase, tradingKeystore } from '@sluice/gateway/custody/passphrase.ts';
 import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
 import { logIdsIn } from '@sluice/gateway/signer/audit/segments.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
+import { createPaperWallet, maxPaperWallets } from '@sluice/gateway/orders/paper/paper-wallets.ts';
 import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
 import type { StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -30,6 +31,7 @@ import { withStore } from '../with-store.ts';
 import { policy, policyHelp } from './policy.ts';
 import { exportHelp, exportWallet, unlocking } from './wallet-export.ts';
 import { print, printError, printJson } from '../terminal.ts';
+import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
 
 export const walletsCommand: Command = {
@@ -47,6 +49,8 @@ Usage:
 
 A wallet belongs to an account. Only the keys of this account can trade with it. Secret keys are encrypted with the passphrase in
 KEYSTORE_PASSPHRASE_FILE and are never printed. Wallets of simnet are separate from those of a real cluster.
+
+With TRADING=paper, \`create\`, \`list\` and \`default\` are about paper wallets. They need no passphrase, because they have no secret keys.
 
 ${storeNote}`,
   actionHelp: {
@@ -110,6 +114,15 @@ async function create(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseCommand(argv, newWalletOptions);
   positionalsOf(positionals);
   const label = readLabel(values.label);
+  const config = loadConfig();
+  if (config.trading === 'paper') {
+    const made = await withStore(config, async (store) =>
+      createPaperWallet(store, { accountId: await accountOf(store, values.account), label }),
+    );
+    if (made === null) throw new CommandError(`An account has at most ${maxPaperWallets} paper wallets.`);
+    report(walletInfo(made), values.json === true, `created. It trades on paper, with ${paperSol.start} SOL to begin with`);
+    return 0;
+  }
   const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.create(label, accountId));
   if (wallet === null) throw new CommandError('The keystore is full.');
   report(wallet, values.json === true, 'created');
@@ -134,7 +147,7 @@ async function list(argv: readonly string[]): Promise<number> {
   const config = loadConfig();
   const wallets = await withStore(config, async (store) => {
     await noteOperator(store, 'wallets list', 'all wallets');
-    return listWallets(store, keystoreName(config));
+    return listWallets(store, tradingKeystore(config));
   });
   if (values.json === true) {
     printJson(wallets);
@@ -161,7 +174,7 @@ async function defaultWallet(argv: readonly string[]): Promise<number> {
   const { key: keyId } = values;
   if (keyId === undefined) throw new UsageError('--key is missing; give the id of the API key');
   const config = loadConfig();
-  const keystore = keystoreName(config);
+  const keystore = tradingKeystore(config);
   const publicKey = await withStore(config, async (store) => {
     await noteOperator(store, 'wallets default', `key ${keyId}${chosen === undefined ? '' : `, wallet ${chosen}`}`);
     const key = await liveKey(store, keyId);

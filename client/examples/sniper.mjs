@@ -1,8 +1,7 @@
 // Buys new tokens, and sells each one at a profit, at a loss, or after a time.
 //
 //   SLUICE_API_KEY=… WALLET=… node sniper.mjs
-// It places orders only if LIVE=1. Otherwise purchases are dry runs, and sales are quotes. If the gateway trades on paper (TRADING=paper) and
-// LIVE=1, purchases are paper orders. Their tokens are not in the wallet, so their sales are quotes too.
+// It places orders only if LIVE=1. Otherwise purchases are dry runs, and sales are quotes. On a gateway with TRADING=paper, LIVE=1 trades on paper.
 import { Sluice, SluiceError } from '@sluice/client';
 
 const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: publicKey = '', LIVE } = process.env;
@@ -108,7 +107,7 @@ async function snipe(mint, symbol) {
   const { tokens, paid, kind } = await buy(mint);
   console.log(`bought ${tokens} ${symbol} (${mint}) for ${paid} SOL, ${kind}`);
   const reason = await timeToSell(mint, paid / tokens);
-  const received = kind === 'live' ? await sellAll(mint) : await saleQuote(mint, tokens);
+  const received = kind === 'dry run' ? await saleQuote(mint, tokens) : await sellAll(mint);
   console.log(`sold ${symbol} for ${received} SOL: ${reason}, ${(received - paid).toFixed(6)} SOL`);
 }
 

@@ -1561,6 +1561,19 @@ export interface Portfolio {
   readonly asOfMs: number;
   /** Present and true if the chain is simulated. */
   readonly simulated?: true;
+  /** Present if it is a paper wallet: its balances are on paper, and nothing of them is on the chain. Its holdings without a price count as 0. */
+  readonly paper?: {
+    /** Lamports that its owner put into the wallet. Negative if its owner took out more than that. Raw integer in its smallest unit, as a decimal string. */
+    readonly startAmount: string;
+    /** startAmount in SOL. */
+    readonly startUiAmount: number;
+    /** Null until its first order, or until its owner sets the balance. */
+    readonly startedAtMs: number | null;
+    /** Value of the wallet now, less startUiAmount: what its trades have gained or lost, with all fees. SOL. */
+    readonly resultSol: number;
+    /** Null if startUiAmount is not above 0. */
+    readonly resultPct: number | null;
+  };
   /** Oldest slot of the reads behind this answer. */
   readonly slot: number;
   /** What the wallet holds in SOL. */

@@ -44,7 +44,7 @@ import { createMarkets } from './quote/markets.ts';
 import { answersWithinMs, quoteEndpoints } from './quote/quotes.ts';
 import type { CountingLimiter } from './ratelimit/limiter.ts';
 import { MarketHealth } from './reads/market-health.ts';
-import { createReads } from './reads/reads.ts';
+import { createReads, type ReadsParts } from './reads/reads.ts';
 import { openStore, type Store } from './store/store.ts';
 import { KeyLimits } from './ratelimit/key-limit.ts';
 import { createAdmission } from './stream/session/admission.ts';
@@ -54,7 +54,7 @@ import { sealedEvents, unsealedEvents, type PrivateEvents } from './stream/deliv
 import { usageEndpoints } from './usage/endpoints.ts';
 import type { UsageOfKeys } from './usage/usage-of-keys.ts';
 import { orderEndpoints } from './orders/api/order-endpoints.ts';
-import { custodyOf, openTrading, type Custody } from './orders/trading.ts';
+import { custodyOf, openTrading, type Custody, type Trading } from './orders/trading.ts';
 import { startTransport, type TransportChoice } from './transport/start.ts';
 import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from './transport/transport.ts';
 
@@ -117,8 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const fleet = await orClose(joinFleet({ config, bus, seal: sealing.seal, log, limiter: options.limiter }), keys);
   const limits = new KeyLimits(fleet.limiter, keys.clock);
   const admit = createAdmission({ authenticator: keys.authenticator, limits, tickets: fleet.tickets });
-  const market = options.market ?? new InProcessMarket(config.memory.market);
-  const directory = options.directory ?? new InProcessPoolDirectory();
+  const { market = new InProcessMarket(config.memory.market), directory = new InProcessPoolDirectory() } = options;
   const store = keys.dashboard?.store ?? null;
   const subscriber = await orClose(bus.subscriber(), fleet, keys);
   let transport: Transport | null = null;
@@ -136,9 +135,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const stopFollowingKeys = followKeyChanges(keys.authenticator, hub);
-  const reading = openReading({ ...options, market, directory, clock: keys.clock }, hub);
+  const paperBalanceOf: ReadsParts['paperBalanceOf'] = () => trading.paperBalanceOf;
+  const reading = openReading({ ...options, market, directory, clock: keys.clock, paperBalanceOf }, hub);
   const addressOf = addressReader(config);
-  const trading = openTrading({ ...options, ...reading, ...sealing, clock: keys.clock, directory, store, hub });
+  const trading: Trading = openTrading({ ...options, ...reading, ...sealing, clock: keys.clock, directory, store, hub });
   const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.usages, gateways: () => fleet.size() };
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
@@ -253,8 +253,9 @@ function openReading(
     directory,
     metadata,
     clock,
+    paperBalanceOf,
     log,
-  }: GatewayOptions & { readonly market: MarketReader; readonly directory: PoolLookup; readonly clock: Clock },
+  }: GatewayOptions & Pick<ReadsParts, 'market' | 'clock' | 'paperBalanceOf'> & { readonly directory: PoolLookup; readonly clock: Clock },
   hub: Hub,
 ): Reading {
   const ended = new AbortController();
@@ -268,11 +269,12 @@ function openReading(
   const pools = new PoolReader({ reader, venues, directory, log });
   // Clients of its own: a node that refuses to list holders would otherwise be asked last for everything.
   const holderRpcs = chainRpc(config.rpc?.httpUrls ?? null).each;
-  const reads = createReads({ hub, health, reader, rpc, holderRpcs, market, pools, metadata: book, clock, log, signal: ended.signal });
+  const { signal } = ended;
+  const reads = createReads({ hub, health, reader, rpc, holderRpcs, market, pools, metadata: book, clock, paperBalanceOf, log, signal });
   const markets = createMarkets(pools);
   const solUsd = (): number | null => health.solUsd()?.price ?? null;
   return {
-    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd })],
+    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd, paperBalanceOf })],
     health,
     simulated: () => health.simulated === true,
     solUsd,

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { paperKeystore } from '@sluice/gateway/custody/passphrase.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
@@ -64,7 +65,7 @@ const order = newOrder(1_800_000_000_000, { accountId });
 
 let market: MarketGateway;
 let store: Store;
-/** A custodial wallet of the account, and a coin that it holds. */
+/** A paper wallet of the account, and a coin that this address holds on the chain. `tradeBuy`, before `tradeSell`, buys it on paper. */
 let held: { readonly publicKey: string; readonly mint: string };
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-routes-'));
 beforeAll(async () => {
@@ -73,11 +74,10 @@ beforeAll(async () => {
   market = await startMarketGateway({ seed: 5, slots: 120, store, config: { trading: 'paper', trustedProxies: ['127.0.0.1'] } });
   held = market.holder();
   await store.accounts.create({ id: accountId, wallet: null, plan: 'standard', createdAtMs: Date.now() });
-  await store.wallets.insertKeystore('cluster', { salt: new Uint8Array(16), proof: new Uint8Array(16) }, Date.now());
   const { publicKey } = held;
-  // Orders on paper need no signature.
-  const custodial = { publicKey, accountId, label: null, imported: true, sealedSeed: new Uint8Array(60), createdAtMs: Date.now() };
-  await store.wallets.insert('cluster', custodial);
+  await store.wallets.insertKeystore(paperKeystore, { salt: new Uint8Array(0), proof: new Uint8Array(0) }, Date.now());
+  const onPaper = { publicKey, accountId, label: null, imported: false, sealedSeed: new Uint8Array(0), createdAtMs: Date.now() };
+  await store.wallets.insert(paperKeystore, onPaper);
   for (const [at, { key, plan, scopes: set }] of callers.entries()) {
     if (key !== null && plan !== null)
       market.server.keys.add(key, { keyId: `key${String(at).padStart(7, '0')}`, plan, scopes: set, accountId });
@@ -108,6 +108,8 @@ function sample(spec: EndpointSpec): { readonly path: string; readonly body?: st
     quote: { side: 'buy', mint, amount: 0.5 },
     tradeBuy: buy,
     tradeSell: sell,
+    paperWallet: {},
+    paperBalance: { publicKey: held.publicKey, amount: 10 },
     transactionBuy: buy,
     transactionSell: sell,
     transactionSend: { transaction: signed },

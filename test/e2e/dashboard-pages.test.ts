@@ -303,7 +303,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await paper.goto(started.link);
     await openToken(paper);
     await paper.locator('.ticket .badge.paper').waitFor();
-    await paper.getByText('tokens bought on paper cannot be sold').waitFor();
+    await paper.getByText('from the paper balance of the wallet').waitFor();
     await order('Buy', paper);
     await paper.locator('.progress .state.finalized').waitFor();
     await paper.getByText('Filled on paper, at its quote. Nothing was sent.').waitFor();

@@ -277,29 +277,38 @@ describe('balances', () => {
     }
     const spender = await world.wallet({ funds: 10_000_000n });
     const paper = await world.gateway({ config: { trading: 'paper' } });
-    const common = { publicKey: spender, mint: traded.mint, priorityFee: 0.0001 };
+    const onPaper = String((await paper.ask('/paper/wallets', {})).body['publicKey']);
+    const chain = { wallet: onPaper, genesisHash: world.chain.genesisHash };
+    const have = (lamports: bigint) => world.store.paper.set(chain, { lamports, reset: false, atMs: 0 });
+    const common = { mint: traded.mint, priorityFee: 0.0001 };
     // The first one creates accounts. A sale must pay its fee before it returns anything.
     for (const [side, body] of [
       ['buy', { ...common, amount: 0.5 }],
       ['buy', { ...common, amount: 0.25 }],
       ['sell', { ...common, amount: '50%' }],
     ] as const) {
+      const walletOf = (at: TradingGateway): string => (at === paper ? onPaper : spender);
       const asked = async (at: TradingGateway, skipSimulation: boolean): Promise<Record<string, unknown>> =>
-        (await at.ask(`/trade/${side}`, { ...body, dryRun: true, skipSimulation })).body;
+        (await at.ask(`/trade/${side}`, { ...body, publicKey: walletOf(at), dryRun: true, skipSimulation })).body;
       const lacks = async (at: TradingGateway, skipSimulation: boolean): Promise<unknown> =>
         ((await asked(at, skipSimulation))['error'] as Record<string, unknown> | undefined)?.['details'];
       const known = (await lacks(gateway, true)) as { readonly need: string; readonly have: string };
-      const [need, have] = [BigInt(known.need), BigInt(known.have)];
-      if (need - have > 1n) world.chain.airdrop(spender, need - have - 1n);
+      const need = BigInt(known.need);
+      const missing = need - BigInt(known.have);
+      if (missing > 1n) world.chain.airdrop(spender, missing - 1n);
+      await have(need - 1n);
       const details = { unit: 'lamports', have: String(need - 1n), need: known.need };
       for (const at of [gateway, paper])
         for (const skipSimulation of [true, false])
           await until('it to lack one lamport', async () => isDeepStrictEqual(pick(await lacks(at, skipSimulation)), details));
       world.chain.airdrop(spender, 1n);
+      await have(need);
       for (const at of [gateway, paper])
         for (const skipSimulation of [true, false])
           await until('it to be enough', async () => (await asked(at, skipSimulation))['status'] === 'simulated');
-      const { body: placed } = await gateway.ask(`/trade/${side}`, body);
+      // Before the live order, which moves the price.
+      expect(await paper.ask(`/trade/${side}`, { ...body, publicKey: onPaper })).toMatchObject({ status: 200 });
+      const { body: placed } = await gateway.ask(`/trade/${side}`, { ...body, publicKey: spender });
       await finalized(String(placed['orderId']));
     }
   });

@@ -584,59 +584,6 @@ describe('self-custody', () => {
   });
 });
 
-describe('TRADING=paper', () => {
-  it('fills against the current state with the same quotes, and sends nothing', { timeout: timeoutMs }, async () => {
-    const coin = launchCoin(world.chain);
-    const publicKey = await world.wallet();
-    const paper = await (await world.gateway({ config: { trading: 'paper' } })).ready(publicKey, coin.mint);
-    const sent = world.sent();
-    const asked = { idempotencyKey: 'paper' };
-    const body = { publicKey, mint: coin.mint, amount: 0.4 };
-    const { status, body: reply } = await paper.ask('/trade/buy', body, asked);
-    expect(status, JSON.stringify(reply)).toBe(200);
-    expect(Value.Errors(TradeAnswer, reply)).toEqual([]);
-    const answer = reply as unknown as TradeAnswer;
-    expect(answer).toMatchObject({
-      status: 'finalized',
-      paper: true,
-      signature: null,
-      lastValidBlockHeight: null,
-      simulation: null,
-      pool: 'pump',
-    });
-    const { quote } = answer;
-    const done = await order(answer.orderId!, {}, paper);
-    expect(done).toMatchObject({ kind: 'paper', status: 'finalized', signature: null, quote, error: null });
-    expect(done.fill).toMatchObject({
-      traderQuoteAmount: quote.inAmount,
-      baseAmount: quote.outAmount,
-      venueFees: quote.feeTotal,
-      otherLamports: '0',
-    });
-    const again = await paper.ask('/trade/buy', body, asked);
-    expect(again).toMatchObject({ status: 200, body: { orderId: answer.orderId, status: 'finalized', paper: true, quote } });
-    // The state is that of the chain, so what was bought on paper cannot be sold.
-    expect(await paper.ask('/trade/sell', { publicKey, mint: coin.mint, amount: '50%' })).toMatchObject({
-      status: 400,
-      body: { error: { code: 'INSUFFICIENT_BALANCE' } },
-    });
-    tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 10n * 10n ** 9n }, 1n);
-    const moved = await until('the moved market', async () => {
-      const next = (await paper.ask('/trade/buy', { ...body, dryRun: true })).body as unknown as TradeAnswer;
-      return BigInt(next.quote.outAmount) < BigInt(quote.outAmount) && next;
-    });
-    expect(moved).toMatchObject({ paper: true, dryRun: true, orderId: null, status: 'simulated' });
-    const { body: unsigned } = await paper.ask('/transaction/buy', { ...body, publicKey: outsider.publicKey });
-    const transaction = VersionedTransaction.deserialize(Buffer.from(String(unsigned['transaction']), 'base64'));
-    transaction.sign([Keypair.fromSeed(outsider.seed)]);
-    const refused = await paper.post('/transaction/send', { transaction: Buffer.from(transaction.serialize()).toString('base64') });
-    expect(refused).toMatchObject({ status: 503, body: { error: { code: 'TRADING_HALTED', message: expect.stringContaining('paper') } } });
-    expect(world.sent()).toEqual(sent);
-    expect(world.landed(publicKey)).toEqual([]);
-    await paper.gateway.close();
-  });
-});
-
 describe('afterwards', () => {
   it('on the channel `orders` every order has every state in order, as stored', async () => {
     const orders = await allOrders();

@@ -6,6 +6,7 @@ export const dividedFolders: Readonly<Record<string, Readonly<Record<string, rea
   'gateway/src/orders': {
     role: ['api'],
     api: ['place', 'prepare', 'ledger'],
+    paper: ['place', 'nodes'],
     place: ['follow', 'send', 'prepare', 'simulate', 'state', 'ledger', 'nodes'],
     follow: ['evidence', 'send', 'nodes'],
     evidence: ['simulate', 'nodes'],

@@ -48,7 +48,16 @@ beforeEach(() => {
     },
   };
   const { health, book, clock } = new BookHarness(quietChain());
-  const { handler } = portfolioBinding({ rpc, book, health, history, clock, log, signal: new AbortController().signal });
+  const { handler } = portfolioBinding({
+    rpc,
+    book,
+    health,
+    history,
+    paperBalanceOf: () => null,
+    clock,
+    log,
+    signal: new AbortController().signal,
+  });
   ask = async () => {
     const answer = (await handler({ params: { publicKey: wallet } } as never)) as { jsonBytes: Uint8Array } | { error: string };
     return 'error' in answer ? answer : (JSON.parse(Buffer.from(answer.jsonBytes).toString()) as Portfolio);

@@ -45,7 +45,16 @@ describe('an answered call', () => {
     const { health, book, clock } = new BookHarness(quietChain());
     const history = new History({ maxEntries: 10, maxBytes: 1024 });
     const { rpc, signals, left } = listeningNode((method) => ({ context: { slot: 1 }, value: method === 'getBalance' ? 5 : [] }));
-    const { handler } = portfolioBinding({ rpc, book, health, history, clock, log, signal: new AbortController().signal });
+    const { handler } = portfolioBinding({
+      rpc,
+      book,
+      health,
+      history,
+      paperBalanceOf: () => null,
+      clock,
+      log,
+      signal: new AbortController().signal,
+    });
     for (let n = 0; n < 50; n++) {
       const answer = await handler({ params: { publicKey: addressOf(n) } } as never);
       expect(answer).toHaveProperty('jsonBytes');

@@ -106,6 +106,7 @@ function unlocked(store: Store, name: string, key: Uint8Array): Keystore {
   };
 }
 
-function walletInfo({ publicKey, accountId, label, imported, createdAtMs }: StoredWallet): WalletInfo {
+/** A stored wallet without its sealed secret. */
+export function walletInfo({ publicKey, accountId, label, imported, createdAtMs }: StoredWallet): WalletInfo {
   return { publicKey, accountId, label, imported, createdAtMs };
 }

@@ -38,3 +38,11 @@ export function keystoreCost({ rpc, keystorePassphraseFile }: CustodyConfig): nu
 export function keystoreName(config: Pick<Config, 'rpc'>): string {
   return config.rpc === null ? 'simnet' : 'cluster';
 }
+
+/** The keystore of paper wallets, for every chain. They have no secret keys, so nothing opens it. */
+export const paperKeystore = 'paper';
+
+/** The keystore whose wallets trade with these settings. On paper, live wallets are out of reach. */
+export function tradingKeystore(config: Pick<Config, 'rpc' | 'trading'>): string {
+  return config.trading === 'paper' ? paperKeystore : keystoreName(config);
+}

@@ -111,7 +111,7 @@ export function openDesk(of: DeskParts): TradingDesk {
     stats.changed(order);
     publisher.publish(order);
   };
-  const { orders } = store;
+  const { orders, paper } = store;
   const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, clock, log });
   const follower = new ThreadedFollower({
     store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl, signerDir: store.signerDir },
@@ -127,10 +127,16 @@ export function openDesk(of: DeskParts): TradingDesk {
   });
   const quoting = { venues, chain, state, ownOrders, solUsd, builder, simulator, endpoints: nodes.length };
   const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, clock, log };
-  // Paper orders are not sent, so they pay no tips.
-  const tips = mode === 'live' ? laneTips(broadcast) : [];
   const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
-  const placeOrder = createPlaceOrder({ ...parts, storeGate, laneTips: tips, signer, wallets, maxDayLamports: limits.maxDayLamports });
+  const placeOrder = createPlaceOrder({
+    ...parts,
+    paper,
+    storeGate,
+    laneTips: laneTips(broadcast),
+    signer,
+    wallets,
+    maxDayLamports: limits.maxDayLamports,
+  });
   const endpoints = [
     ...tradeEndpoints(placeOrder, venues),
     ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),

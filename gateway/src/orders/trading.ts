@@ -14,7 +14,7 @@ import {
   transactionSendEndpoint,
 } from '@sluice/shared/wire/rest/trade.ts';
 import type { RecordSeal } from '../auth/record-seal.ts';
-import { keystoreName, passphraseFileOf } from '../custody/passphrase.ts';
+import { paperKeystore, keystoreName, passphraseFileOf } from '../custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import { createSigner, noSigner } from '../signer/client.ts';
 import { takeGatewayId } from '../store/gateway-id.ts';
@@ -29,11 +29,12 @@ import { OrderStats } from './ledger/order-stats.ts';
 import { watchChainIdentity } from './nodes/chain-identity.ts';
 import { createSendNodes } from './nodes/nodes.ts';
 import { noDesk, type OrderReport } from './order-report.ts';
+import { noPaper, openPaperTrading, type PaperTrading } from './paper/paper-trading.ts';
 import { tradingOff } from './place/admission.ts';
 import type { Refusal } from './place/outcome.ts';
 import type { PlaceOrder } from './place/place-order.ts';
 import { createWalletAccess } from './place/wallet-access.ts';
-import { createTradingRole } from './role/trading-role.ts';
+import { createTradingRole, type RoleReport } from './role/trading-role.ts';
 import type { SendFirst } from './place/first-send.ts';
 import { firstRound } from './send/first-round.ts';
 import { createLanes } from './send/lanes.ts';
@@ -75,6 +76,7 @@ export interface Trading {
   /** Places an order of a custodial wallet, without HTTP. Refuses if another gateway holds the trading role. */
   readonly placeOrder: PlaceOrder;
   readonly endpoints: readonly BoundEndpoint[];
+  readonly paperBalanceOf: PaperTrading['balanceOf'];
   /**
    * Claims the trading role. The holder loads the open orders of the store as soon as nodes and store answer. Resolves within seconds,
    * whether or not they answer.
@@ -89,9 +91,10 @@ export interface Trading {
   close(): Promise<void>;
 }
 
-/** Where the custodial wallets are; by default, the custody of the chain in the settings. */
+/** Where the wallets are that trade: by default, in the custody of the chain in the settings. On paper, live wallets are out of reach. */
 export function custodyOf({ config, custody }: Pick<TradingOptions, 'config' | 'custody'>): Custody {
-  return custody ?? { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
+  const named = custody ?? { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
+  return config.trading === 'paper' ? { keystore: paperKeystore, passphraseFile: null } : named;
 }
 
 /** Opens the trading half of a gateway. Without RPC endpoints or without a store, it refuses all orders. */
@@ -115,7 +118,8 @@ const specs: readonly EndpointSpec[] = [
 function noTrading(): Trading {
   return {
     placeOrder: async () => tradingOff,
-    endpoints: specs.map((spec) => bindEndpoint(spec, () => tradingOff)),
+    endpoints: [...specs.map((spec) => bindEndpoint(spec, () => tradingOff)), ...noPaper.endpoints],
+    paperBalanceOf: null,
     start: async () => undefined,
     report: () => null,
     fault: () => null,
@@ -167,6 +171,10 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
   };
 }
 
+function roleFault({ holder }: RoleReport): string | null {
+  return holder === null ? 'No gateway is known to hold the trading role.' : null;
+}
+
 function createTrading(options: TradingParts): Trading {
   const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, clock, log } = options;
   const life = new AbortController();
@@ -175,6 +183,7 @@ function createTrading(options: TradingParts): Trading {
   const { nodes, halt, signer, lanes, publisher, stats } = parts;
   const taking = new AbortController();
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
+  const paper = mode === 'paper' ? openPaperTrading({ store, chain, wallets: parts.wallets }) : noPaper;
   let desk: TradingDesk | null = null;
   let isEnding = false;
   const closing = new Set<Promise<void>>();
@@ -229,7 +238,8 @@ function createTrading(options: TradingParts): Trading {
     // Endpoints that cannot spend need a desk, but not the role.
     endpoints: bindSpecs((spec, call) =>
       role.held || (desk !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
-    ),
+    ).concat(paper.endpoints),
+    paperBalanceOf: paper.balanceOf,
     start: async () => {
       await role.start();
       await Promise.race([desk?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);
@@ -243,11 +253,7 @@ function createTrading(options: TradingParts): Trading {
       ...(desk?.report() ?? noDesk),
       signer: { fault: signer.fault, ready: signer.isReady, counts: signer.counts },
     }),
-    fault: () => {
-      if (mode === 'off') return null;
-      const { holder } = role.report;
-      return signer.fault ?? (holder === null ? 'No gateway is known to hold the trading role.' : (desk?.fault() ?? null));
-    },
+    fault: () => (mode === 'off' ? null : (signer.fault ?? roleFault(role.report) ?? desk?.fault() ?? null)),
     slot: () => desk?.slot() ?? 0,
     close: async () => {
       await role.close();

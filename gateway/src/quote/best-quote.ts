@@ -2,6 +2,7 @@ import { quoteCoins } from '@sluice/shared/money.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Quote, QuotedTrade, QuoteFault } from '@sluice/shared/venues/quoting.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { PaperBalance } from '../store/interfaces/paper-table.ts';
 import { partOf, rawAmount, rawOfText } from './amounts.ts';
 import { spendFault } from './buy-limits.ts';
 import { sellFor } from './inverse.ts';
@@ -19,6 +20,12 @@ export interface QuoteRefusal {
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
+
+/** Reads a paper balance. Null: it is no paper wallet that the caller may use. */
+export type PaperBalanceOf = (
+  caller: { readonly accountId: string | null },
+  publicKey: string,
+) => Promise<PaperBalance | QuoteRefusal | null>;
 
 /** An order as it would be traded now. */
 export interface QuotedOrder extends TradedPool {

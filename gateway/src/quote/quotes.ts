@@ -5,12 +5,22 @@ import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known
 import type { Venue } from '@sluice/shared/venues/venue.ts';
 import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { PaperBalance } from '../store/interfaces/paper-table.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../http/endpoint.ts';
 import { quoteOfOrder } from './answer.ts';
 import { isAsQuoted } from './drift.ts';
 import type { Markets, PolledMarket } from './markets.ts';
 import { readOrder, type QuoteOrder } from './order.ts';
-import { quoteOn, wrongFields, type Balance, type QuoteFacts, type QuotedOrder, type QuoteRefusal } from './best-quote.ts';
+import {
+  quoteOn,
+  wrongFields,
+  type Balance,
+  type PaperBalanceOf,
+  type QuoteFacts,
+  type QuotedOrder,
+  type QuoteRefusal,
+} from './best-quote.ts';
 
 type Answer = EndpointAnswer<typeof quoteEndpoint>;
 
@@ -30,29 +40,35 @@ export interface QuoteOptions {
   readonly venues: readonly Venue[];
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
+  readonly paperBalanceOf?: () => PaperBalanceOf | null;
   readonly nowMs?: () => number;
 }
 
 /** `POST /quote`. Answers at once if the market was read a moment ago. */
 export function quoteEndpoints(options: QuoteOptions): readonly BoundEndpoint[] {
-  return [bindEndpoint(quoteEndpoint, ({ body }) => quoteOrder(body, options))];
+  return [bindEndpoint(quoteEndpoint, ({ body, principal }) => quoteOrder(body, principal, options))];
 }
 
-function quoteOrder(
-  body: QuoteBody,
-  { markets, reader, venues, solUsd, nowMs = () => performance.now() }: QuoteOptions,
-): Answer | Promise<Answer> {
+function quoteOrder(body: QuoteBody, owner: Principal | null, options: QuoteOptions): Answer | Promise<Answer> {
+  const { markets, reader, venues, solUsd, nowMs = () => performance.now() } = options;
   const read = readOrder(body, venues);
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrongFields(read.fields);
   const { order } = read;
   const { amount, mint } = order;
   const askedAtMs = nowMs();
-  const again = (reads: number): Promise<Answer> => {
+  const again = (reads: number, paper: Balance | null = null): Promise<Answer> => {
     if (nowMs() - askedAtMs > againWithinMs) return Promise.resolve(notAgreed);
-    return readNow(order, { markets, reader, solUsd, nowMs }, reads, askedAtMs + againWithinMs).catch(unavailable);
+    return readNow(order, { markets, reader, solUsd, nowMs, paper }, reads, askedAtMs + againWithinMs).catch(unavailable);
   };
   // The wallet may have bought from the pool a moment ago, so balance and pool are read in one call.
-  if (amount.kind === 'part') return again(maxReads);
+  if (amount.kind === 'part') {
+    const paperBalanceOf = options.paperBalanceOf?.() ?? null;
+    if (paperBalanceOf === null || owner === null) return again(maxReads);
+    return paperBalanceOf(owner, amount.publicKey).then((paper) => {
+      if (paper === null) return again(maxReads);
+      return 'error' in paper ? paper : again(maxReads, paperTokens(paper, mint));
+    });
+  }
   const market = markets.read(mint);
   if (!(market instanceof Promise))
     return answerTo(order, market, { balance: noBalance, solUsd: solUsd() }, nowMs()) ?? again(maxReads - 1);
@@ -62,15 +78,24 @@ function quoteOrder(
   );
 }
 
+interface ReadParts extends Required<Omit<QuoteOptions, 'venues' | 'paperBalanceOf'>> {
+  /** Raw tokens of a paper wallet. Null: the balance is that of the chain. */
+  readonly paper: Balance | null;
+}
+
+function paperTokens({ accounts }: PaperBalance, mint: string): Balance {
+  return [...accounts.values()].find(({ token }) => token?.mint === mint)?.amount ?? 0n;
+}
+
 /** Reads until two endpoints agree, if there are several. Rejects with an `RpcError`. */
-async function readNow(order: QuoteOrder, options: Required<Omit<QuoteOptions, 'venues'>>, left: number, untilMs: number): Promise<Answer> {
-  const { markets, reader, solUsd, nowMs } = options;
+async function readNow(order: QuoteOrder, options: ReadParts, left: number, untilMs: number): Promise<Answer> {
+  const { markets, reader, solUsd, nowMs, paper } = options;
   const { amount, mint } = order;
   const lookingUp = markets.lookUp(mint);
   if (lookingUp !== null) await lookingUp;
   const [market, balance] = await Promise.all([
     markets.readNow(mint),
-    amount.kind === 'part' ? balanceOf(reader, amount.publicKey, mint) : noBalance,
+    paper ?? (amount.kind === 'part' ? balanceOf(reader, amount.publicKey, mint) : noBalance),
   ]);
   const answer = balance === null ? null : answerTo(order, market, { balance, solUsd: solUsd() }, nowMs());
   if (answer !== null) return answer;

@@ -9,7 +9,7 @@ import type { PoolReader } from '../pools/pool-reader.ts';
 import type { Hub } from '../stream/hub.ts';
 import { holdersBinding } from './holders/endpoint.ts';
 import type { MarketHealth } from './market-health.ts';
-import { portfolioBinding } from './wallets/portfolio-endpoint.ts';
+import { portfolioBinding, type PortfolioParts } from './wallets/portfolio-endpoint.ts';
 import { TokenBook } from './token-book.ts';
 import { tokenEndpoints } from './token-endpoints.ts';
 import { tokenImageBinding } from './token-image.ts';
@@ -26,13 +26,14 @@ export interface ReadsParts {
   /** Off-chain metadata by `uri`, and its images. */
   readonly metadata: TokenMetadataBook;
   readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
+  readonly paperBalanceOf: PortfolioParts['paperBalanceOf'];
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 /** Creates the endpoints that read tokens and wallets, and their token book, which starts to follow the log. */
 export function createReads(parts: ReadsParts): { readonly endpoints: readonly BoundEndpoint[]; readonly book: TokenBook } {
-  const { hub, health, reader: accounts, rpc, holderRpcs, market, pools, metadata, clock, log, signal } = parts;
+  const { hub, health, reader: accounts, rpc, holderRpcs, market, pools, metadata, clock, paperBalanceOf, log, signal } = parts;
   const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
   const placeOf: Hub['placeOf'] = (epoch) => hub.placeOf(epoch);
@@ -43,7 +44,7 @@ export function createReads(parts: ReadsParts): { readonly endpoints: readonly B
       ...tokenEndpoints({ book, market, history, clock, log }),
       tokenImageBinding({ book, metadata }),
       holdersBinding({ endpoints: holderRpcs, reader: accounts, book, health, clock, log, signal }),
-      portfolioBinding({ rpc, book, health, history, clock, log, signal }),
+      portfolioBinding({ rpc, book, health, history, clock, paperBalanceOf, log, signal }),
     ],
     book,
   };

@@ -11,6 +11,7 @@ import type { KeyTable } from './interfaces/key-table.ts';
 import type { OneTimeTable } from './interfaces/one-time-table.ts';
 import type { OperatorLogTable } from './interfaces/operator-log-table.ts';
 import type { OrderTable } from './interfaces/order-table.ts';
+import type { PaperTable } from './interfaces/paper-table.ts';
 import type { SessionTable } from './interfaces/session-table.ts';
 import { accountTable } from './sql/accounts.ts';
 import { auditHeadTable } from './sql/audit-heads.ts';
@@ -23,6 +24,7 @@ import { migrate, NewerLayoutError } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/one-time.ts';
 import { operatorLogTable } from './sql/operator-log.ts';
 import { orderTable } from './sql/orders/orders.ts';
+import { paperTable } from './sql/paper.ts';
 import { sessionTable } from './sql/sessions.ts';
 import { StoreTime } from './sql/store-time.ts';
 import { asDamage } from './sql/sqlite/integrity.ts';
@@ -46,6 +48,7 @@ export interface Store {
   readonly oneTime: OneTimeTable;
   readonly checks: CheckTable;
   readonly orders: OrderTable;
+  readonly paper: PaperTable;
   readonly halt: HaltTable;
   readonly auditHeads: AuditHeadTable;
   readonly operatorLog: OperatorLogTable;
@@ -80,6 +83,7 @@ export async function openStore({ dataDir, databaseUrl, signerDir = null }: Stor
     oneTime: oneTimeTable(db),
     checks: checkTable(db),
     orders: orderTable(db),
+    paper: paperTable(db),
     halt: markedHalt(haltTable(db), { dataDir, signerDir }),
     auditHeads: auditHeadTable(db),
     operatorLog: operatorLogTable(db),

@@ -39,6 +39,7 @@ __all__ = [
     "OrdersQuery",
     "Portfolio",
     "PortfolioHolding",
+    "PortfolioPaper",
     "PortfolioSol",
     "PortfolioTotals",
     "Position",
@@ -1122,6 +1123,21 @@ class TokenHolders(TypedDict):
     """Null if no node lists them: many nodes refuse the method, or refuse it for tokens with many holders."""
 
 
+class PortfolioPaper(TypedDict):
+    """Present if it is a paper wallet: its balances are on paper, and nothing of them is on the chain. Its holdings without a price count as 0."""
+
+    startAmount: str
+    """Lamports that its owner put into the wallet. Negative if its owner took out more than that. Raw integer in its smallest unit, as a decimal string."""
+    startUiAmount: float
+    """startAmount in SOL."""
+    startedAtMs: int | None
+    """Null until its first order, or until its owner sets the balance."""
+    resultSol: float
+    """Value of the wallet now, less startUiAmount: what its trades have gained or lost, with all fees. SOL."""
+    resultPct: float | None
+    """Null if startUiAmount is not above 0."""
+
+
 class PortfolioSol(TypedDict):
     """What the wallet holds in SOL."""
 
@@ -1193,6 +1209,8 @@ class Portfolio(TypedDict):
     """Unix time of this answer. An answer may be reused for up to 2 s, unless the wallet has traded since. Milliseconds."""
     simulated: NotRequired[Literal[True]]
     """Present and true if the chain is simulated."""
+    paper: NotRequired[PortfolioPaper]
+    """Present if it is a paper wallet: its balances are on paper, and nothing of them is on the chain. Its holdings without a price count as 0."""
     slot: int
     """Oldest slot of the reads behind this answer."""
     sol: PortfolioSol

@@ -6,6 +6,7 @@ import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../../quote/best-quote.ts';
 import type { Halt } from '../../store/halt.ts';
 import type { OrderTable } from '../../store/interfaces/order-table.ts';
+import type { PaperTable } from '../../store/interfaces/paper-table.ts';
 import type { OrderFollower } from '../follow/order-follower.ts';
 import type { OrderLedger } from '../ledger/order-ledger.ts';
 import type { OrderStats } from '../ledger/order-stats.ts';
@@ -48,6 +49,7 @@ export interface PlaceParts {
   readonly halt: Pick<Halt, 'status'>;
   readonly wallets: WalletAccess;
   readonly orders: Pick<OrderTable, 'lookUp' | 'spentLamports'>;
+  readonly paper: Pick<PaperTable, 'balance'>;
   readonly ledger: OrderLedger;
   readonly storeGate: StoreGate;
   readonly sendFirst: SendFirst;

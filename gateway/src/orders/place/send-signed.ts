@@ -25,7 +25,7 @@ import { rounded } from './trade-answer.ts';
 
 export type SendSignedParts = Omit<
   PlaceParts,
-  'signer' | 'wallets' | 'maxDayLamports' | 'storeGate' | 'laneTips' | 'ownOrders' | 'builder' | 'orders'
+  'signer' | 'wallets' | 'maxDayLamports' | 'storeGate' | 'laneTips' | 'ownOrders' | 'builder' | 'orders' | 'paper'
 > & {
   readonly orders: Pick<OrderTable, 'lookUp' | 'bySignature'>;
 };
@@ -174,7 +174,9 @@ function knownBefore(
     case 'mismatch':
       return { error: 'IDEMPOTENCY_MISMATCH' };
     case 'over_day_limit':
-      throw new Error('an order without a reservation is over its limit');
+    case 'short':
+    case 'full':
+      throw new Error('an order without a reservation or a paper balance was refused for one');
   }
 }
 

@@ -33,6 +33,8 @@ export interface PreparedTrade {
   readonly expected: ExpectedTrade;
   /** Most lamports that the trade takes from the wallet, with rent. */
   readonly lamportsNeeded: bigint;
+  /** What decides how many lamports it takes. */
+  readonly outlay: OutlayTerms;
   /** The refusal if the wallet has too few lamports for the trade at its quote, exact to the lamport. Rejects with an `RpcError`. */
   readonly lamportsFault: () => Promise<QuoteRefusal | null>;
   /** Context for the report of a failure. */
@@ -131,6 +133,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
       traderQuote: quote.traderQuote,
     },
     lamportsNeeded: mostTaken(outlay),
+    outlay,
     lamportsFault: () => lamportsFault(outlay, inputs.wallet, publicKey, state),
     terms: termsOf(quoted, { inputs, bounds, publicKey, mint: request.order.mint }),
     quoteFrom: (slot) => quoteFrom(slot, quoted, request, state),

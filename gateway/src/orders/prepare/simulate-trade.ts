@@ -84,7 +84,12 @@ async function withNewQuote(
 }
 
 /** Checks the balances. This is all that can be checked without a simulation. Rejects with an `RpcError`. */
-export async function checkTrade({ terms: { tokens }, lamportsFault }: PreparedTrade): Promise<QuoteRefusal | null> {
+export async function checkTrade(prepared: PreparedTrade): Promise<QuoteRefusal | null> {
+  return tokensFault(prepared) ?? (await prepared.lamportsFault());
+}
+
+/** The refusal if the wallet has too little of a coin other than SOL that it gives. */
+export function tokensFault({ terms: { tokens } }: Pick<PreparedTrade, 'terms'>): QuoteRefusal | null {
   const { have, need, decimals, mint } = tokens;
-  return have !== null && need !== null && have < need ? tooLittle('tokens', have, need, decimals, mint) : await lamportsFault();
+  return have !== null && need !== null && have < need ? tooLittle('tokens', have, need, decimals, mint) : null;
 }

@@ -5,14 +5,16 @@ import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
-import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
+import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../../http/endpoint.ts';
+import type { PaperBalanceOf } from '../../quote/best-quote.ts';
+import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
 import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { History } from '../../stream/history/history.ts';
 import type { MarketHealth } from '../market-health.ts';
 import { surviving } from '../surviving.ts';
 import type { TokenBook } from '../token-book.ts';
 import { Turns } from '../turns.ts';
-import { valueWallet, type LookedUp } from './value-wallet.ts';
+import { valueWallet, type LookedUp, type WalletValues } from './value-wallet.ts';
 import { readWallet, type WalletRead } from './wallet-reader.ts';
 
 /** Limits. Further requests are refused as unavailable, the oldest stored answers are deleted, and further tokens are marked `not_looked_up`. */
@@ -41,6 +43,8 @@ export interface PortfolioParts {
   /** The events that this gateway has published. */
   readonly history: Pick<History, 'newest' | 'oldest' | 'read'>;
   readonly clock: Pick<Clock, 'wallMs'>;
+  /** Null: the server does not trade on paper. */
+  readonly paperBalanceOf: () => PaperBalanceOf | null;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -69,8 +73,7 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
     }
   };
 
-  return bindEndpoint(portfolioEndpoint, ({ params: { publicKey } }) => {
-    if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is not an address' } } };
+  const ofChain = (publicKey: string): Answer | Promise<Answer> => {
     const seen = lastTradeOf(parts.history, publicKey);
     const seenOffset = seen?.offset ?? null;
     const known = stored.get(publicKey, performance.now());
@@ -82,10 +85,32 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
       answering = answer(publicKey, seen).finally(() => asked.delete(name));
       asked.set(name, answering);
     }
-    return answering.then((bytes) =>
-      bytes === null ? { error: 'UPSTREAM_UNAVAILABLE', message: 'The wallet cannot be read now.' } : { jsonBytes: bytes },
+    return answering.then(answerOf);
+  };
+  /** Not stored, because each order on paper changes it. */
+  const onPaper = async (wallet: string, balance: PaperBalance): Promise<Answer> => {
+    if (!(await turns.take())) return answerOf(null);
+    try {
+      return answerOf(await valued(parts, { wallet, read: paperRead(balance, parts.health.newestSlot()), paper: balance }));
+    } finally {
+      turns.give();
+    }
+  };
+
+  return bindEndpoint(portfolioEndpoint, ({ principal, params: { publicKey } }) => {
+    if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is not an address' } } };
+    const paperBalanceOf = parts.paperBalanceOf();
+    if (paperBalanceOf === null || principal === null) return ofChain(publicKey);
+    return paperBalanceOf(principal, publicKey).then((balance) =>
+      balance === null ? ofChain(publicKey) : 'error' in balance ? balance : onPaper(publicKey, balance),
     );
   });
+}
+
+type Answer = EndpointAnswer<typeof portfolioEndpoint>;
+
+function answerOf(bytes: Buffer | null): Answer {
+  return bytes === null ? { error: 'UPSTREAM_UNAVAILABLE', message: 'The wallet cannot be read now.' } : { jsonBytes: bytes };
 }
 
 /** The last trade of a wallet that this gateway has published. */
@@ -106,7 +131,7 @@ function lastTradeOf(history: PortfolioParts['history'], wallet: string): LastTr
 
 /** `seenSlot`: the answer contains the state of this slot, because clients have seen a trade of it. */
 async function makeAnswer(parts: PortfolioParts, wallet: string, seenSlot: number): Promise<Buffer | null> {
-  const { rpc, book, health, clock, log, signal } = parts;
+  const { rpc, health, log, signal } = parts;
   const within = startDeadline(readWithinMs, signal);
   const newest = health.newestSlot();
   const read = await readWallet(rpc, wallet, { oldest: Math.min(seenSlot, newest), newest }, within)
@@ -115,11 +140,22 @@ async function makeAnswer(parts: PortfolioParts, wallet: string, seenSlot: numbe
       return null;
     })
     .finally(() => within.end());
-  if (read === null) return null;
-  const found = await lookUp(book, read);
+  return read === null ? null : valued(parts, { wallet, read, paper: null });
+}
+
+async function valued({ book, health, clock }: PortfolioParts, of: Pick<WalletValues, 'wallet' | 'read' | 'paper'>): Promise<Buffer> {
+  const found = await lookUp(book, of.read);
   const nowMs = clock.wallMs();
   const none: LookedUp = { token: null, reason: 'not_looked_up' };
-  return Buffer.from(JSON.stringify(valueWallet({ wallet, read, lookUp: (mint) => found.get(mint) ?? none, health, nowMs })));
+  return Buffer.from(JSON.stringify(valueWallet({ ...of, lookUp: (mint) => found.get(mint) ?? none, health, nowMs })));
+}
+
+function paperRead({ lamports, accounts }: PaperBalance, slot: number): WalletRead {
+  const tokens = [...accounts.values()].flatMap(({ token, amount }) => (token === null ? [] : [{ ...token, amount }]));
+  const held = tokens.flatMap(({ mint, program, amount }) =>
+    amount === 0n ? [] : [{ mint, tokenProgram: program, amount, frozenAmount: 0n, accounts: 1 }],
+  );
+  return { slot, lamports, held, emptyAccounts: tokens.length - held.length };
 }
 
 /** Uses all tokens that are in memory, and reads a bounded number of the others. */

@@ -1,5 +1,7 @@
 import { inSolAndUsd, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { shownStart } from '../../orders/paper/paper-trading.ts';
+import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
 import type { MarketHealth, SolUsdNow } from '../market-health.ts';
@@ -17,13 +19,15 @@ export type LookedUp =
 export interface WalletValues {
   readonly wallet: string;
   readonly read: WalletRead;
+  /** Null: a wallet of the chain. */
+  readonly paper: Pick<PaperBalance, 'startLamports' | 'startedAtMs'> | null;
   readonly lookUp: (mint: string) => LookedUp;
   readonly health: MarketHealth;
   readonly nowMs: number;
 }
 
 /** The answer of `/portfolio`. A pure function: the time and all data are arguments. */
-export function valueWallet({ wallet, read, lookUp, health, nowMs }: WalletValues): Portfolio {
+export function valueWallet({ wallet, read, paper, lookUp, health, nowMs }: WalletValues): Portfolio {
   const solUsd = health.solUsd();
   const solAmount = toUi(read.lamports, solDecimals);
   const solValueUsd = solUsd === null ? null : solAmount * solUsd.price;
@@ -38,6 +42,7 @@ export function valueWallet({ wallet, read, lookUp, health, nowMs }: WalletValue
     publicKey: wallet,
     asOfMs: nowMs,
     ...(health.simulated === true ? { simulated: true as const } : {}),
+    ...(paper === null ? {} : { paper: resultOf(paper, valueSol) }),
     slot: read.slot,
     sol: {
       amount: read.lamports.toString(),
@@ -53,6 +58,12 @@ export function valueWallet({ wallet, read, lookUp, health, nowMs }: WalletValue
     solUsd,
     totals: { valueSol, valueUsd: solUsd === null ? null : usd, priced, unpriced: listed.length - priced },
   };
+}
+
+function resultOf(paper: NonNullable<WalletValues['paper']>, valueSol: number): NonNullable<Portfolio['paper']> {
+  const start = shownStart(paper);
+  const resultSol = valueSol - start.startUiAmount;
+  return { ...start, resultSol, resultPct: start.startUiAmount > 0 ? (resultSol / start.startUiAmount) * 100 : null };
 }
 
 function valueHolding(held: HeldToken, found: LookedUp, health: MarketHealth, solUsd: SolUsdNow | null): Holding {

@@ -1,5 +1,6 @@
 import type { IdempotencyUse } from '../../order-model/idempotency.ts';
 import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders.ts';
+import type { PaperMovement, PaperRefusal } from './paper-table.ts';
 import type { NewOrder, OpenOrder, OrderChange, OrderState, StoredOrder } from '../../order-model/order.ts';
 
 /** Maximum amount that an order can take from the wallet. It counts towards the wallet's day (UTC, by `createdAtMs`). */
@@ -13,6 +14,8 @@ export interface SpendReservation {
 export interface OrderInsert {
   readonly idempotency: IdempotencyUse | null;
   readonly spend: SpendReservation | null;
+  /** For an order on paper: how it changes the balance of its wallet. */
+  readonly paper?: PaperMovement;
   /** The gateway that follows the order to its end. */
   readonly followedBy: string;
 }
@@ -33,6 +36,7 @@ export type InsertOutcome =
   | { readonly kind: 'stored'; readonly order: StoredOrder }
   | Exclude<IdempotencyOutcome, { kind: 'fresh' }>
   | { readonly kind: 'known'; readonly order: StoredOrder }
+  | PaperRefusal
   | { readonly kind: 'over_day_limit'; readonly spentLamports: bigint; readonly limitLamports: bigint };
 
 export interface Advance {
@@ -83,7 +87,7 @@ export interface OrderTable {
   /** Reads what is known about an `Idempotency-Key`. Stores nothing. A key is used until it is deleted. No clock decides. */
   lookUp(owner: string, use: IdempotencyUse): Promise<IdempotencyOutcome>;
   /**
-   * Stores an order, its `Idempotency-Key` and its reservation in one transaction. Of several inserts with the same key, by all
+   * Stores an order, its `Idempotency-Key`, its reservation and its change of a paper balance in one transaction. Of several inserts with the same key, by all
    * gateways together, one succeeds. Throws RangeError if no order of this kind may begin in this state.
    */
   insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;

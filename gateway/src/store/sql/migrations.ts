@@ -183,6 +183,25 @@ const additions: readonly string[] = [
   `CREATE INDEX order_keys_by_key ON order_keys (owner, idempotency_key);`,
 
   `CREATE TABLE IF NOT EXISTS running_hours (hour INTEGER PRIMARY KEY, ran_ms INTEGER NOT NULL, least_ms INTEGER NOT NULL) STRICT;`,
+
+  `CREATE TABLE paper_wallets (
+     wallet TEXT NOT NULL,
+     genesis_hash TEXT NOT NULL,
+     lamports TEXT NOT NULL,
+     start_lamports TEXT NOT NULL,
+     started_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (wallet, genesis_hash)
+   ) STRICT;
+   CREATE TABLE paper_accounts (
+     wallet TEXT NOT NULL,
+     genesis_hash TEXT NOT NULL,
+     address TEXT NOT NULL,
+     mint TEXT,
+     token_program TEXT,
+     amount TEXT NOT NULL,
+     PRIMARY KEY (wallet, genesis_hash, address),
+     FOREIGN KEY (wallet, genesis_hash) REFERENCES paper_wallets (wallet, genesis_hash) ON DELETE CASCADE
+   ) STRICT;`,
 ];
 
 /** Steps that no release had. The first of them removed the endpoint of the keys, so the keys of such a store have none. */

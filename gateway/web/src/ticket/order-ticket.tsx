@@ -74,10 +74,7 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, venues }: TicketPro
       </p>
       <NameWarning {...token} />
       {mode === 'paper' && (
-        <p class="hint">
-          Paper: an order is filled at its quote, and nothing is sent. Balances are still those of the chain, so tokens bought on paper
-          cannot be sold.
-        </p>
+        <p class="hint">Paper: an order is filled at its quote, from the paper balance of the wallet. Nothing is sent.</p>
       )}
       {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.join(', ')}).</p>}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />

@@ -81,7 +81,7 @@ export const settingsTable = [
     name: 'TRADING',
     default: '`live` on simnet, `off` on a real cluster',
     meaning:
-      '`off`: orders are refused. `live`: orders are signed and sent. `paper`: orders are quoted and filled against the live market, but nothing is signed or sent. Balances are still those of the chain, so tokens bought on paper cannot be sold.',
+      '`off`: orders are refused. `live`: orders are signed and sent. `paper`: orders are filled at quotes of the live market, from paper wallets that begin with 10 SOL. Nothing is signed or sent, and live wallets are out of reach.',
     example: 'off',
   },
   {

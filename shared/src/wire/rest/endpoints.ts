@@ -2,7 +2,7 @@ import { asyncApiEndpoint, docsEndpoint, docsPageEndpoint, docsSearchEndpoint, l
 import type { EndpointSpec } from './endpoint.ts';
 import { tokenImageEndpoint } from './image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations.ts';
-import { portfolioEndpoint } from './portfolio.ts';
+import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from './portfolio.ts';
 import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from './pumpportal.ts';
 import { quoteEndpoint } from './quote.ts';
 import {
@@ -36,6 +36,8 @@ export const endpoints: readonly EndpointSpec[] = [
   transactionBuyEndpoint,
   transactionSellEndpoint,
   transactionSendEndpoint,
+  paperWalletEndpoint,
+  paperBalanceEndpoint,
   pumpPortalTradeEndpoint,
   pumpPortalLocalEndpoint,
   orderEndpoint,

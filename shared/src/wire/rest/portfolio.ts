@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
 import { closed, priceNullMeaning, priceNullReasons, SolUsd, Venue } from './fields.ts';
-import { Address, Count, Decimals, Ms, Nullable, Raw, Slot, TokenName, Ui } from '../values.ts';
+import { Address, Count, Decimals, maxLabelChars, Ms, Nullable, Raw, SignedRaw, Slot, TokenName, Ui, UnixMs } from '../values.ts';
+import { exampleWallet } from './trade-examples.ts';
 
 /** Maximum number of mints that one answer lists. */
 export const maxHoldings = 1_000;
@@ -54,11 +55,45 @@ const Holding = Type.Object(
   closed,
 );
 
+/** What a paper wallet begins with on each chain, and the most that its owner may set, SOL. */
+export const paperSol = { start: 10, max: 1_000_000 } as const;
+
+const SolToSet = (description: string) => Type.Number({ minimum: 0, maximum: paperSol.max, 'x-unit': 'SOL', description });
+
+/** Where the result of a paper wallet begins. */
+const paperStart = {
+  startAmount: SignedRaw('Lamports that its owner put into the wallet. Negative if its owner took out more than that.'),
+  startUiAmount: Type.Number({ description: 'startAmount in SOL.' }),
+  startedAtMs: Nullable(
+    UnixMs('Since when its result counts, Unix milliseconds.'),
+    'Null until its first order, or until its owner sets the balance.',
+  ),
+} as const;
+
 export const Portfolio = Type.Object(
   {
     publicKey: Address('The wallet.'),
     asOfMs: Ms('Unix time of this answer. An answer may be reused for up to 2 s, unless the wallet has traded since.'),
     simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
+    paper: Type.Optional(
+      Type.Object(
+        {
+          ...paperStart,
+          resultSol: Type.Number({
+            description: 'Value of the wallet now, less startUiAmount: what its trades have gained or lost, with all fees. SOL.',
+          }),
+          resultPct: Nullable(
+            Type.Number({ description: 'The same in percent of startUiAmount.' }),
+            'Null if startUiAmount is not above 0.',
+          ),
+        },
+        {
+          ...closed,
+          description:
+            'Present if it is a paper wallet: its balances are on paper, and nothing of them is on the chain. Its holdings without a price count as 0.',
+        },
+      ),
+    ),
     slot: Slot('Oldest slot of the reads behind this answer.'),
     sol: Sol,
     holdings: Type.Array(Holding, {
@@ -92,8 +127,83 @@ export const portfolioEndpoint = defineEndpoint({
   tag: 'portfolio',
   summary: 'All holdings of one wallet with their values: SOL, SPL Token and Token-2022.',
   description:
-    'A wallet that never existed has no holdings. This is not an error. The answer contains every trade of the wallet that the stream of this gateway has shown. If no node has reached the slot of the last one within 3 s, the answer is `UPSTREAM_UNAVAILABLE`.',
+    'For a paper wallet of the account (`TRADING=paper`) the answer has its balances on paper, and `paper`. A wallet that never existed has no holdings. This is not an error. The answer contains every trade of the wallet that the stream of this gateway has shown. If no node has reached the slot of the last one within 3 s, the answer is `UPSTREAM_UNAVAILABLE`.',
   params: Type.Object({ publicKey: Address('The wallet.') }, closed),
   answer: Portfolio,
   errors: ['UPSTREAM_UNAVAILABLE'],
+});
+
+const PaperWallet = Type.Object(
+  {
+    publicKey: Address('The wallet. It is an address without a secret key: coins that are sent to it on a real chain are lost.'),
+    label: Nullable(Type.String({ maxLength: maxLabelChars }), 'The note of its owner; null if there is none.'),
+    amount: Raw('Lamports on paper.'),
+    decimals: Decimals(),
+    uiAmount: Ui('SOL on paper.'),
+    ...paperStart,
+  },
+  {
+    ...closed,
+    title: 'paper wallet',
+    examples: [
+      {
+        publicKey: exampleWallet,
+        label: 'first strategy',
+        amount: '10000000000',
+        decimals: 9,
+        uiAmount: 10,
+        startAmount: '10000000000',
+        startUiAmount: 10,
+        startedAtMs: null,
+      },
+    ],
+  },
+);
+export type PaperWallet = Static<typeof PaperWallet>;
+
+const paper = {
+  method: 'POST',
+  withApiPrefix: true,
+  access: 'trade',
+  tag: 'trading',
+  answer: PaperWallet,
+  errors: ['UPSTREAM_UNAVAILABLE'],
+} as const;
+
+const onlyOnPaper = 'Only while the server trades on paper (`TRADING=paper`); otherwise the answer is `FORBIDDEN`.';
+
+export const paperWalletEndpoint = defineEndpoint({
+  ...paper,
+  id: 'paperWallet',
+  path: '/paper/wallets',
+  summary: 'Makes a paper wallet for the account of the key.',
+  description: `The wallet needs no passphrase and no keystore, because it has no secret key. ${onlyOnPaper}`,
+  body: Type.Object(
+    {
+      label: Type.Optional(Type.String({ maxLength: maxLabelChars, description: 'A note.' })),
+      amount: Type.Optional(SolToSet(`SOL to begin with. Default: ${paperSol.start}.`)),
+    },
+    { ...closed, examples: [{ label: 'first strategy', amount: 5 }] },
+  ),
+});
+
+export const paperBalanceEndpoint = defineEndpoint({
+  ...paper,
+  id: 'paperBalance',
+  path: '/paper/balance',
+  summary: 'Sets the SOL of a paper wallet, or begins again.',
+  description: `The balance belongs to the chain of the nodes: on another chain, a wallet begins with ${paperSol.start} SOL. \`GET /portfolio/{publicKey}\` shows the balance, the tokens and the result. ${onlyOnPaper}`,
+  body: Type.Object(
+    {
+      publicKey: Address('A paper wallet of the account.'),
+      amount: SolToSet('SOL that the wallet has then.'),
+      reset: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: 'If true, the wallet also loses all tokens, and its result counts from now on. Its past orders stay.',
+        }),
+      ),
+    },
+    { ...closed, examples: [{ publicKey: exampleWallet, amount: 10, reset: true }] },
+  ),
 });

@@ -16,6 +16,7 @@ import { ownerOf } from '../../../order-model/owner.ts';
 import { isSameRequest, type IdempotencyUse } from '../../../order-model/idempotency.ts';
 import type { NewOrder, OrderChange } from '../../../order-model/order.ts';
 import { blob, countOf, integer, text, type Database, type Sql, type SqlRow } from '../database.ts';
+import { movePaper, paperLock } from '../paper.ts';
 import { claimOrders } from './order-claims.ts';
 import { orderValues, readOrder, readOrderEvent, fillText } from './order-rows.ts';
 import { releaseSpend, reserveSpend, reservedOf, spentLamports } from './order-spend.ts';
@@ -108,7 +109,10 @@ async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promis
   if (!mayInsert(order)) throw new RangeError(`an order of kind ${order.kind} cannot be inserted in the state ${order.state}`);
   const owner = ownerOf(order);
   const { idempotency } = with_;
-  const locks = idempotency === null ? [order.id] : lockKeys(owner, idempotency);
+  const locks = [
+    ...(idempotency === null ? [order.id] : lockKeys(owner, idempotency)),
+    ...(with_.paper === undefined ? [] : [paperLock(with_.paper.wallet)]),
+  ];
   const once = (): Promise<InsertOutcome> => db.transaction('orders', (sql) => insertWithin(sql, owner, order, with_), ...locks);
   try {
     return await once();
@@ -125,7 +129,7 @@ function lockKeys(owner: string, { endpoint, key }: IdempotencyUse): readonly st
 }
 
 async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
-  const { idempotency, spend, followedBy } = with_;
+  const { idempotency, spend, paper, followedBy } = with_;
   const { signature, createdAtMs } = order;
   if (idempotency !== null) {
     const found = await lookUp(sql, owner, idempotency);
@@ -140,6 +144,10 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
   if (spend !== null) {
     const over = await reserveSpend(sql, spend, createdAtMs);
     if (over !== null) return over;
+  }
+  if (paper !== undefined) {
+    const refused = await movePaper(sql, paper, createdAtMs);
+    if (refused !== null) return refused;
   }
   const { id, ...fields } = order;
   const stored: StoredOrder = { id, ...fields, updatedAtMs: createdAtMs, version: 1 };
