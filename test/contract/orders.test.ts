@@ -389,12 +389,19 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     it('leaves orders of other chains, and of an unknown chain, unchanged', async () => {
       const here = await stored({}, { followedBy: 'a' });
       const other = await stored({ genesisHash: 'another chain' }, { followedBy: 'a' });
-      const before = await stored({ genesisHash: null }, { followedBy: 'a' });
+      const before = await stored({ id: newOrder(nowMs + 1).id, genesisHash: null }, { followedBy: 'a' });
       const ended = await stored({ genesisHash: 'another chain' }, { followedBy: 'a' });
       await advance(ended, { state: 'failed', error: refusal });
       expect(await store.orders.openOf({ ...ours, gatewayId: 'a' }, null, 10)).toEqual([here]);
       expect(await store.orders.openOf({ gatewayId: 'a', genesisHash: 'another chain' }, null, 10)).toEqual([other]);
-      expect(await store.orders.countOpenElsewhere(ours.genesisHash)).toBe(2);
+      const elsewhereOf = (gatewayId: string, after: string | null = null) => store.orders.openElsewhere({ ...ours, gatewayId }, after, 10);
+      expect(await elsewhereOf('a')).toEqual([other, before]);
+      expect(await elsewhereOf('a', other.id)).toEqual([before]);
+      // Nobody follows them as long as their gateway has no claim.
+      expect(await elsewhereOf('b')).toEqual([other, before]);
+      await claim('a', nowMs);
+      expect(await elsewhereOf('b')).toEqual([]);
+      await store.orders.release('a');
       expect(await claim('b', nowMs, elsewhere)).toEqual([here]);
       expect(await claim('b', nowMs + 20_000, elsewhere)).toEqual([]);
       for (const left of [other, before]) expect(await store.orders.byId(left.id)).toEqual(left);

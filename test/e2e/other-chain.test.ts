@@ -11,7 +11,8 @@ import { signatureIn, startTradingWorld, type TradingGateway, type TradingWorld 
 
 /** A store with orders of a chain other than that of the nodes. */
 const outsider = wallet('trading', 'self-custody');
-const elsewhere = genesisHashOf('another chain');
+const vanished = genesisHashOf('another chain');
+const mainnet = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
 /** An order that nodes do not know is found to have expired this many blocks after its last one. */
 const graceBlocks = 40;
 let world: TradingWorld;
@@ -24,8 +25,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** An open order of a gateway that is gone, whose message would land if it were sent. */
-async function leftBehind(gateway: TradingGateway, genesisHash: string | null): Promise<StoredOrder> {
-  const body = { publicKey: outsider.publicKey, mint, amount: genesisHash === null ? 0.01 : 0.02 };
+async function leftBehind(gateway: TradingGateway, genesisHash: string | null, amount: number): Promise<StoredOrder> {
+  const body = { publicKey: outsider.publicKey, mint, amount };
   const { body: unsigned } = await gateway.ask('/transaction/buy', body);
   const decoded = decodeTransaction(Buffer.from(String(unsigned['transaction']), 'base64'));
   if (decoded.kind === 'malformed') throw new Error(decoded.reason);
@@ -46,12 +47,13 @@ async function leftBehind(gateway: TradingGateway, genesisHash: string | null): 
   return stored.order;
 }
 
-it('does not change them, returns them as they were, and trades on its own chain', async () => {
+it('ends those of simulated chains, changes no other, and trades on its own chain', async () => {
   const first = await world.gateway();
   const publicKey = await world.wallet();
   await first.ready(publicKey, mint);
-  const left = [await leftBehind(first, elsewhere), await leftBehind(first, null)];
-  const own = await leftBehind(first, world.chain.genesisHash);
+  const lost = await leftBehind(first, vanished, 0.01);
+  const left = [await leftBehind(first, mainnet, 0.02), await leftBehind(first, null, 0.03)];
+  const own = await leftBehind(first, world.chain.genesisHash, 0.04);
   const second = await world.gateway();
   const bought = await second.ask('/trade/buy', { publicKey, mint, amount: 0.01 });
   expect(bought.status, JSON.stringify(bought.body)).toBe(200);
@@ -60,6 +62,10 @@ it('does not change them, returns them as they were, and trades on its own chain
     const statuses = [await readOrder(own.id), await readOrder(bought.body['orderId'])].map(({ status }) => status);
     return statuses.every((status) => status === 'finalized');
   });
+  await until('the order of a chain that has ended to end', async () => (await readOrder(lost.id))['status'] === 'expired');
+  const error = { code: 'TRANSACTION_EXPIRED', message: expect.stringContaining('chain of this order has ended') };
+  expect(await readOrder(lost.id)).toMatchObject({ version: 2, genesisHash: vanished, error });
+  expect(world.sent()).not.toContain(lost.signature);
   expect(await readOrder(bought.body['orderId'])).toMatchObject({ genesisHash: world.chain.genesisHash });
   const last = Math.max(...left.map(({ lastValidBlockHeight }) => lastValidBlockHeight!));
   await until('them to expire', () => world.chain.blockHeight > last + graceBlocks, 30_000);
@@ -86,7 +92,7 @@ it('accepts no order while no node reports its chain, or nodes report two; it st
   expect(world.sent().size).toBe(before + 1);
 
   const rpc = { httpUrls: [world.node.url, world.simnet.rpcUrl], wsUrls: [world.simnet.wsUrl] };
-  world.node.tampering = async ({ method }, answer) => (method === 'getGenesisHash' ? elsewhere : await answer());
+  world.node.tampering = async ({ method }, answer) => (method === 'getGenesisHash' ? vanished : await answer());
   const torn = await world.gateway({ config: { rpc } });
   expect(await torn.post('/trade/buy', body)).toMatchObject(refused);
   expect(world.sent().size).toBe(before + 1);

@@ -22,8 +22,11 @@ export type Evidence =
   | { readonly kind: 'silence' }
   /** Nodes answer and have not seen the transaction. It can still land. */
   | { readonly kind: 'pending' }
-  /** The transaction cannot land any more: its last valid block is finalized, and the chain up to there does not contain it. */
-  | { readonly kind: 'expired' };
+  /**
+   * The transaction cannot land any more: its last valid block is finalized, and the chain up to there does not contain it. If there is another reason,
+   * `error` names it.
+   */
+  | { readonly kind: 'expired'; readonly error?: OrderError };
 
 /**
  * `nothing`: the evidence adds nothing to what is stored. `contradiction`: the evidence and the stored order cannot both be true. The order
@@ -78,7 +81,7 @@ export function judge(order: OrderProgress, evidence: Evidence): Verdict {
     case 'pending':
       return state === 'unknown' ? change({ state: 'submitted' }) : nothing;
     case 'expired':
-      return change({ state: 'expired' });
+      return change({ state: 'expired', ...(evidence.error !== undefined && { error: evidence.error }) });
   }
 }
 

@@ -142,7 +142,7 @@ export function openDesk(of: DeskParts): TradingDesk {
     ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
     ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),
   ];
-  const storedFollowed = followStoredOrders({ chain, follower, orders, log, signal });
+  const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });
   return {
     placeOrder,
     endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),

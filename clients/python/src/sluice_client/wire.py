@@ -575,7 +575,7 @@ class Order(TypedDict):
     fill: Fill | None
     """Null until the landed transaction was read."""
     error: OrderFault | None
-    """Why it failed; null otherwise."""
+    """Why it failed, or that it expired because its simulated chain has ended; null otherwise."""
     createdAtMs: int
     """When it was accepted, Unix milliseconds."""
     updatedAtMs: int
@@ -789,7 +789,7 @@ class OrderObject(TypedDict):
     fill: Fill | None
     """Null until the landed transaction was read."""
     error: OrderFault | None
-    """Why it failed; null otherwise."""
+    """Why it failed, or that it expired because its simulated chain has ended; null otherwise."""
     createdAtMs: int
     """When it was accepted, Unix milliseconds."""
     updatedAtMs: int

@@ -108,8 +108,8 @@ export interface OrderTable {
   openOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly StoredOrder[]>;
   /** As `openOf`, without reading whole orders. */
   openIdsOf(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly Pick<StoredOrder, 'id' | 'createdAtMs'>[]>;
-  /** The number of open orders, of all gateways, whose chain is another one or unknown. */
-  countOpenElsewhere(genesisHash: string): Promise<number>;
+  /** Open orders whose chain is another one or unknown, and that no other gateway follows, in order of id, after the id `after`. */
+  openElsewhere(gateway: FollowingGateway, after: string | null, limit: number): Promise<readonly StoredOrder[]>;
   /**
    * Extends the claim of a gateway on its orders, and takes over open orders of its chain from gateways whose claims have expired,
    * oldest first; returns those. It compares times of several machines: if a clock is wrong by more than the length of a claim, two

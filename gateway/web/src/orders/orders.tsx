@@ -178,7 +178,7 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
           </button>
         </td>
       </tr>
-      {error !== null && (
+      {error !== null && status !== 'expired' && (
         <tr class="below">
           <td colSpan={8} class="fault">
             {errorText(error)}
@@ -204,6 +204,7 @@ function Details({ order }: { readonly order: ListedOrder }) {
   return (
     <dl class="facts list">
       <Fact name="State">{stateText(order.status, order.kind === 'paper')}</Fact>
+      {order.error !== null && <Fact name="Reason">{errorText(order.error)}</Fact>}
       <Fact name="In, out">{`${paid} → ${received}`}</Fact>
       <Fact name="Placed">{dateTime(order.createdAtMs)}</Fact>
       <Fact name="Order">{order.orderId}</Fact>

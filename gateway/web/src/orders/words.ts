@@ -10,7 +10,7 @@ const stateWords: Readonly<Record<Status, string>> = {
   confirmed: 'Two thirds of the stake voted for its block.',
   finalized: 'Done. It cannot be undone any more.',
   failed: 'It failed on the chain.',
-  expired: 'It did not land in time and can no longer land.',
+  expired: 'It did not land, and can no longer land.',
   unknown: 'No node reports the state of this order yet. The server continues to ask.',
 };
 

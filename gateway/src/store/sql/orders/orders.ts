@@ -15,7 +15,7 @@ import {
 import { ownerOf } from '../../../order-model/owner.ts';
 import { isSameRequest, type IdempotencyUse } from '../../../order-model/idempotency.ts';
 import type { NewOrder, OrderChange } from '../../../order-model/order.ts';
-import { blob, countOf, integer, text, type Database, type Sql, type SqlRow } from '../database.ts';
+import { blob, integer, text, type Database, type Sql, type SqlRow } from '../database.ts';
 import { movePaper, paperLock } from '../paper.ts';
 import { claimOrders } from './order-claims.ts';
 import { orderValues, readOrder, readOrderEvent, fillText } from './order-rows.ts';
@@ -46,8 +46,15 @@ export function orderTable(db: Database): OrderTable {
         id: text(row['id']),
         createdAtMs: integer(row['created_at_ms']),
       })),
-    countOpenElsewhere: (genesisHash) =>
-      countOf(db, 'SELECT count(*) AS count FROM orders WHERE ended = 0 AND (genesis_hash IS NULL OR genesis_hash <> ?)', genesisHash),
+    openElsewhere: ({ gatewayId, genesisHash }, after, limit) =>
+      list(
+        `SELECT * FROM orders WHERE ended = 0 AND (genesis_hash IS NULL OR genesis_hash <> ?) AND id > ?
+           AND (followed_by = ? OR followed_by NOT IN (SELECT gateway_id FROM order_followers)) ORDER BY id LIMIT ?`,
+        genesisHash,
+        after ?? '',
+        gatewayId,
+        Math.min(limit, maxOrderRows),
+      ),
     claim: (claim) => claimOrders(db, claim),
     release: async (gatewayId) => void (await db.run('DELETE FROM order_followers WHERE gateway_id = ?', gatewayId)),
     spentLamports: (wallet, atMs) => spentLamports(db, wallet, atMs),
