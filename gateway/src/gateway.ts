@@ -27,6 +27,7 @@ import { RecordSeal } from './auth/record-seal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { joinFleet } from './fleet.ts';
+import { browserPages } from './dashboard/browser-pages.ts';
 import { dashboardPages, docsAssets } from './dashboard/serve-page.ts';
 import { documentEndpoints } from './docs/documents.ts';
 import { errorAnswer } from './http/answers.ts';
@@ -155,6 +156,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   ];
   const router = createRouter({
     endpoints,
+    browserPages: browserPages(options.page),
     streamPaths,
     ...openPages(keys, options, { port: () => transport?.port ?? config.port, addressOf, usage }),
     authenticator: keys.authenticator,

@@ -268,7 +268,9 @@ describe('the operator’s link', () => {
     const token = await linkToken(store, operatorAccountId);
     expect((await client.post('sign-in/link', { token })).status).toBe(200);
     expect((await client.readMe()).body).toMatchObject({ account: { id: 'operator', kind: 'operator' } });
-    expectError(await new DashboardClient(client.url).post('sign-in/link', { token }), 401, 'UNAUTHENTICATED');
+    const again = await new DashboardClient(client.url).post('sign-in/link', { token });
+    expectError(again, 401, 'UNAUTHENTICATED');
+    expect(JSON.stringify(again.body)).toMatch(/was used already.*sluice accounts link/);
   });
 
   it('works for ten minutes', async () => {

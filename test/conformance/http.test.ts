@@ -129,6 +129,36 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     }
   });
 
+  it('gives a browser a page, and a program JSON, at the status and at addresses that do not exist', async () => {
+    const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+    const ask = (path: string, headers: Readonly<Record<string, string>>): Promise<Response> =>
+      fetch(`http://${server.host}${path}`, { headers, redirect: 'manual' });
+    const moved = await ask('/status', browser);
+    expect([moved.status, moved.headers.get('location'), moved.headers.get('vary')]).toEqual([303, '/#/status', 'Accept']);
+    for (const path of ['/nothing', '/dashboard/nothing', '/docs/nothing']) {
+      const page = await ask(path, browser);
+      expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(await page.text()).toContain('<a href="/#/wallets">Wallets</a>');
+    }
+    const programs = [
+      '*/*',
+      'application/json, text/plain, */*',
+      'application/json, text/html',
+      'text/html;q=0, */*',
+      'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2',
+    ];
+    for (const accept of programs) {
+      expect(await (await ask('/status', { accept })).json()).toMatchObject({ name: 'sluice' });
+      for (const path of ['/nothing', '/docs/nothing']) {
+        const refused = await ask(path, { accept });
+        expect([refused.status, (await refused.json()) as unknown]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
+      }
+    }
+    // A resource of the API that does not exist is an error for browsers too, and no page of ours hides it.
+    expect((await ask('/api/status', browser)).status).toBe(200);
+  });
+
   it('serves metrics to this machine only', async () => {
     const answer = await get('/metrics');
     expect(answer.headers.get('content-type')).toContain('text/plain');

@@ -458,9 +458,12 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await store.oneTime.put(entry, nowMs)).toBe(true);
       expect(await elsewhere.oneTime.take('link', hash(2), nowMs)).toBeNull();
       expect(await elsewhere.oneTime.take('link', hash(1), nowMs + 9)).toEqual(entry);
-      expect(await store.oneTime.take('link', hash(1), nowMs + 9)).toBeNull();
-      await store.oneTime.put(entry, nowMs);
-      expect(await store.oneTime.take('link', hash(1), nowMs + 10)).toBeNull();
+      expect(await store.oneTime.take('link', hash(1), nowMs + 9)).toBe('used');
+      expect(await elsewhere.oneTime.take('link', hash(1), nowMs + 10)).toBeNull();
+      await store.oneTime.put({ ...entry, hash: hash(3) }, nowMs + 10);
+      expect(await store.oneTime.take('link', hash(3), nowMs + 10)).toBeNull();
+      const db = await place.database();
+      expect(await db.all('SELECT kind FROM one_time')).toEqual([]);
     });
 
     it('go to one of many concurrent users', async () => {
@@ -469,7 +472,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
         const taken = await Promise.all(
           Array.from({ length: 6 }, (_, i) => (i % 2 ? store : elsewhere).oneTime.take('link', hash(n), nowMs)),
         );
-        expect(taken.filter((entry) => entry !== null)).toHaveLength(1);
+        expect(taken.filter((entry) => entry !== 'used')).toHaveLength(1);
       }
     });
 

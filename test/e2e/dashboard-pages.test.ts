@@ -130,7 +130,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     expect(watched.complaints).toEqual([]);
     const second = await (await chromium.newContext()).newPage();
     await second.goto(link);
-    await second.getByText('The sign-in was refused.').waitFor();
+    await second.getByText('This sign-in link was used already.').waitFor();
     expect(await second.getByRole('heading', { name: 'New tokens' }).count()).toBe(0);
     await second.context().close();
   });
@@ -289,7 +289,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     expect(await page.locator('.badge.simulated').allTextContents()).toEqual(['simulated']);
     await until('all orders', async () => (await page.locator('tbody .state.finalized').count()) === 4);
     await page
-      .getByRole('button', { name: /^Details of order/ })
+      .getByRole('button', { name: /^More about order/ })
       .first()
       .click();
     await page.getByText('Fees of the venue').waitFor();

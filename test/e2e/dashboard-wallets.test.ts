@@ -2,14 +2,16 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Sluice } from '@sluice/client';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startChromium, type Chromium } from '../support/browser/chromium.ts';
-import { watchPage, type Watched } from '../support/browser/page-views.ts';
+import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
 import { until } from '../support/gateway.ts';
 import { startProduct, type StartedProduct } from '../support/product/started-product.ts';
 
 const testTimeoutMs = 180_000;
+const wrappedSol = 'So11111111111111111111111111111111111111112';
 
 let folder: string;
 let child: ChildProcess;
@@ -68,4 +70,66 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     });
     expect(watched.complaints).toEqual([]);
   });
+
+  it('unknown addresses have a page, and the status opens the dashboard', async () => {
+    const other = await (await chromium.newContext()).newPage();
+    const seen = watchPage(other, product.url);
+    await other.goto(`${product.url}/nothing/here`);
+    await other.getByRole('heading', { level: 1, name: 'No such page' }).waitFor();
+    expect(await look(other, 'no-such-page')).toEqual([]);
+    await other.getByRole('link', { name: 'Status' }).click();
+    await other.getByRole('heading', { level: 1, name: 'Status' }).waitFor();
+    await other.goto(`${product.url}/status`);
+    await other.getByRole('heading', { level: 1, name: 'Status' }).waitFor();
+    expect(other.url()).toBe(`${product.url}/#/status`);
+    // The browser writes a line for the answer 404.
+    expect(seen.complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    await other.context().close();
+  });
 });
+
+it('orders of a simulated chain that has ended have expired, and say why', { timeout: testTimeoutMs }, async () => {
+  const own = mkdtempSync(join(tmpdir(), 'sluice-vanished-'));
+  const first = await startProduct(own, 1);
+  try {
+    const headers = { authorization: `Bearer ${first.apiKey}`, 'content-type': 'application/json' };
+    const placed = await until('an order', async () => {
+      const tokens = await followOneToken(first);
+      const body = JSON.stringify({ publicKey: first.wallet, mint: tokens, amount: 0.01, slippage: 50 });
+      const answer = await fetch(`${first.url}/api/trade/buy`, { method: 'POST', headers, body });
+      return answer.ok && ((await answer.json()) as { readonly orderId: string });
+    });
+    first.child.kill('SIGKILL');
+    const second = await startProduct(own, 1);
+    try {
+      const other = await (await chromium.newContext()).newPage();
+      await other.goto(second.link);
+      await other.getByRole('heading', { level: 1, name: 'Live' }).waitFor();
+      await other.goto(`${second.url}/#/orders`);
+      await other.locator('.state.expired').waitFor();
+      await other.getByRole('button', { name: /^More/ }).click();
+      await other.getByText(placed.orderId, { exact: true }).waitFor();
+      await other.getByText('The simulated chain of this order has ended').waitFor();
+      expect(await look(other, 'orders-expired')).toEqual([]);
+      await other.context().close();
+    } finally {
+      second.child.kill('SIGKILL');
+    }
+  } finally {
+    first.child.kill('SIGKILL');
+    rmSync(own, { recursive: true, force: true });
+  }
+});
+
+/** The mint of a new token that trades in SOL. */
+async function followOneToken({ url, apiKey }: StartedProduct): Promise<string> {
+  const sluice = new Sluice({ url, apiKey });
+  try {
+    for await (const event of sluice.subscribe('newTokens', { last: 100 })) {
+      if (event.type === 'newToken' && event.quoteMint === wrappedSol) return event.mint;
+    }
+  } finally {
+    sluice.close();
+  }
+  throw new Error('no token');
+}

@@ -237,7 +237,8 @@ describe('the dashboard in a browser', { timeout: testTimeoutMs }, () => {
     await page.getByText('Signed out.').waitFor();
 
     const again = await openPage(link);
-    await again.getByText('The sign-in was refused.').waitFor();
+    await again.getByText('This sign-in link was used already.').waitFor();
+    expect(await again.getByRole('alert').textContent()).toContain('sluice accounts link');
     // The browser itself writes a line for every answer that is not 2xx.
     expect(complaints).toEqual([expect.stringContaining('401')]);
   });

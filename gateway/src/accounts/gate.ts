@@ -17,7 +17,7 @@ import type { Nonces } from './nonces.ts';
 import { publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
 import { sessionCookie, sessionTokenOf } from './session-cookie.ts';
 import { beginSession, findSession, isCsrfTokenOf, maxSessionMs, type SignedIn } from './sessions.ts';
-import type { SignInOutcome } from './sign-in.ts';
+import type { SignInFault, SignInOutcome } from './sign-in.ts';
 
 export interface DashboardOptions {
   readonly store: Store;
@@ -127,12 +127,12 @@ export class Gate {
     return jsonAnswer(request, { signedIn: true }, { headers: { 'Set-Cookie': sessionCookie(token, origin.secure, maxSessionMs / 1000) } });
   }
 
-  #refuse(request: HttpRequest, fault: (SignInOutcome & { ok: false })['fault']): HttpAnswer {
+  #refuse(request: HttpRequest, fault: SignInFault): HttpAnswer {
     this.#options.log.debug({ fault, requestId: request.requestId }, 'sign_in_refused');
     // Reported only after the wallet has proven itself. Before that, a disabled account looks like a missing one.
     if (fault === 'sign_up' || fault === 'account')
       return errorAnswer(request, 'FORBIDDEN', 'This wallet has no account here. Ask the operator for one.');
-    return errorAnswer(request, 'UNAUTHENTICATED', 'The sign-in was refused. Start it again.');
+    return errorAnswer(request, 'UNAUTHENTICATED', linkFaults[fault] ?? 'The sign-in was refused. Start it again.');
   }
 
   async #signedIn(request: HttpRequest): Promise<SignedIn | null> {
@@ -164,6 +164,13 @@ export class Gate {
     );
   }
 }
+
+const anotherLink =
+  'On the machine of the server, `sluice accounts link` prints another one (in a clone of the project: `npx -y pnpm@12 sluice accounts link`).';
+const linkFaults: Readonly<Partial<Record<SignInFault, string>>> = {
+  link_used: `This sign-in link was used already. Each link works once. ${anotherLink}`,
+  link: `This sign-in link has expired, or belongs to another server. ${anotherLink}`,
+};
 
 export function notSignedIn(request: HttpRequest): HttpAnswer {
   return errorAnswer(request, 'UNAUTHENTICATED', 'Sign in first.');

@@ -27,8 +27,19 @@ export function offerSignIn(nonces: Nonces, { origin, domain }: PublicOrigin, no
   return { domain, statement, uri: origin, version: '1', nonce, issuedAt, expirationTime };
 }
 
-/** Why a sign-in is refused, for the log. The caller learns only that it was refused. */
-export type SignInFault = 'address' | 'encoding' | 'message' | 'domain' | 'time' | 'signature' | 'nonce' | 'link' | 'sign_up' | 'account';
+/** Why a sign-in is refused, for the log. The caller learns only that it was refused, or why a link does not work: nobody can guess one. */
+export type SignInFault =
+  | 'address'
+  | 'encoding'
+  | 'message'
+  | 'domain'
+  | 'time'
+  | 'signature'
+  | 'nonce'
+  | 'link'
+  | 'link_used'
+  | 'sign_up'
+  | 'account';
 
 export type SignInOutcome =
   | { readonly ok: true; readonly accountId: string; readonly isNew: boolean }
@@ -51,7 +62,8 @@ export async function signInByWallet(
 /** Signs in by a one-time link. */
 export async function signInByLink(store: Store, token: string, nowMs: number): Promise<SignInOutcome> {
   const link = await store.oneTime.take('link', tokenHash(token), nowMs);
-  return link === null ? { ok: false, fault: 'link' } : { ok: true, accountId: link.accountId, isNew: false };
+  if (link === null || link === 'used') return { ok: false, fault: link === null ? 'link' : 'link_used' };
+  return { ok: true, accountId: link.accountId, isNew: false };
 }
 
 /** All checks of a signed message that do not need the store. */

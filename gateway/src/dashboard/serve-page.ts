@@ -21,7 +21,7 @@ const assetsPath = '/dashboard/assets/';
 const docsForm = /^web-docs-[A-Z0-9]{8}\.(js|css)$/;
 
 /** Nothing may be loaded from elsewhere, and no script or style may be in the page itself. `blob:`: images that the page requests as a session. */
-const securityHeaders = {
+export const securityHeaders = {
   'content-security-policy': [
     "default-src 'none'",
     "style-src 'self'",

@@ -22,9 +22,18 @@ export interface Route {
   readonly handler: RouteHandler;
 }
 
+/** Answers for browsers, in place of those for programs. */
+export interface BrowserPages {
+  /** Null: the address has no page. The function returns null for a program. */
+  insteadOf(path: string): ((request: HttpRequest) => HttpAnswer | null) | null;
+  /** For an address that does not exist; null for a program. */
+  missing(request: HttpRequest): HttpAnswer | null;
+}
+
 export interface RouterOptions extends CallerOptions {
   readonly routes: readonly Route[];
   readonly endpoints: readonly BoundEndpoint[];
+  readonly browserPages: BrowserPages;
   /** Paths of the WebSocket. A GET there without an upgrade gets an error. */
   readonly streamPaths: readonly string[];
   /** Serves requests without a key at endpoints that need none; null: all need one. */
@@ -53,7 +62,7 @@ const isPrivate = (path: string): boolean => path === '/' || path === '/dashboar
 
 /** Finds the route of a path, and answers 404, 405, HEAD and OPTIONS. Throws at the start if two routes have one path. */
 export function createRouter(options: RouterOptions): Router {
-  const { corsOrigins, admitKeyless, clock, log } = options;
+  const { corsOrigins, admitKeyless, browserPages, clock, log } = options;
   const identify = createCallers(options);
   const cors = corsPolicy(corsOrigins);
   const callerLines = (request: HttpRequest, { principal, decision }: Caller): string => {
@@ -76,11 +85,12 @@ export function createRouter(options: RouterOptions): Router {
   const refuse = (request: HttpRequest, code: ErrorCode, message?: string, headers?: Readonly<Record<string, string>>) => {
     const { path } = request;
     const advice = pumpPortalAdvice.get(path.endsWith('/') ? path.slice(0, -1) : path);
-    const make = (): HttpAnswer => errorAnswer(request, code, message ?? advice, undefined, headers, advice !== undefined);
+    const page = code === 'NOT_FOUND' ? browserPages.missing(request) : null;
+    const make = (): HttpAnswer => page ?? errorAnswer(request, code, message ?? advice, undefined, headers, advice !== undefined);
     return isPrivate(request.path) ? make() : forAll(request, 1, make);
   };
   const places = placesOf(options, {
-    endpoint: (bound) => prepareEndpoint(bound, { identify, admitKeyless, callerLines, log }),
+    endpoint: (bound) => prepareEndpoint(bound, { identify, admitKeyless, callerLines, browserPages, log }),
     stream: (request) => refuse(request, 'INVALID_REQUEST', 'This path is a WebSocket. Send an upgrade request.'),
   });
 
@@ -106,7 +116,7 @@ interface Runners {
   readonly stream: RunEndpoint;
 }
 
-function placesOf({ routes, endpoints, streamPaths }: RouterOptions, runners: Runners): PathTable<Place> {
+function placesOf({ routes, endpoints, streamPaths, browserPages }: RouterOptions, runners: Runners): PathTable<Place> {
   const places = new PathTable<Place>();
   const put = (method: string, path: string, isPublic: boolean, run: RunEndpoint): void => {
     const { methods } = places.at(path, () => ({ methods: new Map(), isPublic }));
@@ -123,7 +133,8 @@ function placesOf({ routes, endpoints, streamPaths }: RouterOptions, runners: Ru
     const { method, path, withApiPrefix } = bound.spec;
     if (isPrivate(path)) throw new Error(`${path}: an endpoint of the API must not be under the path of our own pages`);
     const run = runners.endpoint(bound);
-    put(method, path, true, run);
+    const page = browserPages.insteadOf(path);
+    put(method, path, true, page === null ? run : (request, segments, body) => page(request) ?? run(request, segments, body));
     if (withApiPrefix) put(method, `/api${path}`, true, run);
   }
   return places;

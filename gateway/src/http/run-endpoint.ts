@@ -10,6 +10,7 @@ import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './checks
 import { compressAnswer, mayCompress } from './body/content-coding.ts';
 import { deprecationLines } from './deprecation.ts';
 import type { AdmitKeyless } from './keyless.ts';
+import type { BrowserPages } from './router.ts';
 import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './endpoint.ts';
 
 type Spec = EndpointSpec;
@@ -24,10 +25,11 @@ export interface RunOptions {
   readonly admitKeyless: AdmitKeyless | null;
   /** Header lines of every answer to this caller: the limit of its key, CORS. */
   readonly callerLines: (request: HttpRequest, caller: Caller) => string;
+  readonly browserPages: BrowserPages;
   readonly log: Logger;
 }
 
-interface Prepared {
+interface Prepared extends Pick<RunOptions, 'browserPages'> {
   readonly spec: Spec;
   readonly handler: EndpointHandler<Spec>;
   readonly isOpen: boolean;
@@ -46,7 +48,8 @@ interface Prepared {
  * Wraps the handler of an endpoint with all checks: the caller, the limit of its key, scope and plan, and the schemas of path, query and
  * body.
  */
-export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, admitKeyless, callerLines, log }: RunOptions): RunEndpoint {
+export function prepareEndpoint({ spec, handler }: BoundEndpoint, options: RunOptions): RunEndpoint {
+  const { identify, admitKeyless, callerLines, browserPages, log } = options;
   const deprecation = deprecationLines(spec);
   const endpoint: Prepared = {
     spec,
@@ -58,6 +61,7 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, { identify, ad
     checkBody: bodyCheck(spec),
     deprecation,
     mayCompress: mayCompress(spec),
+    browserPages,
     lines: jsonLines + deprecation + (mayCompress(spec) ? varyLine : ''),
   };
   const fault = (request: HttpRequest, caller: Caller, error: unknown): HttpAnswer => {
@@ -161,6 +165,9 @@ function render(endpoint: Prepared, request: HttpRequest, answer: Answer, caller
     return { status: 200, lines: commonLines + lines, headers: all, body };
   }
   const { error, message, details, retryAfterSeconds } = answer;
+  // A page of the documentation that does not exist.
+  const page = error === 'NOT_FOUND' && endpoint.isOpen ? endpoint.browserPages.missing(request) : null;
+  if (page !== null) return page;
   const made = errorAnswer(
     request,
     error,

@@ -63,7 +63,9 @@ export async function look(page: Page, name: string, only?: 'phone'): Promise<re
     await page.evaluate(axe.source);
     const found = await page.evaluate<
       readonly { id: string; impact: string; nodes: readonly { html: string; failureSummary: string }[] }[]
-    >('axe.run(document, { resultTypes: ["violations"] }).then((result) => result.violations)');
+    >(
+      'axe.run(document, { resultTypes: ["violations"], rules: { "label-content-name-mismatch": { enabled: true } } }).then((result) => result.violations)',
+    );
     for (const { id, impact, nodes } of found) {
       if (impact !== 'serious' && impact !== 'critical') continue;
       faults.push(`${name} in ${view.name}: ${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary.slice(0, 200)}`);

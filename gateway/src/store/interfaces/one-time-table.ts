@@ -12,11 +12,11 @@ export interface OneTime {
 
 /** Values that can be used once, by all gateways together. */
 export interface OneTimeTable {
-  /** Deletes expired entries, then stores this one. False: `maxOneTime` of its kind are stored. */
+  /** Deletes expired entries, then stores this one. False: `maxOneTime` of its kind are stored, used ones included. */
   put(entry: OneTime, nowMs: number): Promise<boolean>;
-  /** Removes and returns the entry. Of several simultaneous calls, one gets it. Null: no such entry, used already, or expired. */
-  take(kind: OneTimeKind, hash: Uint8Array, nowMs: number): Promise<OneTime | null>;
+  /** Returns the entry, and marks it as used. Of several simultaneous calls, one gets it. `used`: used already. Null: no such entry, or expired. */
+  take(kind: OneTimeKind, hash: Uint8Array, nowMs: number): Promise<OneTime | 'used' | null>;
 }
 
-/** Maximum number of entries of a kind. A further one is refused until others expire. */
+/** Maximum number of entries of a kind; a used one is stored until it expires. A further one is refused until others expire. */
 export const maxOneTime: Readonly<Record<OneTimeKind, number>> = { link: 1_000 };

@@ -173,8 +173,9 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
           {ago(order.createdAtMs, now)}
         </td>
         <td class="number">
-          <button type="button" class="small" aria-expanded={isOpen} aria-label={`Details of order ${order.orderId}`} onClick={onToggle}>
+          <button type="button" class="small" aria-expanded={isOpen} onClick={onToggle}>
             {isOpen ? 'Less' : 'More'}
+            <span class="hidden"> about order {order.orderId}</span>
           </button>
         </td>
       </tr>
