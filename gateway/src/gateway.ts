@@ -156,7 +156,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   ];
   const router = createRouter({
     endpoints,
-    browserPages: browserPages(options.page),
     streamPaths,
     ...openPages(keys, options, { port: () => transport?.port ?? config.port, addressOf, usage }),
     authenticator: keys.authenticator,
@@ -338,12 +337,13 @@ function openPages(
   { dashboard, authenticator, clock }: OpenKeys,
   options: GatewayOptions,
   parts: Pick<DashboardOptions, 'port' | 'usage'> & Pick<RouterOptions, 'addressOf'>,
-): Pick<RouterOptions, 'routes' | 'findSession' | 'clock'> {
+): Pick<RouterOptions, 'routes' | 'findSession' | 'clock' | 'browserPages'> {
   const pages = [...dashboardPages(options.page), ...(options.routes ?? [])];
-  if (dashboard === null) return { routes: pages, clock };
+  const forBrowsers = { browserPages: browserPages(options.page) };
+  if (dashboard === null) return { ...forBrowsers, routes: pages, clock };
   const { config, log } = options;
   const all = { ...dashboard, ...parts, authenticator, config, log, keystore: custodyOf(options).keystore };
-  return { routes: [...pages, ...dashboardRoutes(all)], findSession: createSessionCallers(all), clock };
+  return { ...forBrowsers, routes: [...pages, ...dashboardRoutes(all)], findSession: createSessionCallers(all), clock };
 }
 
 /** The address of a request's client, behind trusted proxies too. */

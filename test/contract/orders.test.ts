@@ -394,7 +394,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       await advance(ended, { state: 'failed', error: refusal });
       expect(await store.orders.openOf({ ...ours, gatewayId: 'a' }, null, 10)).toEqual([here]);
       expect(await store.orders.openOf({ gatewayId: 'a', genesisHash: 'another chain' }, null, 10)).toEqual([other]);
-      const elsewhereOf = (gatewayId: string, after: string | null = null) => store.orders.openElsewhere({ ...ours, gatewayId }, after, 10);
+      const elsewhereOf = (by: string, after: string | null = null) => store.orders.openElsewhere({ ...ours, gatewayId: by }, after, 10);
       expect(await elsewhereOf('a')).toEqual([other, before]);
       expect(await elsewhereOf('a', other.id)).toEqual([before]);
       // Nobody follows them as long as their gateway has no claim.

@@ -1,4 +1,3 @@
-import { html, type Html } from '../docs/html.ts';
 import { pageAnswer } from '../http/answers.ts';
 import type { BrowserPages } from '../http/router.ts';
 import type { HttpRequest } from '../transport/transport.ts';
@@ -11,7 +10,7 @@ const sections = ['Live', 'Orders', 'Wallets', 'API Keys', 'Status'] as const;
 const ofJava = /^text\/html, image\/gif, image\/jpeg,/;
 
 /** Whether a browser opens the address: it lists HTML, and no JSON. */
-export function wantsPage(request: Pick<HttpRequest, 'method' | 'header'>): boolean {
+function wantsPage(request: Pick<HttpRequest, 'method' | 'header'>): boolean {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false;
   const accept = request.header('accept') ?? '';
   return /\btext\/html\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accept) && !accept.includes('application/json') && !ofJava.test(accept);
@@ -21,7 +20,7 @@ export function wantsPage(request: Pick<HttpRequest, 'method' | 'header'>): bool
 export function browserPages(folder?: string): BrowserPages {
   const styles = docsAssets(folder).filter((address) => address.endsWith('.css'));
   const headers = { ...securityHeaders, 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store', Vary: 'Accept' };
-  const body = missingPage(styles).html;
+  const body = missingPage(styles);
   return {
     insteadOf: (path) => {
       const location = places.get(path);
@@ -33,29 +32,29 @@ export function browserPages(folder?: string): BrowserPages {
   };
 }
 
-function missingPage(styles: readonly string[]): Html {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>No such page – sluice</title>
-        <link rel="icon" href="data:," />
-        ${styles.map((address) => html`<link rel="stylesheet" href="${address}" />`)}
-      </head>
-      <body>
-        <nav aria-label="Sections">
-          <ul>
-            ${sections.map((name) => html`<li><a href="/#/${name.toLowerCase().replace(' ', '-')}">${name}</a></li>`)}
-            <li><a href="/docs">Docs</a></li>
-          </ul>
-        </nav>
-        <main>
-          <h1>No such page</h1>
-          <p>Nothing is at this address. The <a href="/">dashboard</a> and the <a href="/docs">documentation</a> list what there is.</p>
-          <p>Programs that ask for JSON get an error with the code <code>NOT_FOUND</code> here.</p>
-        </main>
-      </body>
-    </html> `;
+/** It contains nothing of the request. */
+function missingPage(styles: readonly string[]): string {
+  const link = (name: string): string => `<li><a href="/#/${name.toLowerCase().replace(' ', '-')}">${name}</a></li>`;
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>No such page – sluice</title>
+    <link rel="icon" href="data:," />
+    ${styles.map((address) => `<link rel="stylesheet" href="${address}" />`).join('')}
+  </head>
+  <body>
+    <nav aria-label="Sections">
+      <ul>${sections.map(link).join('')}<li><a href="/docs">Docs</a></li></ul>
+    </nav>
+    <main>
+      <h1>No such page</h1>
+      <p>Nothing is at this address. The <a href="/">dashboard</a> and the <a href="/docs">documentation</a> list what there is.</p>
+      <p>Programs that ask for JSON get an error with the code <code>NOT_FOUND</code> here.</p>
+    </main>
+  </body>
+</html>
+`;
 }

@@ -1,9 +1,9 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
-import type { OrderError } from '../../order-model/life.ts';
+import type { Evidence, OrderError } from '../../order-model/life.ts';
+import type { OpenOrder } from '../../order-model/order.ts';
 import { maxOrderRows, type FollowingGateway, type OrderTable } from '../../store/interfaces/order-table.ts';
-import type { OrderLedger } from '../ledger/order-ledger.ts';
 import type { ChainIdentity } from '../nodes/chain-identity.ts';
 import type { OrderFollower } from './order-follower.ts';
 
@@ -20,7 +20,7 @@ export interface StoredOrdersParts {
   readonly chain: Pick<ChainIdentity, 'known'>;
   readonly follower: Pick<OrderFollower, 'start'>;
   readonly orders: Pick<OrderTable, 'openElsewhere'>;
-  readonly ledger: Pick<OrderLedger, 'apply'>;
+  readonly ledger: { apply(order: OpenOrder, evidence: Evidence): Promise<OpenOrder> };
   readonly gatewayId: string;
   readonly log: Logger;
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 import { maxOneTime, type OneTimeKind, type OneTimeTable } from '../interfaces/one-time-table.ts';
 import { countOf, integer, text, type Database, type Sql } from './database.ts';
 
-/** The kind of an entry that was used. It is stored until it expires, so that a second use can be told why it fails. */
+/** The kind of an entry that was used. It is stored until it expires, so that the answer to a second use says why it fails. */
 const usedKind = (kind: OneTimeKind): string => `used ${kind}`;
 
 export function oneTimeTable(db: Database): OneTimeTable {
