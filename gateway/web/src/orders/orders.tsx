@@ -214,8 +214,8 @@ function Details({ order }: { readonly order: ListedOrder }) {
           <WalletLink address={publicKey} />
         </Fact>
       )}
-      {quote !== null && <Fact name="Quoted price">{`${price(quote.price)} ${coin}`}</Fact>}
-      {fill !== null && <Fact name="Filled at">{`${price(fill.price)} ${coin}`}</Fact>}
+      {quote !== null && <Fact name={`Quoted price in ${coin}`}>{price(quote.price)}</Fact>}
+      {fill !== null && <Fact name={`Filled at, in ${coin}`}>{price(fill.price)}</Fact>}
       {fill !== null && <Fact name="Fees of the venue">{inQuoteCoin(fill.venueFeesUi, order.quoteMint)}</Fact>}
       {fill !== null && <Fact name="Network fee">{sol(Number(fill.networkFee) / 1e9)}</Fact>}
       {fill !== null && <Fact name="Slot">{fill.slot.toLocaleString('en-US')}</Fact>}
