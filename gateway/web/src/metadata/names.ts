@@ -65,7 +65,7 @@ export function wantName(mint: string): void {
 async function requestName(mint: string): Promise<void> {
   try {
     const info = await sluice.tokenInfo(mint);
-    learnCap(mint, info.marketCapUsd, info.asOfMs * 1_000);
+    learnCap(mint, info.marketCapUsd, info.asOfMs * 1_000, performance.now());
     if (names.has(mint)) return learnDocument(info);
     learnName(mint, { symbol: info.symbol, name: info.name, creator: info.creator });
     learnDocument(info);
@@ -105,7 +105,7 @@ export async function readCaps(mints: readonly string[], signal: AbortSignal): P
   await Promise.allSettled(
     due.map(async (mint) => {
       const info = await sluice.tokenInfo(mint, { signal });
-      learnCap(mint, info.marketCapUsd, info.asOfMs * 1_000);
+      learnCap(mint, info.marketCapUsd, info.asOfMs * 1_000, performance.now());
     }),
   );
   capsVersion.set(capsVersion.value + 1);
