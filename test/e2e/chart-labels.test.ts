@@ -266,11 +266,11 @@ describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
     candles = all.slice(0, 3);
     const page = await open('/page');
     const push = (event: object): Promise<unknown> => page.evaluate(`window.push(${JSON.stringify(event)})`);
-    expect((await placesOf(page, 0, 2)).every((place) => place > 0 && place < 0.1)).toBe(true);
+    expect((await placesOf(page, 0, 2)).every((place) => place > 0.05 && place < 0.15)).toBe(true);
     for (const bar of all.slice(3, 40)) await push({ ...bar, type: 'candle', id: `coin:1s:${bar.start}:1` });
     await until('40 candles', async () => (await drawn(page)).length === 40);
     const [first = 0, last = 0] = await placesOf(page, 0, 39);
-    expect(first).toBeLessThan(0.1);
+    expect(first).toBeLessThan(0.15);
     expect(last).toBeGreaterThan(0.5);
     for (let n = 40; n < 100; n++) {
       const bar = { ...all[n % 60]!, start: firstS + n };

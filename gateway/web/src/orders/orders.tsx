@@ -162,9 +162,8 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
         <td>{side !== null && <span class={`side ${side}`}>{side}</span>}</td>
         <td class="order-state" title={stateText(status, order.kind === 'paper')}>
           <span class={`state ${status}`}>{status}</span> <OrderBadge kind={order.kind} />
-          <span class="second-line">
-            {paid} → {received}
-          </span>
+          <span class="second-line">{paid} →</span>
+          <span class="second-line">{received}</span>
         </td>
         <td class="number wide-only">{paid}</td>
         <td class="number wide-only">{received}</td>

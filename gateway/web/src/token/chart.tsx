@@ -27,7 +27,8 @@ const maxCandles = 2_000;
 /** Candles of a new coin fill the chart from the left. From this many on, the newest stays in view. */
 const leastShown = 60;
 const mostShown = 120;
-/** Room on the right of the newest candle. */
+/** Room on the left of the oldest candle, for its label, and on the right of the newest. */
+const roomLeft = 6;
 const roomRight = 4;
 /** Significant digits of the last price and of the price at the pointer. */
 const labelDigits = 5;
@@ -103,7 +104,9 @@ function draw({ chart, candles, volumes }: Chart, drawn: readonly Drawn[], unit:
 /** Shows the newest candles; those of a new coin from the left. */
 function fit({ chart }: Chart, count: number): void {
   const from = Math.max(0, count - mostShown);
-  chart.timeScale().setVisibleLogicalRange({ from: from - 1, to: Math.max(from + leastShown, count) + roomRight });
+  chart
+    .timeScale()
+    .setVisibleLogicalRange({ from: from - (from === 0 ? roomLeft : 1), to: Math.max(from + leastShown, count) + roomRight });
 }
 
 /** The candles of an interval, updated as they change. */
