@@ -168,8 +168,8 @@ describe('createRpc', () => {
     };
     expect(await shownOf(`quota of ${address} exceeded`)).toBe('quota of (hidden) exceeded');
     expect(await shownOf(`quota of http://${host}/v2/PathK… exceeded`)).toBe('quota of (hidden) exceeded');
-    expect(await shownOf('key PATHKEY-1+2 or BareKey9, token Tok/EN.3 or Tok%2FEN.3, pass/word: n=1')).toBe(
-      'key (hidden) or (hidden), token (hidden) or (hidden), (hidden): n=1',
+    expect(await shownOf('Basic dXNlcjpwYXNzL3dvcmQ=, key PATHKEY-1+2 or BareKey9, token Tok/EN.3 or Tok%2FEN.3, pass/word: n=1')).toBe(
+      'Basic (hidden), key (hidden) or (hidden), token (hidden) or (hidden), (hidden): n=1',
     );
     const long = `${'x'.repeat(195)}PathKey-1+2`;
     expect(await shownOf(long)).not.toContain('Path');

@@ -181,6 +181,7 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
             "null",
             "5",
             "[null]",
+            "[" * 100_000,
             '{"topic":"trades","seq":1}',
             '{"topic":"trades","seq":1,"data":null}',
             '{"op":"heartbeat","positions":{"trades":null}}',

@@ -242,7 +242,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
                     raise _Lost(f"the connection closed with {code}", pause_s) from None
                 try:
                     message_in = json.loads(text)
-                except ValueError:
+                except (ValueError, RecursionError):
                     raise _Lost("the gateway sent no JSON") from None
                 if not _is_message(message_in):
                     raise _Lost("the gateway sent a message in a wrong form")

@@ -38,7 +38,9 @@ export function nodeTextOf(address: string): (text: string) => string {
   const isName = /[a-z]/i.test(hostname) && !hostname.startsWith('[');
   // A query may be the key alone.
   const inQuery = [...searchParams].map(([name, value]) => (value === '' ? name : value));
-  const parts = [username, password, ...pathname.split('/'), ...inQuery, ...(isName ? labels : [])];
+  // The header `Authorization` has both together.
+  const basic = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
+  const parts = [username, password, basic, ...pathname.split('/'), ...inQuery, ...(isName ? labels : [])];
   const forms = parts.flatMap((part) => [part, decoded(part), encodeURIComponent(decoded(part))]);
   const secrets = [...new Set(forms)].filter((form) => form.length >= minSecretChars).toSorted((a, b) => b.length - a.length);
   const urls = String.raw`(?:https?|wss?):\/\/(?:[^\s\/@]*@)?${escaped(hostname)}\S*`;
