@@ -1,7 +1,7 @@
 // Watches a wallet: its value, its tokens, and each of its trades.
 //
 //   SLUICE_API_KEY=… WALLET=… node portfolio.mjs
-import { Sluice } from '@sluice/client';
+import { printable, Sluice } from '@sluice/client';
 
 const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: wallet = '' } = process.env;
 if (apiKey === '' || wallet === '') throw new Error('Set SLUICE_API_KEY and WALLET; `npx -y pnpm@12 start` prints both.');
@@ -13,7 +13,9 @@ let last = '';
 /** Prints the wallet if something changed. */
 async function show() {
   const { sol, holdings, totals } = await sluice.portfolio(wallet);
-  const lines = holdings.map(({ mint, symbol, uiAmount, valueSol }) => `  ${symbol ?? mint}  ${uiAmount}  ${valueSol ?? '?'} SOL`);
+  const lines = holdings.map(
+    ({ mint, symbol, uiAmount, valueSol }) => `  ${printable(symbol ?? mint)}  ${uiAmount}  ${valueSol ?? '?'} SOL`,
+  );
   const text = [`${totals.valueSol} SOL, ${sol.uiAmount} of it not invested`, ...lines].join('\n');
   if (text !== last) console.log(text);
   last = text;

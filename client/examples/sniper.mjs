@@ -2,7 +2,7 @@
 //
 //   SLUICE_API_KEY=… WALLET=… node sniper.mjs
 // It places orders only if LIVE=1. Otherwise purchases are dry runs, and sales are quotes. On a gateway with TRADING=paper, LIVE=1 trades on paper.
-import { Sluice, SluiceError } from '@sluice/client';
+import { printable, Sluice, SluiceError } from '@sluice/client';
 
 const { SLUICE_URL: url = 'http://127.0.0.1:8080', SLUICE_API_KEY: apiKey = '', WALLET: publicKey = '', LIVE } = process.env;
 if (apiKey === '' || publicKey === '') throw new Error('Set SLUICE_API_KEY and WALLET; `npx -y pnpm@12 start` prints both.');
@@ -121,7 +121,7 @@ function onStatus(status) {
 for await (const event of sluice.subscribe('newTokens', { filter, onStatus })) {
   if (event.type !== 'newToken' || positions >= maxPositions) continue;
   positions++;
-  snipe(event.mint, event.symbol)
+  snipe(event.mint, printable(event.symbol))
     .catch((error) => console.log(`${event.mint}: ${error.message}`))
     .finally(() => void positions--);
 }

@@ -1,4 +1,5 @@
 export { SluiceError, type SluiceErrorFields } from './errors.ts';
+export { printable } from './printable.ts';
 export { Sluice, type SluiceOptions, type TradeOptions } from './sluice.ts';
 export type { RequestOptions } from './http/requests.ts';
 export type { OpenSocket, Socket } from './stream/connection.ts';

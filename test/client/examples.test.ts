@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sluice, type EventOf } from '@sluice/client';
+import { printable, Sluice, type EventOf } from '@sluice/client';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startProduct } from '../support/product/started-product.ts';
@@ -126,6 +126,14 @@ describe('the examples of the client', { timeout: startMs + printMs }, () => {
       run('sniper.mjs', settings, /^dry run.*\nbought .*, dry run\n(.*\n)*sold .* take profit/m),
       run('sniper.mjs', { ...settings, LIVE: '1' }, /^LIVE.*\nbought .*, live\n(.*\n)*sold .* take profit/m),
     ]);
+  });
+
+  it('print no name or symbol as a stranger wrote it, and neither do the programs in the guides', () => {
+    expect(printable('a\u001B[2J\u009B1m\u202E\u2028\nb')).toBe('a[2J1mb');
+    const raw = /(?<!printable\()(?:event\.(?:symbol|name)\b|event\["(?:symbol|name)"\]|symbol \?\? mint)/g;
+    for (const of of [join(source, 'examples'), join(source, '../guides')]) {
+      for (const file of readdirSync(of)) expect([file, ...(readFileSync(join(of, file), 'utf8').match(raw) ?? [])]).toEqual([file]);
+    }
   });
 
   it('refuse a setting that is no number', async () => {

@@ -1,5 +1,6 @@
 import { fingerprintOf, readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
 import { newOrderId } from '@sluice/gateway/order-model/order-id.ts';
+import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { orderIdPattern } from '@sluice/shared/wire/values.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -39,6 +40,13 @@ describe('the fingerprint of a body', () => {
         expect(hex(shuffled(same))).toBe(hex(same));
       }),
     );
+  });
+
+  it('is that of version 0.1.0, whose orders must be found after an upgrade; so are the names of the endpoints', () => {
+    const body = { publicKey: '9xQe', mint: '7xKX', amount: 0.1, slippage: 1.5, orders: [{ sellAll: true }, null] };
+    expect(hex(body)).toBe('f58b0212ba8e03c8db56026263ca4ef06ba8444566c7287ef82d2308b7d39f80');
+    const withKeys = endpoints.filter(({ idempotent }) => idempotent === true).map(({ id }) => id);
+    expect(withKeys).toEqual(expect.arrayContaining(['tradeBuy', 'tradeSell', 'transactionSend', 'pumpPortalTrade']));
   });
 
   it('differs for different bodies', () => {

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from websockets.asyncio.server import ServerConnection, serve
 
-from sluice_client import BuyBody, Sluice, SluiceError
+from sluice_client import BuyBody, Sluice, SluiceError, printable
 
 ORDER: BuyBody = {"publicKey": "p", "mint": "m", "amount": 0.1}
 Answer = tuple[int, dict[str, str], str] | None
@@ -215,6 +215,9 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
                     break
             await sluice.close()
         self.assertEqual(left, [])
+
+    async def test_the_name_of_a_token_cannot_act_on_a_terminal(self) -> None:
+        self.assertEqual(printable("a\x1b[2J\x9b1m\u202e\u2028\nb é 米"), "a[2J1mb é 米")
 
     async def test_a_stream_follows_no_redirect(self) -> None:
         elsewhere: list[bytes] = []

@@ -3,6 +3,7 @@
 from . import wire
 from .errors import SluiceError
 from .options import FilteredOptions, Live, Reconnecting, Status, SubscribeOptions
+from .printable import printable
 from .sluice import Sluice
 from .subscription import Subscription
 from .wire import *
@@ -16,5 +17,6 @@ __all__ = [
     "Status",
     "SubscribeOptions",
     "Subscription",
+    "printable",
 ]
 __all__ += wire.__all__
