@@ -76,7 +76,7 @@ export const faultText = String;`;
 const pageEntry = `
 import { h, render } from 'preact';
 import { CandleChart } from 'the chart';
-render(h(CandleChart, { mint: 'coin', supply: 1e9, quote: 'SOL' }), document.body);`;
+render(h(CandleChart, { mint: 'coin', supply: 1e9, quote: 'SOL', own: [] }), document.body);`;
 
 const stand: Plugin = {
   name: 'stand-ins',

@@ -75,7 +75,7 @@ interface Shown {
 const watchPrices = `
 window.shown = [];
 (function look() {
-  const texts = (places) => places.map((place) => document.querySelector(place)?.textContent ?? '');
+  const texts = (places) => places.map((place) => document.querySelector(place)?.firstChild?.textContent ?? '');
   const head = texts(['.token-head .fact:nth-child(1) dd', '.token-head .fact:nth-child(2) dd', '.token-head .fact:nth-child(3) dd']);
   const tape = texts(['.trades tbody tr:first-child td:nth-child(5)', '.trades tbody tr:first-child td:nth-child(6)']);
   const last = window.shown.at(-1);

@@ -120,6 +120,19 @@ async function tabTo(target: Locator): Promise<void> {
   throw new Error(`${maxTabs} presses of the tab key do not reach ${String(target)}`);
 }
 
+/** Whether the chart has drawn something in this colour of the page. */
+const isDrawnIn = (on: Page, name: string): Promise<boolean> =>
+  on.evaluate<boolean>(`(() => {
+    const hex = getComputedStyle(document.documentElement).getPropertyValue('--${name}').trim();
+    const [r, g, b] = [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+    return [...document.querySelectorAll('.chart canvas')].some((canvas) => {
+      if (canvas.width === 0 || canvas.height === 0) return false;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      for (let at = 0; at < data.length; at += 4) if (data[at] === r && data[at + 1] === g && data[at + 2] === b) return true;
+      return false;
+    });
+  })()`);
+
 describe('the pages of the dashboard with a running market', { timeout: testTimeoutMs }, () => {
   it('open live by the link of `start`, which works once', async () => {
     await page.goto(link);
@@ -214,6 +227,9 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.getByLabel('Amount').fill('50%');
     await page.getByLabel('Quote').getByText('→').first().waitFor();
     await order('Sell');
+    await until('both own trades', async () => (await page.locator('.trades tr.own', { hasText: 'you' }).count()) === 2);
+    await page.getByRole('img', { name: /^Candles of 15s, last .*, your trades: 2$/ }).waitFor();
+    await until('their marks in the chart', () => isDrawnIn(page, 'info'));
     expect(await look(page, 'token')).toEqual([]);
     // Followed to its end here, and not only on the page of orders.
     await page.locator('.progress .state.finalized').waitFor({ timeout: 60_000 });

@@ -1,7 +1,8 @@
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
-import type { Page, Request, Response } from 'playwright-core';
+import type { Page, Request, Response, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { currentBuild } from '../../compile/build-folder.mjs';
 import { linkToken } from '../accounts/dashboard-client.ts';
 import { startChromium, type Chromium } from '../support/browser/chromium.ts';
@@ -118,14 +119,133 @@ describe('the quote of the ticket', { timeout: testTimeoutMs }, () => {
   it('after a trade, the ticket shows what is left', async () => {
     const left = page.locator('.balances');
     await left.getByText(/^In the wallet: [\d.]+M SIMTEST, [\d,.]+ SOL$/).waitFor();
+    await left.getByText(/^SIMTEST worth 0\.\d+ SOL/).waitFor();
+    await page.getByRole('button', { name: '50 %' }).click();
+    const help = page.locator('#amount-help');
+    const inUnits = /^50 % of ([\d.]+[KM]) SIMTEST is ([\d.]+[KM]) SIMTEST\.$/;
+    await until('the part in units', async () => inUnits.test((await help.textContent())!));
+    const [, whole, half] = inUnits.exec((await help.textContent())!)!;
+    expect(await left.textContent()).toContain(`: ${whole} SIMTEST`);
+    const rawUnits = Number(tokensOf(world.chain, coin, publicKey)) / 1e6;
+    expect(Number.parseFloat(half!) * (half!.endsWith('M') ? 1e6 : 1e3)).toBeCloseTo(rawUnits / 2, -4);
+    expect(await look(page, 'ticket-balance')).toEqual([]);
     await page.getByLabel('Amount').fill('100%');
     await shownQuote('sell').waitFor();
     const held = tokensOf(world.chain, coin, publicKey);
     const [sold] = await ordersWhile(() => page.getByRole('button', { name: 'Sell', exact: true }).click());
     expect(bodyOf(sold!.request()).maxIn).toBe(String(held));
     await left.getByText(/^In the wallet: 0 SIMTEST, /).waitFor();
+    await page.getByText('100 % of 0 SIMTEST is 0 SIMTEST.').waitFor();
     expect(tokensOf(world.chain, coin, publicKey)).toBe(0n);
     // There is nothing left to quote.
+    expect(watched.complaints.filter((text) => !text.includes('400'))).toEqual([]);
+  });
+});
+
+describe('own trades and keys', { timeout: testTimeoutMs }, () => {
+  it("the wallet's trades are marked, also those of before the page was opened", async () => {
+    const own = page.locator('.trades tr.own', { hasText: 'you' });
+    await until('both own trades', async () => (await own.count()) === 2);
+    await page.getByRole('img', { name: /your trades: 2$/ }).waitFor();
+    // Each trade of somebody else has no mark.
+    expect(await page.locator('.trades tbody tr').count()).toBeGreaterThan(2);
+    await page.reload();
+    await page.getByRole('img', { name: /your trades: 2$/ }).waitFor();
+    await until('both own trades', async () => (await own.count()) === 2);
+    expect(await look(page, 'own-trades')).toEqual([]);
+  });
+
+  it('a key asks before it buys or sells, and sends nothing by itself', async () => {
+    const sent: string[] = [];
+    page.on('request', (request) => void (/\/api\/trade\//.test(request.url()) && request.method() === 'POST' && sent.push(request.url())));
+    const amount = page.getByLabel('Amount');
+    await amount.fill('0.1');
+    await page.getByLabel('Slippage (%)').fill('30');
+    await shownQuote('buy').waitFor();
+    await amount.focus();
+    const dialog = page.getByRole('dialog', { name: 'Buy on the simulated chain' });
+    // The slips of a hand: Enter before the dialog, and both keys once more in it. It opens with the focus on Cancel.
+    const asked: Route[] = [];
+    await page.route('**/status', (route) => void asked.push(route));
+    await page.keyboard.press('b');
+    await page.keyboard.press('Enter');
+    await until('the question whether coins are real', () => asked.length > 0);
+    await asked[0]!.continue();
+    await page.unroute('**/status');
+    await dialog.waitFor();
+    await page.keyboard.press('b');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await amount.inputValue()).toBe('0.1');
+    expect(sent).toEqual([]);
+    await page.keyboard.press('b');
+    await dialog.waitFor();
+    expect(await look(page, 'key-asks')).toEqual([]);
+    const confirm = dialog.getByRole('button', { name: 'Buy now' });
+    await until('the order can be confirmed', () => confirm.isEnabled());
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('.progress .state.finalized').waitFor();
+    expect(sent).toHaveLength(1);
+    await page.locator('main').focus();
+    await page.keyboard.press('a');
+    await page.keyboard.type('50%');
+    expect(await amount.inputValue()).toBe('50%');
+    await page.keyboard.press('Shift+S');
+    await page.getByRole('dialog', { name: 'Sell on the simulated chain' }).waitFor();
+    await page.keyboard.press('Escape');
+    expect(sent).toHaveLength(1);
+  });
+
+  it('Enter in the amount simulates, and / focuses the search', async () => {
+    const amount = page.getByLabel('Amount');
+    for (const [text, side] of [
+      ['0.1', 'buy'],
+      ['50%', 'sell'],
+    ] as const) {
+      await amount.fill(text);
+      await until('an order to be possible', () =>
+        page
+          .getByRole('button', { name: /^Simulate the/ })
+          .first()
+          .isEnabled(),
+      );
+      await amount.press('Enter');
+      await page.locator('.progress', { hasText: 'simulated only' }).locator(`.side.${side}`).waitFor();
+    }
+    await page.keyboard.press('/');
+    expect(await page.getByRole('searchbox').evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
+    await page.keyboard.type('b/s?');
+    expect(await page.getByRole('searchbox').inputValue()).toBe('b/s?');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.keyboard.press('Escape');
+  });
+
+  it('a list names the keys, and turns them off', async () => {
+    expect(await page.getByRole('button', { name: 'Buy', exact: true }).getAttribute('title')).toBe('Key B: asks first');
+    await page.locator('main').focus();
+    await page.keyboard.press('?');
+    const list = page.getByRole('dialog', { name: 'Keys' });
+    await list.getByText('In Amount: simulates').waitFor();
+    expect(await look(page, 'keys')).toEqual([]);
+    await list.getByRole('checkbox').uncheck();
+    await list.getByRole('button', { name: 'Close' }).click();
+    await page.locator('main').focus();
+    for (const key of ['b', 's', '?', '/']) await page.keyboard.press(key);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await page.getByRole('searchbox').evaluate((field) => field === field.ownerDocument.activeElement)).toBe(false);
+    await page.getByRole('button', { name: 'Keys' }).click();
+    await list.getByRole('checkbox').check();
+    await page.keyboard.press('Escape');
+  });
+
+  it('the presets are amounts of the coin of the pair', async () => {
+    const other = launchCoin(world.chain, { quoteMint: usdcMint });
+    await page.goto(`${gateway.gateway.url}/#/token/${other.mint}`);
+    await page.locator('.presets').getByText('50 USDC').waitFor();
+    expect(await page.locator('.presets button').allTextContents()).toEqual(['10 USDC', '50 USDC', '100 USDC', '25 %', '50 %', '100 %']);
+    expect(await page.getByLabel('Amount').inputValue()).toBe('10');
+    await until('its quote', async () => (await shownQuote('buy').textContent())?.startsWith('10 USDC → '));
     expect(watched.complaints.filter((text) => !text.includes('400'))).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import './style/token.css';
 import { render, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { watchBrowserWallets } from './app/browser-wallets.ts';
+import { KeyList } from './app/key-list.tsx';
 import { PageTitle } from './app/page-title.tsx';
 import { place, type PageName, type Place } from './state/router.ts';
 import { Search } from './app/search.tsx';
@@ -70,7 +71,7 @@ function App() {
       </main>
       <footer>
         <span>
-          sluice, <a href="/docs">Docs</a>, <a href="/api/openapi.json">OpenAPI</a>
+          sluice, <a href="/docs">Docs</a>, <a href="/api/openapi.json">OpenAPI</a> {key !== null && <KeyList />}
         </span>
         <span>
           Charts by <a href="https://www.tradingview.com/">TradingView</a>. Creators of tokens choose the images; other icons are generated

@@ -94,6 +94,8 @@ export function Search() {
         type="search"
         aria-label="Search by mint, symbol or wallet"
         placeholder="Mint, symbol or wallet"
+        title="Key /"
+        aria-keyshortcuts="/"
         maxLength={64}
         value={text}
         onInput={(event) => {

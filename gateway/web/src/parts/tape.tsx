@@ -76,8 +76,13 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
   return { trades, fault, breaks };
 }
 
-export function Tape(props: { readonly trades: readonly Trade[] | null; readonly fault: string | null; readonly isSimulated: boolean }) {
-  const { trades, fault, isSimulated } = props;
+export function Tape(props: {
+  readonly trades: readonly Trade[] | null;
+  readonly fault: string | null;
+  readonly isOwn: (trade: Trade) => boolean;
+  readonly isSimulated: boolean;
+}) {
+  const { trades, fault, isOwn, isSimulated } = props;
   return (
     <section class="card trades" aria-labelledby="token-trades">
       <h2 id="token-trades">Trades</h2>
@@ -104,7 +109,7 @@ export function Tape(props: { readonly trades: readonly Trade[] | null; readonly
           </thead>
           <tbody>
             {(trades ?? []).map((trade) => (
-              <tr key={trade.id}>
+              <tr key={trade.id} class={isOwn(trade) ? 'own' : ''}>
                 <td class="faint">{clockTime(trade.ts.received / 1_000)}</td>
                 <td>
                   <span class={`side ${trade.side}`}>{trade.side}</span>
@@ -120,7 +125,7 @@ export function Tape(props: { readonly trades: readonly Trade[] | null; readonly
                 </td>
                 <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
                 <td>
-                  <WalletLink address={trade.trader} />
+                  <WalletLink address={trade.trader} /> {isOwn(trade) && <span class="badge">you</span>}
                 </td>
                 {!isSimulated && (
                   <td class="wide-only">{trade.signature !== null && <OutLink href={explorerTx(trade.signature)}>Solscan</OutLink>}</td>

@@ -3,6 +3,8 @@ import { shortAddress } from '../format/text.ts';
 import { sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { Dialog, Fact } from '../parts/parts.tsx';
+import { me } from '../state/server.ts';
+import { useStore } from '../state/store.ts';
 import { MintEnds, NameWarning, type NamedToken } from '../parts/token-name.tsx';
 import type { Side } from './amounts.ts';
 import type { SideQuote } from './live-quotes.ts';
@@ -33,9 +35,10 @@ export interface OrderWish {
 /** The second click of a double click on Buy must not confirm. */
 const readyAfterMs = 700;
 
-/** The second confirmation of an order that spends real coins. The dialog opens with the focus on Cancel, so that a repeated click or key does nothing. */
+/** The confirmation of an order that spends real coins, or that a key asked for. The dialog opens with the focus on Cancel, so that a repeated click or key does nothing. */
 export function ConfirmOrder(props: {
   readonly wish: OrderWish;
+  readonly isReal: boolean;
   readonly token: NamedToken;
   /** As the market moves. The order obeys what is shown at the confirmation. */
   readonly quote: SideQuote;
@@ -49,10 +52,15 @@ export function ConfirmOrder(props: {
     const timer = setTimeout(() => setReady(true), readyAfterMs);
     return () => clearTimeout(timer);
   }, []);
+  const { isReal } = props;
+  const isPaper = useStore(me)?.trading === 'paper';
   const verb = side === 'buy' ? 'Buy' : 'Sell';
   return (
-    <Dialog title={`${verb} with real coins`} onClose={props.onClose}>
-      <p class="warn">This order is sent to the chain. It cannot be undone.</p>
+    <Dialog
+      title={isReal ? `${verb} with real coins` : `${verb}${isPaper ? ' on paper' : ' on the simulated chain'}`}
+      onClose={props.onClose}
+    >
+      {isReal ? <p class="warn">This order is sent to the chain. It cannot be undone.</p> : <p class="hint">It spends no real coins.</p>}
       <NameWarning {...props.token} />
       <dl class="facts list">
         <Fact name={side === 'buy' ? 'Spend' : 'Sell'}>
@@ -93,7 +101,7 @@ export function ConfirmOrder(props: {
           Cancel
         </button>
         <button type="submit" class={side} disabled={!isReady || shown === null} onClick={props.onConfirm}>
-          {verb} for real
+          {isReal ? `${verb} for real` : `${verb} now`}
         </button>
       </form>
     </Dialog>

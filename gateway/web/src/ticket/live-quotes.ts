@@ -1,6 +1,6 @@
 import { SluiceError, type QuoteBody } from '@sluice/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { quoting, sluice } from '../state/server.ts';
+import { quoting } from '../state/server.ts';
 import { amountFor, type Side } from './amounts.ts';
 import { orderFault } from './order-fault.ts';
 import { ScreenQuotes, type QuoteBounds, type QuoteObject, type ShownQuote } from './screen-quotes.ts';
@@ -42,8 +42,10 @@ export interface LiveQuotes {
   readonly boundsOf: (side: Side) => QuoteBounds | null;
   /** The market has left the quote on the screen. Shows `quote` in its place, or requests one. */
   readonly replace: (side: Side, quote: QuoteObject | null) => void;
-  /** The wallet has changed. Requests the quotes soon. */
+  /** The wallet has changed. Requests the quotes soon, those that were refused too. */
   readonly refresh: () => void;
+  /** A price of the coin has changed. Requests the quotes soon. */
+  readonly priceChanged: () => void;
 }
 
 const nothing: SideQuote = { shown: null, fault: null };
@@ -67,6 +69,7 @@ export function useLiveQuotes(terms: QuoteTerms): LiveQuotes {
     boundsOf: (side) => (drawn.key === key ? (feed.current?.boundsOf(side) ?? null) : null),
     replace: (side, quote) => feed.current?.replace(side, quote),
     refresh: () => feed.current?.refresh(),
+    priceChanged: () => feed.current?.priceChanged(),
   };
 }
 
@@ -94,8 +97,6 @@ class QuoteFeed {
     const { signal } = this.#ended;
     for (const name of inputs) addEventListener(name, () => this.#wake(), { signal, passive: true });
     document.addEventListener('visibilitychange', () => this.#wake(), { signal });
-    // Each change of the price, in any pool of the coin.
-    sluice.subscribe('prices', { mints: [terms.mint], signal, onEvent: () => this.#runIn(soonestMs), onError: () => undefined });
     this.#timer = setTimeout(() => void this.#run(), typedMs);
   }
 
@@ -114,6 +115,10 @@ class QuoteFeed {
 
   refresh(): void {
     for (const side of sides) this.#notBeforeMs[side] = 0;
+    this.#runIn(soonestMs);
+  }
+
+  priceChanged(): void {
     this.#runIn(soonestMs);
   }
 

@@ -1,3 +1,4 @@
+import type { Trade } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { me } from '../state/server.ts';
 import { presetsOf, quoteSymbol } from '../format/quote-coin.ts';
@@ -7,9 +8,10 @@ import { OrderProgress } from '../orders/progress.tsx';
 import { Fault } from '../parts/parts.tsx';
 import { MintEnds, NameWarning, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
+import { useShortcut } from '../app/shortcuts.ts';
 import { useOwnWallets, type OwnWallet } from '../wallets/own-wallets.ts';
-import { Balances } from './balances.tsx';
-import { amountFor, isNumber, isSlippage, type Side } from './amounts.ts';
+import { BalanceLine, useBalances } from './balances.tsx';
+import { amountFor, isNumber, isPart, isSlippage, type Side } from './amounts.ts';
 import { ConfirmOrder, type OrderWish } from './confirm-order.tsx';
 import { useLiveQuotes, type LiveQuotes } from './live-quotes.ts';
 import { MovedPrice } from './moved-price.tsx';
@@ -21,11 +23,19 @@ import { TicketFields, type TicketValues } from './ticket-fields.tsx';
 interface TicketProps extends NamedToken {
   /** The coin in which the token trades; null if that is unknown. */
   readonly quoteMint: string | null;
+  /** Quote coins for one token now; null if that is unknown. */
+  readonly price: number | null;
   /** The venues of its pools. */
   readonly venues: readonly string[];
+  /** The newest trades, newest first. */
+  readonly trades: readonly Trade[];
+  /** An own trade is in a block, or filled on paper. */
+  readonly onTraded: () => void;
 }
 
-export function Ticket({ mint, symbol: raw, name, quoteMint, venues }: TicketProps) {
+const sideKeys = { buy: 'b', sell: 's' } as const;
+
+export function Ticket({ mint, symbol: raw, name, quoteMint, price, venues, trades, onTraded }: TicketProps) {
   const token: NamedToken = { mint, symbol: raw, name };
   const symbol = shownSymbol(token);
   const isTraded = venues.length === 0 || venues.some((venue) => tradedVenues.has(venue));
@@ -34,52 +44,55 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, venues }: TicketPro
   const wallets = useOwnWallets();
   const [wallet, setWallet] = useState('');
   const [fields, setFields] = useState<TicketValues>({ amount: presetsOf(quoteMint)[0]!, slippage: '10', priorityFee: '' });
-  const [asked, setAsked] = useState<OrderWish | null>(null);
+  const [asked, setAsked] = useState<{ readonly wish: OrderWish; readonly isReal: boolean } | null>(null);
   /** Its own last trade. */
   const [landed, setLanded] = useState<{ readonly slot: number } | null>(null);
   const placing = usePlacing();
   const { answer, fault, moved, place } = placing;
   const publicKey = wallet === '' ? (wallets.value?.at(-1)?.publicKey ?? '') : wallet;
   const quotes = useLiveQuotes({ mint, amount: fields.amount, slippage: fields.slippage, publicKey });
-  useEffect(() => {
-    if (moved !== null) quotes.replace(moved.wish.side, moved.quote);
-  }, [moved]);
-  useEffect(() => quotes.refresh(), [landed]);
+  useQuoteChanges(quotes, placing, landed, price);
+  const lastTrade = trades.find(({ trader }) => trader === publicKey)?.id ?? null;
+  const balances = useBalances({ publicKey, mint, quoteMint, landed, lastTrade });
 
-  const request = (side: Side, dryRun: boolean): void => {
+  /** `always`: asks before an order that spends nothing real, too. */
+  const request = (side: Side, dryRun: boolean, always = false): void => {
     const read = readFields(side, fields, quote);
     if (typeof read === 'string') return placing.refuse(read);
     const { amount, ...terms } = read;
     const body = { publicKey, mint, ...terms, ...(dryRun && { dryRun }) };
     const wish = atQuote({ side, amount, symbol, quoteMint, shown: null, body }, quotes);
     if (dryRun) return place(wish);
-    placing.placeOrAsk(wish, setAsked);
+    placing.placeOrAsk(wish, (asks, isReal) => setAsked({ wish: asks, isReal }), always);
   };
   /** The fields still ask for this order. */
   const isSame = ({ side, amount, body }: OrderWish): boolean =>
     amountFor(side, fields.amount) === amount && Number(fields.slippage) === body.slippage && publicKey === body.publicKey;
   const cannot = placing.isLocked || publicKey === '' || mode === 'off' || !isTraded;
+  const press = (side: Side, dryRun: boolean): void => {
+    if (!cannot) request(side, dryRun, true);
+  };
+  const onLanded = (slot: number): void => {
+    setLanded({ slot });
+    onTraded();
+  };
+  useShortcut(sideKeys.buy, () => press('buy', false));
+  useShortcut(sideKeys.sell, () => press('sell', false));
 
   return (
     <section class="card ticket" aria-labelledby="ticket">
-      <div class="row between">
-        <h2 id="ticket">Order</h2>
-        <ModeBadge />
-      </div>
-      <p class="ticket-token">
-        <b>
-          <bdi>{symbol}</bdi>
-        </b>{' '}
-        <MintEnds mint={mint} />
-      </p>
-      <NameWarning {...token} />
-      {mode === 'paper' && (
-        <p class="hint">Paper: an order is filled at its quote, from the paper balance of the wallet. Nothing is sent.</p>
-      )}
+      <TicketHead token={token} mode={mode} />
       {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.join(', ')}).</p>}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />
-      <TicketFields symbol={symbol} quoteMint={quoteMint} fields={fields} onChange={setFields} />
-      <Balances publicKey={publicKey} mint={mint} symbol={symbol} quoteMint={quoteMint} landed={landed} />
+      <TicketFields
+        symbol={symbol}
+        quoteMint={quoteMint}
+        held={balances?.tokens ?? null}
+        fields={fields}
+        onChange={setFields}
+        onEnter={() => press(isPart(fields.amount) ? 'sell' : 'buy', true)}
+      />
+      {balances !== null && <BalanceLine balances={balances} symbol={symbol} quoteMint={quoteMint} price={price} />}
       <Quotes quotes={quotes} symbol={symbol} />
       <div class="pair actions">
         {(['buy', 'sell'] as const).map((side) => (
@@ -96,20 +109,48 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, venues }: TicketPro
         />
       )}
       {placing.isUnknown && <UnknownOrder placing={placing} />}
-      {answer !== null && (
-        <OrderProgress key={answer.orderId ?? answer.signature} answer={answer} symbol={symbol} onLanded={(slot) => setLanded({ slot })} />
-      )}
+      {answer !== null && <OrderProgress key={answer.orderId ?? answer.signature} answer={answer} symbol={symbol} onLanded={onLanded} />}
       {asked !== null && (
         <ConfirmOrder
-          wish={asked}
+          {...asked}
           token={token}
-          quote={quotes[asked.side]}
+          quote={quotes[asked.wish.side]}
           onClose={() => setAsked(null)}
-          onConfirm={() => place(atQuote(asked, quotes))}
+          onConfirm={() => place(atQuote(asked.wish, quotes))}
         />
       )}
     </section>
   );
+}
+
+function TicketHead({ token, mode }: { readonly token: NamedToken; readonly mode: string }) {
+  return (
+    <>
+      <div class="row between">
+        <h2 id="ticket">Order</h2>
+        <ModeBadge />
+      </div>
+      <p class="ticket-token">
+        <b>
+          <bdi>{shownSymbol(token)}</bdi>
+        </b>{' '}
+        <MintEnds mint={token.mint} />
+      </p>
+      <NameWarning {...token} />
+      {mode === 'paper' && (
+        <p class="hint">Paper: an order is filled at its quote, from the paper balance of the wallet. Nothing is sent.</p>
+      )}
+    </>
+  );
+}
+
+/** The quotes of the ticket follow its orders and the price. */
+function useQuoteChanges(quotes: LiveQuotes, { moved }: Placing, landed: object | null, price: number | null): void {
+  useEffect(() => {
+    if (moved !== null) quotes.replace(moved.wish.side, moved.quote);
+  }, [moved]);
+  useEffect(() => quotes.refresh(), [landed]);
+  useEffect(() => quotes.priceChanged(), [price]);
 }
 
 /** The terms of an order, or what is wrong with a field. */
@@ -149,7 +190,14 @@ function SideButtons(props: {
   const isPaper = useStore(me)?.trading === 'paper';
   return (
     <div>
-      <button type="button" class={side} disabled={cannot || !isQuoted} onClick={() => onPress(side, false)}>
+      <button
+        type="button"
+        class={side}
+        disabled={cannot || !isQuoted}
+        title={`Key ${sideKeys[side].toUpperCase()}: asks first`}
+        aria-keyshortcuts={sideKeys[side]}
+        onClick={() => onPress(side, false)}
+      >
         {busy === side && !isDry ? 'Sending …' : side === 'buy' ? 'Buy' : 'Sell'}
       </button>
       <button

@@ -39,8 +39,8 @@ export interface Placing {
   readonly isUnknown: boolean;
   readonly refuse: (fault: string) => void;
   readonly place: (wish: OrderWish) => void;
-  /** Places the order if it spends no real coins; otherwise calls `ask`. */
-  readonly placeOrAsk: (wish: OrderWish, ask: (wish: OrderWish) => void) => void;
+  /** Places the order if it spends no real coins; otherwise calls `ask`. With `always` it calls `ask` in any case. */
+  readonly placeOrAsk: (wish: OrderWish, ask: (wish: OrderWish, isReal: boolean) => void, always: boolean) => void;
   /** Sends the order whose outcome is unknown again. */
   readonly sendAgain: () => void;
   /** Gives up finding out whether the server has the order. */
@@ -96,7 +96,7 @@ export function usePlacing(): Placing {
   };
 
   const place = (wish: OrderWish): void => void send({ wish, idempotencyKey: newKey() });
-  const placeOrAsk = async (wish: OrderWish, ask: (wish: OrderWish) => void): Promise<void> => {
+  const placeOrAsk = async (...[wish, ask, always]: Parameters<Placing['placeOrAsk']>): Promise<void> => {
     // A slow answer to a second click must not place a second order after the first one is done.
     if (underWay.current) return;
     underWay.current = true;
@@ -107,7 +107,8 @@ export function usePlacing(): Placing {
     try {
       const isReal = await spendsRealCoins();
       unlock();
-      (isReal ? ask : place)(wish);
+      if (isReal || always) ask(wish, isReal);
+      else place(wish);
     } catch (error) {
       unlock();
       setFault(faultText(error));
@@ -124,7 +125,7 @@ export function usePlacing(): Placing {
     isUnknown: unknown !== null && busy === null,
     refuse: setFault,
     place,
-    placeOrAsk: (wish, ask) => void placeOrAsk(wish, ask),
+    placeOrAsk: (...parts) => void placeOrAsk(...parts),
     sendAgain: () => void (unknown !== null && send(unknown)),
     forget: () => {
       setUnknown(null);

@@ -3,11 +3,14 @@ import {
   CandlestickSeries,
   ColorType,
   createChart,
+  createSeriesMarkers,
   CrosshairMode,
   HistogramSeries,
   type AutoscaleInfo,
   type IChartApi,
   type ISeriesApi,
+  type ISeriesMarkersPluginApi,
+  type Time,
   type UTCTimestamp,
 } from 'lightweight-charts';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -18,6 +21,7 @@ import { Choice, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { axisLabels, inUnit, leastPrice, priceText, type Bar, type Drawn, type Unit } from './chart-units.ts';
 import { Legend } from './legend.tsx';
+import type { OwnTrade } from './own-trades.ts';
 
 const intervals: readonly CandleInterval[] = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d'];
 /** Candles that are requested, and remembered. */
@@ -40,6 +44,7 @@ interface Chart {
   readonly chart: IChartApi;
   readonly candles: ISeriesApi<'Candlestick'>;
   readonly volumes: ISeriesApi<'Histogram'>;
+  readonly marks: ISeriesMarkersPluginApi<Time>;
 }
 
 /** The colours of the page, which its style sheet defines for both themes. */
@@ -63,7 +68,7 @@ function openChart(element: HTMLElement): Chart {
     priceFormat: { type: 'custom', formatter: (value: number) => short(value), minMove: 1e-6 },
   });
   chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
-  return { chart, candles, volumes };
+  return { chart, candles, volumes, marks: createSeriesMarkers(candles, []) };
 }
 
 /** The scale of a price that hardly moved. */
@@ -107,6 +112,24 @@ function fit({ chart }: Chart, count: number): void {
   chart
     .timeScale()
     .setVisibleLogicalRange({ from: from - (from === 0 ? roomLeft : 1), to: Math.max(from + leastShown, count) + roomRight });
+}
+
+const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** Own trades since the first candle, each at its own. */
+function mark({ marks }: Chart, own: readonly OwnTrade[], interval: CandleInterval, firstS: number): void {
+  const seconds = Number.parseInt(interval, 10) * secondsIn[interval.at(-1)!]!;
+  marks.setMarkers(
+    own
+      .filter(({ atS }) => atS >= firstS)
+      .map(({ side, atS }) => ({
+        time: (atS - (atS % seconds)) as UTCTimestamp,
+        color: colour('info'),
+        ...(side === 'buy'
+          ? ({ text: 'B', position: 'belowBar', shape: 'arrowUp' } as const)
+          : ({ text: 'S', position: 'aboveBar', shape: 'arrowDown' } as const)),
+      })),
+  );
 }
 
 /** The candles of an interval, updated as they change. */
@@ -177,7 +200,14 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
   return state.of === of ? state : { bars: null, fault: null };
 }
 
-export function CandleChart({ mint, supply, quote }: { readonly mint: string; readonly supply: number; readonly quote: string }) {
+interface ChartProps {
+  readonly mint: string;
+  readonly supply: number;
+  readonly quote: string;
+  readonly own: readonly OwnTrade[];
+}
+
+export function CandleChart({ mint, supply, quote, own }: ChartProps) {
   const [interval, setInterval] = useState<CandleInterval>('15s');
   const [unit, setUnit] = useState<Unit>('usd');
   const { bars, fault } = useCandles(mint, interval);
@@ -200,6 +230,11 @@ export function CandleChart({ mint, supply, quote }: { readonly mint: string; re
     paint(open.current);
     draw(open.current, drawn, unit);
   }, [drawn, unit, shown]);
+  // An own trade may be known before its candle.
+  const [firstS, lastS] = [drawn[0]?.time ?? Infinity, drawn.at(-1)?.time];
+  useEffect(() => {
+    if (open.current !== null) mark(open.current, own, interval, firstS);
+  }, [own, interval, firstS, lastS, shown]);
   const fitted = useRef('');
   useEffect(() => {
     if (drawn.length === 0 || open.current === null || fitted.current === interval) return;
@@ -227,7 +262,7 @@ export function CandleChart({ mint, supply, quote }: { readonly mint: string; re
         class="chart"
         ref={element}
         role="img"
-        aria-label={`Candles of ${interval}${last === null ? '' : `, last ${priceText(unit, last.close)}`}`}
+        aria-label={`Candles of ${interval}${last === null ? '' : `, last ${priceText(unit, last.close)}`}${own.length === 0 ? '' : `, your trades: ${own.length}`}`}
       />
       {bars !== null && drawn.length === 0 && (
         <Empty>{bars.length === 0 ? 'Quiet: no trade of this token is stored.' : 'The price in this unit is not known.'}</Empty>

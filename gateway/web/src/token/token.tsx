@@ -17,6 +17,7 @@ import { Holders } from './holders.tsx';
 import { Pools } from './pools.tsx';
 import { Tape } from '../parts/tape.tsx';
 import { Ticket } from '../ticket/order-ticket.tsx';
+import { useOwnTrades } from './own-trades.ts';
 import { useToken } from './use-token.ts';
 
 const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, string>> = {
@@ -30,6 +31,7 @@ const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, st
 
 export function TokenPage({ id: mint }: { readonly id: string }) {
   const { info, readAtMs, trades, fault, tradesFault } = useToken(mint);
+  const own = useOwnTrades(mint, trades);
   const isSimulated = useStore(simulated) === true || info?.simulated === true;
   useEffect(() => {
     if (info !== null) learnName(mint, { symbol: info.symbol, name: info.name });
@@ -46,8 +48,8 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
       <Fault text={fault} />
       <div class="token-page">
         <div class="main-column">
-          <CandleChart mint={mint} supply={info.supplyUi} quote={quoteSymbol(info.quoteMint)} />
-          <Tape trades={trades} fault={tradesFault} isSimulated={isSimulated} />
+          <CandleChart mint={mint} supply={info.supplyUi} quote={quoteSymbol(info.quoteMint)} own={own.marks} />
+          <Tape trades={trades} fault={tradesFault} isOwn={own.isOwn} isSimulated={isSimulated} />
         </div>
         <div class="side-column">
           <Ticket
@@ -55,7 +57,10 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
             quoteMint={info.quoteMint}
             symbol={symbol}
             name={name}
+            price={info.priceQuote}
             venues={[...new Set(info.pools.map(({ venue }) => venue))]}
+            trades={trades ?? []}
+            onTraded={own.refresh}
           />
           <Facts info={info} readAtMs={readAtMs} isSimulated={isSimulated} />
           <Pools info={info} readAtMs={readAtMs} />
