@@ -26,6 +26,7 @@ const anyBeginning: fc.Arbitrary<OrderProgress> = fc
     state,
     signature: isSigned && kind !== 'paper' ? signature : null,
     fill: null,
+    terms: null,
   }))
   .filter((order) => mayInsert(order) && !endStates.has(order.state));
 
@@ -67,6 +68,7 @@ const at = (state: OrderState, kind: OrderKind = 'lightning'): OrderProgress => 
   state,
   signature,
   fill: null,
+  terms: null,
 });
 
 describe('the life of an order, for any findings in any order', () => {

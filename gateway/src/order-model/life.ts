@@ -1,7 +1,7 @@
-import { endStates, type OrderChange, type OrderFill, type OrderState, type StoredOrder } from './order.ts';
+import { endStates, type OrderChange, type OrderFill, type OrderState, type OrderTerms, type StoredOrder } from './order.ts';
 
 /** The fields of an order that decide which evidence changes it. */
-export type OrderProgress = Pick<StoredOrder, 'kind' | 'state' | 'signature' | 'fill'>;
+export type OrderProgress = Pick<StoredOrder, 'kind' | 'state' | 'signature' | 'fill' | 'terms'>;
 
 export type OrderError = NonNullable<StoredOrder['error']>;
 
@@ -15,6 +15,8 @@ export type Evidence =
       readonly error: OrderError | null;
       /** Null if the transaction was not read yet. */
       readonly fill: OrderFill | null;
+      /** What it trades, if that was read together with the fill. */
+      readonly terms?: OrderTerms | null;
     }
   /** Its transaction was in a block that does not belong to the chain any more. */
   | { readonly kind: 'gone' }
@@ -85,10 +87,17 @@ export function judge(order: OrderProgress, evidence: Evidence): Verdict {
   }
 }
 
-function judgeLanded(order: OrderProgress, { commitment, error, fill }: Extract<Evidence, { kind: 'landed' }>): Verdict {
+/** The fill, and the terms if they are not stored yet. */
+function readBy({ fill, terms = null }: Extract<Evidence, { kind: 'landed' }>, order: OrderProgress): OrderChange {
+  if (fill === null) return {};
+  return order.terms === null && terms !== null ? { fill, terms } : { fill };
+}
+
+function judgeLanded(order: OrderProgress, evidence: Extract<Evidence, { kind: 'landed' }>): Verdict {
+  const { commitment, error, fill } = evidence;
   const { state, kind } = order;
   if (order.signature === null || kind === 'paper') return contradiction;
-  const read: OrderChange = fill === null ? {} : { fill };
+  const read = readBy(evidence, order);
   // On another fork the same transaction may have another result, so only a confirmed result ends an order.
   const next: OrderState = error !== null && commitment !== 'processed' ? 'failed' : commitment;
   const more: OrderChange = next === 'failed' && error !== null ? { error, ...read } : read;
@@ -97,12 +106,13 @@ function judgeLanded(order: OrderProgress, { commitment, error, fill }: Extract<
   return next === state && fill !== null && order.fill === null ? change(read) : nothing;
 }
 
-function judgeEnded({ state, fill, kind }: OrderProgress, evidence: Evidence): Verdict {
+function judgeEnded(order: OrderProgress, evidence: Evidence): Verdict {
+  const { state, fill, kind } = order;
   if (evidence.kind === 'landed') {
     if (state === 'expired') return contradiction;
     if (state === 'finalized') {
       if (evidence.error !== null && evidence.commitment === 'finalized') return contradiction;
-      return fill === null && evidence.fill !== null && kind !== 'paper' ? change({ fill: evidence.fill }) : nothing;
+      return fill === null && evidence.fill !== null && kind !== 'paper' ? change(readBy(evidence, order)) : nothing;
     }
     return evidence.error === null && evidence.commitment === 'finalized' ? contradiction : nothing;
   }

@@ -93,6 +93,8 @@ export type NewOrder = Omit<StoredOrder, 'version' | 'updatedAtMs'>;
 export interface OrderChange {
   readonly state?: OrderState;
   readonly fill?: OrderFill;
+  /** Of an order whose transaction was sent before its terms were known. */
+  readonly terms?: OrderTerms;
   readonly error?: NonNullable<StoredOrder['error']>;
 }
 

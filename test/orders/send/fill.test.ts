@@ -1,6 +1,8 @@
 import { readFill } from '@sluice/gateway/orders/evidence/fill.ts';
+import { onlyTradeOf } from '@sluice/gateway/orders/evidence/only-trade.ts';
 import type { OrderTerms } from '@sluice/gateway/order-model/order.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -60,6 +62,9 @@ test('on the curve and on its pool, in every encoding: amounts to the lamport, w
           slot: record.slot,
           blockTime: record.blockTime,
         });
+        // Without the terms: from the bytes that were sent, and the decimals in the answer.
+        const sent = decodeTransaction(prepared.wire) as DecodedTransaction;
+        expect(readFill(await answerOf(signature, encoding), signature, null, onlyTradeOf(sent))).toEqual(reading);
         expect(reading.fill.otherLamports).toBe(world.rentOf(prepared) + (prepared === first ? tip.lamports : 0n));
       }
     }

@@ -6,7 +6,14 @@ import { assembleMarket, planMarket } from '@sluice/gateway/pools/quoted-market.
 import { quoteObject } from '@sluice/gateway/quote/answer.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { endStates, type OrderKind, type OrderTerms, type StoredOrder, type PublishedOrder } from '@sluice/gateway/order-model/order.ts';
+import {
+  endStates,
+  type NewOrder,
+  type OrderKind,
+  type OrderTerms,
+  type StoredOrder,
+  type PublishedOrder,
+} from '@sluice/gateway/order-model/order.ts';
 import { createBroadcaster, type Broadcaster } from '@sluice/gateway/orders/send/broadcaster.ts';
 import { Follower } from '@sluice/gateway/orders/follow/follower.ts';
 import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
@@ -140,12 +147,12 @@ export class World {
   }
 
   /** Stored as by the order path: ready to be sent. */
-  async insert(prepared: Prepared, gatewayId: string, kind: OrderKind = 'lightning'): Promise<StoredOrder> {
+  async insert(prepared: Prepared, gatewayId: string, kind: OrderKind = 'lightning', more: Partial<NewOrder> = {}): Promise<StoredOrder> {
     const { wire, signature, blockhash, lastValidBlockHeight, terms } = prepared;
     const message = { signature, signedBytes: wire, blockhash, lastValidBlockHeight };
     const bounds = slippageBounds(prepared.trade, prepared.quote, prepared.slippageBps);
     const quoteJson = JSON.stringify(quoteObject({ quote: prepared.quote, bounds, ...terms }));
-    const inserted = await this.store.orders.insert(newOrder(Date.now(), { ...message, terms, kind, quoteJson }), {
+    const inserted = await this.store.orders.insert(newOrder(Date.now(), { ...message, terms, kind, quoteJson, ...more }), {
       idempotency: null,
       spend: null,
       followedBy: gatewayId,

@@ -96,6 +96,20 @@ test('the thread stores the time that the gateway has agreed on, not that of the
   expect(Math.min(...changes.map(({ updatedAtMs }) => updatedAtMs))).toBeGreaterThan(systemClock.wallMs() + aheadMs / 2);
 });
 
+test('an order whose coins were not known when its transaction was sent gets its terms and its fill', async () => {
+  world = await startWorld();
+  const { follower, changes } = await threaded('gateway');
+  const prepared = world.prepare({ exact: 'quoteIn', amount: 10_000_000n });
+  const order = await world.insert(prepared, 'gateway', 'sent', { terms: null, quoteJson: null });
+  follower.follow(order);
+  world.chain.start();
+  const { terms, fill, state } = await world.ended(order);
+  expect([state, terms]).toEqual(['finalized', prepared.terms]);
+  expect(fill).toMatchObject({ baseAmount: prepared.quote.baseAmount, traderQuote: prepared.quote.traderQuote });
+  await until(() => changes.at(-1)?.state === 'finalized', 'its last event');
+  expect(changes.at(-1)).toMatchObject({ terms, fill });
+});
+
 test('a thread that dies is started again, loads its orders from the store, and sends the same bytes', async () => {
   world = await startWorld();
   const { follower, threads, changes } = await threaded('gateway');

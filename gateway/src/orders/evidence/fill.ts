@@ -1,10 +1,11 @@
 import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
-import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { decodeData } from '@sluice/shared/venues/decode-data.ts';
 import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
 import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
 import type { OrderFill, OrderTerms } from '../../order-model/order.ts';
+import type { Trade } from '../../signer/trade-instruction.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { countOf, lamportsOf, linesOf } from '../nodes/answer-forms.ts';
 
@@ -14,7 +15,7 @@ import { countOf, lamportsOf, linesOf } from '../nodes/answer-forms.ts';
  * give a better one.
  */
 export type FillReading =
-  | { readonly kind: 'fill'; readonly fill: OrderFill; readonly balancesAgree: boolean }
+  | { readonly kind: 'fill'; readonly fill: OrderFill; readonly terms: OrderTerms; readonly balancesAgree: boolean }
   | { readonly kind: 'failed'; readonly err: unknown; readonly logs: readonly string[]; readonly slot: number }
   | { readonly kind: 'other'; readonly slot: number }
   | { readonly kind: 'unusable'; readonly reason: string };
@@ -24,6 +25,8 @@ const eventAuthorities: ReadonlyMap<string, string> = new Map(
 );
 /** Most token balances in an answer. A transaction locks at most 128 accounts, so an honest answer has no more before and after. */
 const maxTokenBalances = 256;
+/** A mint stores its decimals in one byte. */
+const maxDecimals = 255;
 
 interface Trades {
   readonly venue: Venue;
@@ -132,21 +135,44 @@ function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: 
     slot,
     blockTime: view.blockTime,
   };
-  return { kind: 'fill', fill, balancesAgree: base === (side === 'buy' ? baseAmount : -baseAmount) };
+  return { kind: 'fill', fill, terms, balancesAgree: base === (side === 'buy' ? baseAmount : -baseAmount) };
+}
+
+/** The decimals of `mint` in a list of balances. Null if the list has none, or is not of the documented form. */
+function decimalsIn(list: unknown, mint: string): number | null {
+  if (!Array.isArray(list) || list.length > maxTokenBalances) return null;
+  for (const item of list as readonly unknown[]) {
+    if (!isRecord(item) || item['mint'] !== mint || !isRecord(item['uiTokenAmount'])) continue;
+    const { decimals } = item['uiTokenAmount'];
+    return typeof decimals === 'number' && Number.isInteger(decimals) && decimals >= 0 && decimals <= maxDecimals ? decimals : null;
+  }
+  return null;
+}
+
+/** The terms of a trade whose coins were not read before it was sent. Null if the answer does not show their decimals. */
+function termsFrom({ side, programId, pool, baseMint, quoteMint }: Trade, publicKey: string, answer: unknown): OrderTerms | null {
+  const meta = isRecord(answer) && isRecord(answer['meta']) ? answer['meta'] : {};
+  const decimalsOf = (mint: string): number | null =>
+    mint === wrappedSolMint ? solDecimals : (decimalsIn(meta['postTokenBalances'], mint) ?? decimalsIn(meta['preTokenBalances'], mint));
+  const [baseDecimals, quoteDecimals, venue] = [decimalsOf(baseMint), decimalsOf(quoteMint), venueByProgram.get(programId)];
+  if (baseDecimals === null || quoteDecimals === null || venue === undefined) return null;
+  return { side, mint: baseMint, pool: venue.name, poolAddress: pool, quoteMint, baseDecimals, quoteDecimals, publicKey };
 }
 
 /**
- * Reads an answer of `getTransaction`, in any encoding, for `signature`. Amounts come from the venue's own event and are compared with the token
+ * Reads an answer of `getTransaction`, in any encoding, for `signature`. `trade`: what the transaction trades, if its terms are not known. Amounts come from the venue's own event and are compared with the token
  * balances; lamports come from the balances. Uses no I/O and no clock. Accepts anything that a node may answer.
  */
-export function readFill(answer: unknown, signature: string, terms: OrderTerms | null): FillReading {
+export function readFill(answer: unknown, signature: string, known: OrderTerms | null, trade: Trade | null = null): FillReading {
   const view = readTransaction(answer, false);
   if (view.kind === 'malformed') return unusable(view.reason);
   if (view.signature !== signature) return unusable('the answer is for another transaction');
   const slot = countOf(view.slot);
   if (slot === null) return unusable('the answer has no slot');
   if (view.err !== null) return { kind: 'failed', err: view.err, logs: linesOf(view.logs) ?? [], slot };
-  if (terms === null) return { kind: 'other', slot };
+  if (known === null && trade === null) return { kind: 'other', slot };
+  const terms = known ?? termsFrom(trade!, view.feePayer ?? '', answer);
+  if (terms === null) return unusable('the decimals of the coins are missing');
   const trades = tradesOf(answer, view, terms);
   if (typeof trades === 'string') return unusable(trades);
   if (trades === null) return { kind: 'other', slot };

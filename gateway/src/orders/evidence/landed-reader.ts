@@ -2,11 +2,14 @@ import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { pause } from '@sluice/shared/abort/pause.ts';
 import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderError } from '../../order-model/life.ts';
 import type { OrderTerms } from '../../order-model/order.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { classifyFailure, type FailureTerms } from '../simulate/failure.ts';
+import type { Trade } from '../../signer/trade-instruction.ts';
 import { readFill, type FillReading } from './fill.ts';
+import { onlyTradeOf } from './only-trade.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import type { LandedReading } from './tracked-order.ts';
 import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
@@ -33,7 +36,9 @@ export interface LandedOrder {
   readonly slot: number;
   /** The runtime's error in the status; null if the transaction succeeded. */
   readonly err: unknown;
+  /** Null if they were not read before the transaction was sent. Then they are read from `signedBytes` and the landed transaction. */
   readonly terms: OrderTerms | null;
+  readonly signedBytes: Uint8Array | null;
   /** The stored `quote` of the order, as JSON; null if nothing was quoted. */
   readonly quoteJson: string | null;
   readonly isLightning: boolean;
@@ -55,6 +60,13 @@ function orderError(err: unknown, logs: readonly string[], { terms, quoteJson }:
   // Prefers the failure whose bound the program logged: then the actual amount is known.
   const { code, message, details } = failures.find((failure) => typeof failure.details['actual'] === 'string') ?? failures[0]!;
   return { code, message, detailsJson: JSON.stringify(details) };
+}
+
+/** What a caller's own transaction trades, if the order does not say it. */
+function tradeOf({ terms, signedBytes }: LandedOrder): Trade | null {
+  if (terms !== null || signedBytes === null) return null;
+  const transaction = decodeTransaction(signedBytes);
+  return transaction.kind === 'malformed' ? null : onlyTradeOf(transaction);
 }
 
 /** The quoted amounts with their bounds, the likelier first: the output, or, if the output is exact, the input. */
@@ -81,9 +93,9 @@ function knownOf({ side, mint: baseMint, quoteMint, baseDecimals, quoteDecimals 
 
 /** Whether two readings are equal to the last unit. Block times are not compared, because not every node has them. */
 function isSameReading(one: LandedReading, other: LandedReading): boolean {
-  const shown = ({ slot, fill, error }: LandedReading): string =>
+  const shown = ({ slot, fill, terms, error }: LandedReading): string =>
     JSON.stringify(
-      [slot, error?.code ?? null, fill === null ? null : Object.entries(fill).filter(([field]) => field !== 'blockTime')],
+      [slot, error?.code ?? null, terms, fill === null ? null : Object.entries(fill).filter(([field]) => field !== 'blockTime')],
       (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
     );
   return shown(one) === shown(other);
@@ -106,7 +118,9 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
     const options = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
     try {
       const answer = await rpc.call('getTransaction', [landed.signature, options], signal);
-      return answer === null ? { kind: 'unusable', reason: 'not found' } : readFill(answer, landed.signature, landed.terms);
+      return answer === null
+        ? { kind: 'unusable', reason: 'not found' }
+        : readFill(answer, landed.signature, landed.terms, tradeOf(landed));
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       return { kind: 'unusable', reason: error.kind };
@@ -119,8 +133,10 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
     const shownSlot = reading.kind === 'fill' ? reading.fill.slot : reading.kind === 'unusable' ? null : reading.slot;
     if (shownSlot === null) counters.unusable++;
     else if (shownSlot !== slot || (reading.kind === 'failed') !== (landed.err !== null)) counters.otherSlot++;
-    else if (reading.kind === 'failed') return { slot, fill: null, error: orderError(reading.err, reading.logs, landed) };
-    else return { slot, fill: reading.kind === 'fill' ? reading.fill : null, error: null };
+    else if (reading.kind === 'failed')
+      return { slot, fill: null, terms: landed.terms, error: orderError(reading.err, reading.logs, landed) };
+    else if (reading.kind === 'fill') return { slot, fill: reading.fill, terms: reading.terms, error: null };
+    else return { slot, fill: null, terms: landed.terms, error: null };
     return null;
   }
 
@@ -162,7 +178,12 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
         }
         if (clock.steadyMs() - beganMs > giveUpAfterMs) {
           counters.givenUp++;
-          return { slot: landed.slot, fill: null, error: landed.err === null ? null : orderError(landed.err, [], landed) };
+          return {
+            slot: landed.slot,
+            fill: null,
+            terms: landed.terms,
+            error: landed.err === null ? null : orderError(landed.err, [], landed),
+          };
         }
         await pause(againAfterMs, signal, { ref: false, clock });
       }

@@ -1,6 +1,6 @@
 import { countVotes, type Vote } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Evidence, OrderError } from '../../order-model/life.ts';
-import type { OrderFill, OpenOrder } from '../../order-model/order.ts';
+import type { OrderFill, OrderTerms, OpenOrder } from '../../order-model/order.ts';
 import { commitments, type Commitment, type SignatureStatus } from './signature-status.ts';
 
 /** An order expires if at least this many nodes report it. A single node must report it this many times. */
@@ -36,6 +36,8 @@ export function isNewView(before: NodeView | null, now: NodeView): boolean {
 export interface LandedReading {
   readonly slot: number;
   readonly fill: OrderFill | null;
+  /** The order's, or read together with the fill. */
+  readonly terms: OrderTerms | null;
   readonly error: OrderError | null;
 }
 
@@ -128,7 +130,11 @@ function landed(tracked: TrackedOrder, nowMs: number): Finding {
     return { evidence, broadcast: 'rest', read: { slot, err } };
   }
   const commitment = agreedLanding(tracked, 'finalized', nowMs) === null ? 'confirmed' : 'finalized';
-  return { evidence: { kind: 'landed', commitment, error: reading.error, fill: reading.fill }, broadcast: 'rest', read: null };
+  return {
+    evidence: { kind: 'landed', commitment, error: reading.error, fill: reading.fill, terms: reading.terms },
+    broadcast: 'rest',
+    read: null,
+  };
 }
 
 /** A node that has the transaction votes against expiry. A node without an opinion is waited for. */

@@ -59,9 +59,10 @@ async function main({
       newestSlot: () => known?.newestSlot ?? newestPossibleSlot,
       onLoaded: (order) => post({ op: 'loaded', order: publishedFields(order) }),
       onGone: (id) => post({ op: 'dropped', id }),
-      onChange: ({ id, state, fill, error, updatedAtMs, version }, landedSlot) => {
+      onChange: ({ id, kind, state, terms, fill, error, updatedAtMs, version }, landedSlot) => {
         // All changes of one turn of the event loop are sent in one message.
-        if (changed.push({ id, state, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(postChanges);
+        const mayBeNew = kind === 'sent' ? terms : null;
+        if (changed.push({ id, state, terms: mayBeNew, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(postChanges);
       },
       clock,
       log,

@@ -44,7 +44,8 @@ export function createMessageActions({ broadcaster, reader, quoteOf, onRead, clo
     followed.beingRead = being;
     const { signature, order } = followed;
     const quoteJson = landing.err === null ? null : await quoteOf(order.id);
-    const landed = { signature, ...landing, terms: order.terms, quoteJson, isLightning: order.kind === 'lightning' };
+    const { terms, signedBytes, kind } = order;
+    const landed = { signature, ...landing, terms, signedBytes, quoteJson, isLightning: kind === 'lightning' };
     const reading = await reader.read(landed, signal);
     if (reading === null || followed.beingRead !== being) return;
     followed.reading = reading;

@@ -53,6 +53,8 @@ export type ToThread =
 
 /** The fields of an order that can change, and the slot in which the nodes agree that it landed. */
 export type OrderChanges = Pick<PublishedOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'> & {
+  /** Null: they are not known, or cannot change. */
+  readonly terms: PublishedOrder['terms'];
   readonly landedSlot: number | null;
 };
 
@@ -227,10 +229,10 @@ export class ThreadedFollower implements OrderFollower {
     }
   }
 
-  #change({ landedSlot, ...changes }: OrderChanges): void {
+  #change({ landedSlot, terms, ...changes }: OrderChanges): void {
     const order = this.#open.get(changes.id);
     if (order === undefined) return;
-    const changed = { ...order, ...changes };
+    const changed = { ...order, ...changes, terms: terms ?? order.terms };
     if (endStates.has(changed.state)) this.#remove(changed.id);
     else this.#open.set(changed.id, changed);
     this.#options.onChange(changed, landedSlot);

@@ -1,8 +1,8 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { isVenue, openedSol, readTrade, type Trade } from '../../signer/trade-instruction.ts';
 import type { OrderTerms } from '../../order-model/order.ts';
+import { onlyTradeOf } from '../evidence/only-trade.ts';
 import type { HotState } from '../state/hot-state.ts';
 
 /** Longest wait for the decimals of the coin. */
@@ -10,10 +10,10 @@ const withinMs = 400;
 
 /**
  * What a caller's own transaction trades; needed to read its fill. Null if it does not contain exactly one trade by its fee payer in a known
- * pool of the coin, or if the decimals cannot be read in time. The order is then followed without a fill.
+ * pool of the coin, or if the decimals cannot be read in time. They are then read from the landed transaction.
  */
 export async function termsOfTransaction(transaction: DecodedTransaction, state: Pick<HotState, 'market'>): Promise<OrderTerms | null> {
-  const trade = tradeOf(transaction);
+  const trade = onlyTradeOf(transaction);
   const [publicKey] = transaction.accountKeys;
   if (trade === null || publicKey === undefined) return null;
   const market = await marketOf(trade.baseMint, state);
@@ -31,22 +31,6 @@ export async function termsOfTransaction(transaction: DecodedTransaction, state:
   };
 }
 
-/** The only trade in the transaction. Instructions with accounts of lookup tables are not read, because the tables are unknown here. */
-function tradeOf({ accountKeys, instructions }: DecodedTransaction): Trade | null {
-  const [wallet = ''] = accountKeys;
-  const named = instructions.map(({ programIdIndex, accountIndexes, data }) => ({
-    programId: accountKeys[programIdIndex] ?? '',
-    accounts: accountIndexes.map((index) => accountKeys[index] ?? ''),
-    data,
-  }));
-  const opened = openedSol(named, wallet);
-  const trades = named.flatMap((instruction) => {
-    const trade = isVenue(instruction.programId) ? readTrade(instruction, wallet, opened) : null;
-    return trade !== null && 'baseMint' in trade ? [trade] : [];
-  });
-  return trades.length === 1 ? trades[0]! : null;
-}
-
 async function marketOf(mint: string, state: Pick<HotState, 'market'>) {
   const late = new AbortController();
   try {
@@ -54,7 +38,7 @@ async function marketOf(mint: string, state: Pick<HotState, 'market'>) {
     return read?.result.kind === 'market' ? read.result.market : null;
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    // The transaction is sent anyway. Only its fill will be missing.
+    // The transaction is sent anyway.
     return null;
   } finally {
     late.abort();

@@ -20,7 +20,7 @@ export function orderValues(
     genesis_hash: order.genesisHash,
     state: order.state,
     ended: endStates.has(order.state) ? 1 : 0,
-    terms: order.terms === null ? null : JSON.stringify(order.terms),
+    terms: termsText(order.terms),
     quote: order.quoteJson,
     signature: order.signature,
     signed_bytes: order.signedBytes,
@@ -82,6 +82,10 @@ export function readOrderEvent(row: SqlRow): StoredOrderEvent {
       .split(',')
       .filter((name) => name !== ''),
   };
+}
+
+export function termsText(terms: OrderTerms | null): string | null {
+  return terms === null ? null : JSON.stringify(terms);
 }
 
 /** Raw amounts as decimal strings. */

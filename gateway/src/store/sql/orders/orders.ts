@@ -18,7 +18,7 @@ import type { NewOrder, OrderChange } from '../../../order-model/order.ts';
 import { blob, integer, text, type Database, type Sql, type SqlRow } from '../database.ts';
 import { movePaper, paperLock } from '../paper.ts';
 import { claimOrders } from './order-claims.ts';
-import { orderValues, readOrder, readOrderEvent, fillText } from './order-rows.ts';
+import { orderValues, readOrder, readOrderEvent, fillText, termsText } from './order-rows.ts';
 import { releaseSpend, reserveSpend, reservedOf, spentLamports } from './order-spend.ts';
 
 export function orderTable(db: Database): OrderTable {
@@ -234,6 +234,7 @@ async function advanceOne(sql: Sql, { order: before, change, atMs }: Advance, re
     const current = await orderById(sql, id);
     return current === null ? { kind: 'no_such_order' } : { kind: 'stale', order: current };
   }
+  if (change.terms !== undefined) await sql.run('UPDATE orders SET terms = ? WHERE id = ?', termsText(after.terms), id);
   await addEvent(sql, after, namesOf({ fill: change.fill, error: change.error }));
   if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) {
     const row = await sql.get('SELECT spend_wallet, spend_day, spend_lamports FROM orders WHERE id = ?', id);
