@@ -24,7 +24,7 @@ export interface ClientOptions {
 
 const attemptMs = 8_000;
 const retryMs = 250;
-const giveUpMs = 180_000;
+const giveUpMs = 600_000;
 
 interface Answered {
   readonly status: number;
@@ -85,7 +85,6 @@ function conclusion({ signature }: Wish, { status, body }: Answered, attempts: n
   }
   const { code = '' } = body.error ?? {};
   if (signature !== null && code === 'TRANSACTION_EXPIRED') return { kind: 'too_old', attempts };
-  // This chain jumps ahead, as no real one does. A gateway then has a blockhash that is too old for a second.
-  const again = status >= 500 || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RATE_LIMIT' || code === 'SIMULATION_FAILED';
-  return again ? null : { kind: 'refused', status, code, message: body.error?.message ?? '', attempts };
+  // For example `TRANSACTION_EXPIRED`: this chain jumps ahead, as no real one does, and the gateway has an old blockhash for a second.
+  return body.error?.retryable === true ? null : { kind: 'refused', status, code, message: body.error?.message ?? '', attempts };
 }

@@ -23,6 +23,8 @@ export interface CrashReport extends Judgement {
   readonly startsMs: readonly number[];
 }
 
+/** Orders for one step. */
+const maxMissed = 20;
 /** More blocks than a blockhash lives. */
 const lateBlocks = 200;
 
@@ -94,16 +96,19 @@ function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
 async function carryOut(world: CrashWorld, lane: number, kill: Kill, random: () => number, cases: Promise<Case>[]): Promise<void> {
   const brought: Brought[] = [];
   for (const step of kill.steps) {
-    let one: Brought;
-    do one = await steps[step](await newRound(world, lane, step, random, cases));
-    while (one.isMissed === true);
+    let one = await steps[step](await newRound(world, lane, step, random, cases));
+    for (let orders = 1; one.isMissed === true; orders++) {
+      if (orders === maxMissed) throw new Error(`${orders} orders were not seen at the step ${step}`);
+      one = await steps[step](await newRound(world, lane, step, random, cases));
+    }
     brought.push(one);
   }
   const gateway = brought.findLast((one) => one.gateway !== undefined)?.gateway ?? (await world.gateway(lane));
   // Within SQLite only its end stops a gateway.
   await end(world, gateway, kill.steps.includes('inserting') && kill.victim === 'signer' ? 'both' : kill.victim);
-  if (kill.late) for (let block = 0; block < lateBlocks; block++) world.chain.advance();
+  // Before the blocks: the other lane cannot wait for the store all that time.
   for (const one of brought) await one.release();
+  if (kill.late) for (let block = 0; block < lateBlocks; block++) world.chain.advance();
 }
 
 async function end(world: CrashWorld, gateway: GatewayProcess, victim: Victim): Promise<void> {

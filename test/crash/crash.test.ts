@@ -8,7 +8,7 @@ import { ways } from './wishes.ts';
 /** Kills with both stores; `pnpm test:crash` requests more of them. */
 const requestedKills = Number(process.env['CRASH_KILLS'] ?? 0);
 const seed = Number(process.env['CRASH_SEED'] ?? 1);
-const timeoutMs = 300_000 + requestedKills * 10_000;
+const timeoutMs = 1_200_000 + requestedKills * 10_000;
 
 const names = Object.keys(steps) as readonly StepName[];
 const victims: readonly Victim[] = ['gateway', 'both', 'signer'];

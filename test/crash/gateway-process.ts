@@ -22,10 +22,21 @@ export interface GatewayProcess {
   readonly log: RunningProgram['log'];
 }
 
-const startWithinMs = 60_000;
+const startWithinMs = 180_000;
 
 function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/exe`);
+}
+
+/** Does nothing if the process has ended: a gateway ends a signing process that has not answered for five seconds. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  // 0 would be this process and its children.
+  if (pid === 0) return;
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 export async function startGatewayProcess(folder: string, env: Readonly<Record<string, string>>): Promise<GatewayProcess> {
@@ -45,8 +56,8 @@ export async function startGatewayProcess(folder: string, env: Readonly<Record<s
       return isAlive();
     },
     signerReady,
-    stopSigner: async () => void process.kill(await signerReady(), 'SIGSTOP'),
-    continueSigner: () => void process.kill(newestSigner(), 'SIGCONT'),
+    stopSigner: async () => signal(await signerReady(), 'SIGSTOP'),
+    continueSigner: () => signal(newestSigner(), 'SIGCONT'),
     kill: async (victim) => {
       const signer = victim === 'gateway' ? newestSigner() : await signerReady();
       // The gateway first, so that it cannot start another signing process in between.
@@ -54,8 +65,8 @@ export async function startGatewayProcess(folder: string, env: Readonly<Record<s
         child.kill('SIGKILL');
         await until('the gateway to be gone', () => !isAlive());
       }
-      if (victim !== 'gateway' && isRunning(signer)) process.kill(signer, 'SIGKILL');
-      if (victim === 'gateway' && isRunning(signer)) process.kill(signer, 'SIGCONT');
+      if (victim !== 'gateway') signal(signer, 'SIGKILL');
+      if (victim === 'gateway') signal(signer, 'SIGCONT');
       // A signing process whose gateway is gone ends by itself.
       await until('the signing process to be gone', () => !isRunning(signer));
     },

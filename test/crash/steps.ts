@@ -8,7 +8,6 @@ import { tokensOf, tradeOnChain } from '../support/chain/quoted-trades.ts';
 import type { FinalAnswer } from './client.ts';
 import type { CrashWorld } from './crash-world.ts';
 import type { GatewayProcess } from './gateway-process.ts';
-import type { Hold } from './node-gate.ts';
 import { holdWrites, stallStoring } from './store-stall.ts';
 import type { Wish } from './wishes.ts';
 
@@ -34,17 +33,21 @@ export interface Brought {
   release(): Promise<void> | void;
   /** The process to kill, if it has changed by now. */
   readonly gateway?: GatewayProcess;
-  /** The order has ended without being seen at the step: expired, because another lane let many blocks pass, or final already. */
+  /**
+   * The order was not seen at the step: its client has its answer already, or it has ended, for example because another lane let many blocks
+   * pass. The step is repeated with another order.
+   */
   readonly isMissed?: boolean;
 }
 
 export type StepName = keyof typeof steps;
 
-const withinMs = 60_000;
+const withinMs = 180_000;
 /** A gateway that does not answer for this long does nothing else either. */
 const stuckMs = 1_500;
+/** How long the store stays closed for one attempt to sign. A gateway that has not proven in time that the store accepts orders does not sign. */
 const signedWithinMs = 3_000;
-const maxAttempts = 5;
+const missed: Brought = { release: () => undefined, isMissed: true };
 /** Moves the price of the coin on its curve by a tenth or more. */
 const movingLamports = 3_000_000_000n;
 
@@ -72,11 +75,14 @@ async function stateOf({ world: { db }, wallet, wish }: Pick<Round, 'world' | 'w
   return row === null ? null : (String(row['state']) as OrderState);
 }
 
-async function held(round: Round, method: string, at: 'request' | 'answer'): Promise<Hold> {
+/** `isMissed` if the client gets its answer without such a call. */
+async function held(round: Round, method: string, at: 'request' | 'answer'): Promise<Brought> {
   const hold = round.world.gate.hold(method, round.wallet, at);
   round.begin();
-  await soon(`${method} of ${round.wallet}`, hold.reached);
-  return hold;
+  const isHeld = await soon(`${method} of ${round.wallet}`, Promise.race([hold.reached.then(() => true), round.answer.then(() => false)]));
+  if (isHeld) return hold;
+  hold.release();
+  return missed;
 }
 
 /** Half of the request has arrived. */
@@ -122,8 +128,9 @@ async function simulated(round: Round): Promise<Brought> {
 /** The message is with the signing process, which is stopped. */
 async function signing(round: Round): Promise<Brought> {
   const hold = await held(round, 'simulateTransaction', 'answer');
+  if (hold.isMissed === true) return hold;
   await round.gateway.stopSigner();
-  hold.release();
+  await hold.release();
   await atRest(round);
   return { release: () => undefined };
 }
@@ -131,10 +138,12 @@ async function signing(round: Round): Promise<Brought> {
 /** Signed; the store does not accept it yet. */
 async function storing(round: Round): Promise<Brought> {
   const { db, kind } = round.world;
-  for (let attempt = 1; ; attempt++) {
-    await signing(round);
+  const endMs = performance.now() + withinMs;
+  for (let attempt = 0; ; attempt++) {
+    if ((await signing(round)).isMissed === true) return missed;
     const lines = auditLines(round);
-    // Not before the message is with the signing process: a gateway that cannot read the kill switch any more sends it none.
+    // Not before the message is with the signing process. On a busy machine this takes the longer, the more attempts have failed.
+    await pause(attempt * 100);
     const writes = await holdWrites(db, kind, round.wallet);
     round.gateway.continueSigner();
     try {
@@ -143,8 +152,8 @@ async function storing(round: Round): Promise<Brought> {
       return writes;
     } catch (error) {
       await writes.release();
-      // A busy gateway may still have sent it none; its client asks again.
-      if (attempt === maxAttempts) throw error;
+      // Its client asks again, unless the order was signed and stored just now.
+      if (performance.now() > endMs) throw error;
     }
   }
 }
@@ -206,6 +215,7 @@ function followed(...states: readonly OrderState[]) {
 async function failing(round: Round): Promise<Brought> {
   const { chain, coins } = round.world;
   const hold = await held(round, 'sendTransaction', 'request');
+  if (hold.isMissed === true) return hold;
   const coin = coins.find(({ mint }) => mint === round.mint);
   if (coin === undefined) throw new Error('the coin does not exist');
   const before = tokensOf(chain, coin);
@@ -214,7 +224,7 @@ async function failing(round: Round): Promise<Brought> {
     if (err !== null) throw new Error(logs.join('\n'));
   };
   trade({ exact: 'quoteIn', amount: movingLamports });
-  hold.release();
+  await hold.release();
   await until('the order to be seen', async () => !['simulated', 'submitted'].includes((await stateOf(round)) ?? ''), withinMs);
   // Moved back, otherwise the curve would complete at some time.
   return { release: () => trade({ exact: 'baseIn', amount: tokensOf(chain, coin) - before }) };
@@ -223,6 +233,7 @@ async function failing(round: Round): Promise<Brought> {
 /** Its gateway was killed before, and the next one has just claimed the order. */
 async function recovering(round: Round): Promise<Brought> {
   const hold = await sent(round);
+  if (hold.isMissed === true) return hold;
   const gateway = await round.restart();
   await pause(round.random() * 400);
   return { ...hold, gateway };
