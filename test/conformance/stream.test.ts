@@ -421,6 +421,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       const client = await opened();
       const other = await opened();
       await client.ask({ op: 'subscribe', channel: 'prices', mints: Array.from({ length: 1_000 }, fresh) });
+      const beganMs = performance.now();
       for (let turn = 0; turn < 5; turn++) {
         for (let i = 0; i < 100; i++) client.send({ id: turn * 100 + i, op: 'list' });
         await client.reply(turn * 100 + 99);
@@ -431,7 +432,8 @@ describe.each(transports)('the stream over %s', (transport) => {
       expect(replies.map(({ id }) => id)).toEqual(run(0, 499));
       const bytes = replies.reduce((sum, reply) => sum + JSON.stringify(reply).length, 0);
       expect(bytes).toBeGreaterThan(4_000_000);
-      expect(bytes).toBeLessThan(10_500_000);
+      const { workBurst, workPerSecond } = streamLimits;
+      expect(bytes).toBeLessThan(workBurst + (workPerSecond * (performance.now() - beganMs)) / 1_000 + bytes / replies.length + 100_000);
       expect(replies.at(-1)).toMatchObject({ op: 'error', error: { code: 'RATE_LIMIT', retryable: true } });
     });
 
@@ -917,10 +919,10 @@ describe.each(transports)('the stream over %s', (transport) => {
       expect(at(double).at(-1)!.positions).toMatchObject({ [tradesTopic(a)]: { seq: 2 }, [tradesTopic(b)]: { seq: 0 } });
       const sentMs = at(single).map(({ ts }) => Number(ts) / 1e3);
       const pausesMs = sentMs.slice(1).map((ms, before) => (ms - sentMs[before]!) * speedup);
-      // On a busy machine, any of them may be late, and the next one is then early.
+      // On a busy machine, any of them may be late, and the next one is then early. A second of this clock is 100 ms.
       const medianMs = pausesMs.toSorted((one, other) => one - other)[Math.floor(pausesMs.length / 2)];
       expect(medianMs).toBeGreaterThan(500);
-      expect(medianMs).toBeLessThan(3_000);
+      expect(medianMs).toBeLessThan(20_000);
       expect(Math.abs(sentMs.at(-1)! - Date.now())).toBeLessThan(60_000);
       expectDocumented(double);
     });
@@ -1006,11 +1008,14 @@ describe.each(transports)('the stream over %s', (transport) => {
         }),
       );
       const followed = several.map(({ messages }) => messages.length);
-      for (const endMs = performance.now() + 1_500; performance.now() < endMs; await delay(3))
+      const heartbeats = () => several.flatMap(({ messages }, i) => messages.slice(followed[i]).filter(({ op }) => op === 'heartbeat'));
+      // Events in all turns of the heartbeats, which send to a part of the clients at a time.
+      await until('two heartbeats of each', async () => {
         await server.publish([entryOf(tradeEvent(mint))]);
-      const heartbeats = several.flatMap(({ messages }, i) => messages.slice(followed[i]).filter(({ op }) => op === 'heartbeat'));
-      expect(heartbeats.length).toBeGreaterThanOrEqual(several.length);
-      const topics = new Set(heartbeats.map(({ positions }) => Object.keys(positions!).toSorted().join()));
+        await delay(3);
+        return heartbeats().length >= 2 * several.length;
+      });
+      const topics = new Set(heartbeats().map(({ positions }) => Object.keys(positions!).toSorted().join()));
       expect([...topics]).toEqual([`prices:${mint},trades:${mint}`]);
     });
 

@@ -11,9 +11,16 @@ import { transferInstruction } from '../../simnet/programs/system.ts';
 import { address } from '../../simnet/support/test-chain.ts';
 import { until } from '../../support/gateway.ts';
 import { launchCoin, maker, moveToPool, tokensOf, tradeOnChain, trader } from '../../support/chain/quoted-trades.ts';
+import { startVirtualTime } from '../../support/virtual-time.ts';
 import { reservesIn, slotsTooOld, startTradedWorld, type TradedWorld } from './traded-world.ts';
 
 const slotMs = 40;
+
+let endTime: () => void;
+beforeEach(() => {
+  endTime = startVirtualTime();
+});
+afterEach(() => endTime());
 
 /** Requests both coins again and again: nothing is ever older than it states. Returns how often no node had to be asked. */
 async function askFor(world: TradedWorld, state: HotState, ms: number): Promise<{ hits: number; reads: number; worstBehind: number }> {
