@@ -318,7 +318,10 @@ describe.each(transports)('the stream over %s', (transport) => {
       const history = { maxEntries: 100, maxBytes: 1 };
       const small = await startTestGateway({ transport, config: { memory: { ...standardMemory, history } } });
       const mint = fresh();
+      const first = await opened(undefined, small);
+      await first.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
       for (let at = 0; at < 4_000; at += 500) await small.publish(trades(mint, 500));
+      await first.framesTo(tradesTopic(mint), 4_000);
       const client = await opened(undefined, small);
       const { positions } = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], last: 4_000 });
       const { seq, newest } = positions![tradesTopic(mint)] as unknown as { seq: number; newest: number };

@@ -8,7 +8,8 @@ import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction/transaction.ts';
 import { transferLamports } from '@sluice/shared/solana/transaction/instructions.ts';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startVirtualTime } from '../../support/virtual-time.ts';
 import { buyer, signatureOf, startWorld, until, type World } from './sending-world.ts';
 import { cut, silent, type Tampering } from '../../support/chain/tampered-node.ts';
 
@@ -16,10 +17,16 @@ let world: World;
 let broadcaster: Broadcaster;
 let lanes: Lanes;
 let maySend = true;
+/** In virtual time the answers of a busy machine come in time. */
+let endTime: () => void;
+beforeEach(() => {
+  endTime = startVirtualTime();
+});
 afterEach(async () => {
   maySend = true;
   broadcaster.close();
   await world.close();
+  endTime();
 });
 
 interface Message {

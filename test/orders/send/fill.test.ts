@@ -1,5 +1,5 @@
 import { readFill } from '@sluice/gateway/orders/evidence/fill.ts';
-import { onlyTradeOf } from '@sluice/gateway/orders/evidence/only-trade.ts';
+import { onlyTradeOf } from '@sluice/gateway/orders/simulate/only-trade.ts';
 import type { OrderTerms } from '@sluice/gateway/order-model/order.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';

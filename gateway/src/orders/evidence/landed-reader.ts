@@ -9,7 +9,7 @@ import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { classifyFailure, type FailureTerms } from '../simulate/failure.ts';
 import type { Trade } from '../../signer/trade-instruction.ts';
 import { readFill, type FillReading } from './fill.ts';
-import { onlyTradeOf } from './only-trade.ts';
+import { onlyTradeOf } from '../simulate/only-trade.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import type { LandedReading } from './tracked-order.ts';
 import { Semaphore } from '@sluice/shared/collections/semaphore.ts';

@@ -2,7 +2,7 @@ import { pause } from '@sluice/shared/abort/pause.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderTerms } from '../../order-model/order.ts';
-import { onlyTradeOf } from '../evidence/only-trade.ts';
+import { onlyTradeOf } from '../simulate/only-trade.ts';
 import type { HotState } from '../state/hot-state.ts';
 
 /** Longest wait for the decimals of the coin. */
