@@ -11,6 +11,9 @@ import type {
   OrderObject,
   OrderPage,
   OrdersQuery,
+  PaperBalanceBody,
+  PaperWallet,
+  PaperWalletBody,
   Portfolio,
   QuoteAnswer,
   QuoteBody,
@@ -149,6 +152,17 @@ export class Sluice {
   /** All tokens of a wallet, valued in SOL. */
   portfolio(publicKey: string, options: RequestOptions = {}): Promise<Portfolio> {
     return this.#get(`/api/portfolio/${encodeURIComponent(publicKey)}`, {}, options, { publicKey: is(publicKey), sol: isFields });
+  }
+
+  /** Makes a paper wallet. Only while the server trades on paper. */
+  newPaperWallet(body: PaperWalletBody = {}, options: RequestOptions = {}): Promise<PaperWallet> {
+    return this.#send({ method: 'POST', path: '/api/paper/wallets', body, expected: { publicKey: isText } }, options, requestNames);
+  }
+
+  /** Sets the SOL of a paper wallet. With `reset` it also loses its tokens, and its result counts from now on. */
+  setPaperBalance(body: PaperBalanceBody, options: RequestOptions = {}): Promise<PaperWallet> {
+    const expected = { publicKey: is(body.publicKey), amount: isText };
+    return this.#send({ method: 'POST', path: '/api/paper/balance', body, expected }, options, requestNames);
   }
 
   /** Ends all subscriptions. */

@@ -698,6 +698,22 @@ export interface SellBody {
   readonly sellAll?: boolean;
 }
 
+export interface PaperWalletBody {
+  /** A note. */
+  readonly label?: string;
+  /** SOL to begin with. Default: 10. */
+  readonly amount?: number;
+}
+
+export interface PaperBalanceBody {
+  /** A paper wallet of the account. Base58. */
+  readonly publicKey: string;
+  /** SOL that the wallet has then. */
+  readonly amount: number;
+  /** If true, the wallet also loses all tokens, and its result counts from now on. Its past orders stay. */
+  readonly reset?: boolean;
+}
+
 export interface OrdersQuery {
   /** Return only orders older than this id: `next` of the previous answer. */
   readonly before?: string;
@@ -1650,6 +1666,24 @@ export interface Portfolio {
     /** Holdings without a price. Their value is not in the totals. */
     readonly unpriced: number;
   };
+}
+
+export interface PaperWallet {
+  /** The wallet. It is an address without a secret key: coins that are sent to it on a real chain are lost. Base58. */
+  readonly publicKey: string;
+  /** The note of its owner; null if there is none. */
+  readonly label: string | null;
+  /** Lamports on paper. Raw integer in its smallest unit, as a decimal string. */
+  readonly amount: string;
+  readonly decimals: number;
+  /** SOL on paper. UI number (float64). */
+  readonly uiAmount: number;
+  /** Lamports that its owner put into the wallet. Negative if its owner took out more than that. Raw integer in its smallest unit, as a decimal string. */
+  readonly startAmount: string;
+  /** startAmount in SOL. */
+  readonly startUiAmount: number;
+  /** Null until its first order, or until its owner sets the balance. */
+  readonly startedAtMs: number | null;
 }
 
 export interface ErrorBody {

@@ -379,6 +379,42 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await until('all orders', async () => (await paper.locator('tbody .state.finalized').count()) === 5);
   });
 
+  it('a paper wallet sells what it bought, shows its result, and begins again', async () => {
+    const sell = async (part: string): Promise<void> => {
+      await paper.goto(paperToken);
+      await paper.getByRole('button', { name: part, exact: true }).click();
+      await order('Sell', paper);
+      await paper.locator('.progress .state.finalized').waitFor();
+      await open('Wallets', paper);
+    };
+    const cards = paper.locator('section.wallet');
+    const fact = (name: string) => cards.locator('.fact', { has: paper.getByText(name, { exact: true }) }).locator('dd');
+    await sell('50 %');
+    // The other half.
+    await cards.locator('tbody tr').waitFor();
+    expect(await fact('SOL on paper').textContent()).toMatch(/^\d\.\d+ SOL$/);
+    expect(await fact('Result').textContent()).toMatch(/^[+−]\S+ SOL \([+−]\d+\.\d\d %\)$/);
+    expect(await cards.getByRole('button', { name: 'Deposit' }).count()).toBe(0);
+    expect(await look(paper, 'paper-wallets', 'phone')).toEqual([]);
+    await sell('100 %');
+    await until('the wallet to hold SOL only', async () => (await fact('Tokens').textContent()) === '0');
+    expect(await fact('Result').textContent()).toMatch(/^−/);
+    await paper.getByRole('button', { name: 'Set balance' }).click();
+    const dialog = paper.getByRole('dialog');
+    await dialog.getByLabel('SOL').fill('25');
+    await dialog.getByRole('checkbox').check();
+    expect(await look(paper, 'paper-balance')).toEqual([]);
+    await dialog.getByRole('button', { name: 'Set', exact: true }).click();
+    await until('the balance', async () => /^25(\.0+)? SOL$/.test((await fact('SOL on paper').textContent()) ?? ''));
+    expect(await fact('Result').textContent()).toMatch(/^\+0\S* SOL \(\+0\.00 %\)$/);
+    await paper.getByRole('button', { name: 'New paper wallet' }).click();
+    await dialog.getByLabel('Label').fill('second strategy');
+    await dialog.getByRole('button', { name: 'Make' }).click();
+    await paper.getByRole('heading', { name: 'second strategy' }).waitFor();
+    expect(await cards.count()).toBe(2);
+    await open('Orders', paper);
+  });
+
   it('the page tries again if the server does not answer when it is opened', async () => {
     let refused = 0;
     await paper.route('**/dashboard/me', (route) => (refused++ < 2 ? route.abort() : route.continue()));

@@ -3,7 +3,7 @@ import { filterSchemas } from '@sluice/shared/wire/stream/filters.ts';
 import { Position } from '@sluice/shared/wire/stream/commands.ts';
 import { Gap, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
-import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
+import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import { tokenCandlesEndpoint, tokenHoldersEndpoint, TokenInfo, tokenTradesEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
@@ -54,11 +54,18 @@ export const answerShapes: readonly NamedShape[] = named({
   TradePage: tokenTradesEndpoint.answer,
   TokenHolders: tokenHoldersEndpoint.answer,
   Portfolio: portfolioEndpoint.answer,
+  PaperWallet: paperWalletEndpoint.answer,
 });
 
 /** What clients send. Filters have the name of their channel. */
 export const filterShapes: readonly NamedShape[] = named(filterSchemas);
-export const bodyShapes: readonly NamedShape[] = named({ QuoteBody, BuyBody, SellBody });
+export const bodyShapes: readonly NamedShape[] = named({
+  QuoteBody,
+  BuyBody,
+  SellBody,
+  PaperWalletBody: paperWalletEndpoint.body,
+  PaperBalanceBody: paperBalanceEndpoint.body,
+});
 export const queryShapes: readonly NamedShape[] = named({
   OrdersQuery: orderPageEndpoint.query,
   CandlesQuery: tokenCandlesEndpoint.query,

@@ -38,6 +38,9 @@ from .wire import (
     OrderPage,
     OrdersEvent,
     OrdersQuery,
+    PaperBalanceBody,
+    PaperWallet,
+    PaperWalletBody,
     Portfolio,
     Position,
     PricesEvent,
@@ -234,6 +237,17 @@ class Sluice:
         answer: Portfolio = await self._send(
             "GET", f"/api/portfolio/{_segment('public_key', public_key)}", {"publicKey": public_key, "sol": dict}
         )
+        return answer
+
+    async def new_paper_wallet(self, **body: Unpack[PaperWalletBody]) -> PaperWallet:
+        """Makes a paper wallet. Only while the server trades on paper."""
+        answer: PaperWallet = await self._send("POST", "/api/paper/wallets", {"publicKey": str}, body=body)
+        return answer
+
+    async def set_paper_balance(self, **body: Unpack[PaperBalanceBody]) -> PaperWallet:
+        """Sets the SOL of a paper wallet. With `reset` it also loses its tokens, and its result counts from now on."""
+        expected: Expected = {"publicKey": body.get("publicKey"), "amount": str}
+        answer: PaperWallet = await self._send("POST", "/api/paper/balance", expected, body=body)
         return answer
 
     async def close(self) -> None:

@@ -37,6 +37,9 @@ __all__ = [
     "OrderTs",
     "OrdersEvent",
     "OrdersQuery",
+    "PaperBalanceBody",
+    "PaperWallet",
+    "PaperWalletBody",
     "Portfolio",
     "PortfolioHolding",
     "PortfolioPaper",
@@ -1226,6 +1229,24 @@ class Portfolio(TypedDict):
     totals: PortfolioTotals
 
 
+class PaperWallet(TypedDict):
+    publicKey: str
+    """The wallet. It is an address without a secret key: coins that are sent to it on a real chain are lost. Base58."""
+    label: str | None
+    """The note of its owner; null if there is none."""
+    amount: str
+    """Lamports on paper. Raw integer in its smallest unit, as a decimal string."""
+    decimals: int
+    uiAmount: float
+    """SOL on paper. UI number (float64)."""
+    startAmount: str
+    """Lamports that its owner put into the wallet. Negative if its owner took out more than that. Raw integer in its smallest unit, as a decimal string."""
+    startUiAmount: float
+    """startAmount in SOL."""
+    startedAtMs: int | None
+    """Null until its first order, or until its owner sets the balance."""
+
+
 # The events of each channel. A retraction may follow any of them.
 NewTokensEvent = NewToken | TokenMetadata | Retract
 MigrationsEvent = Migration | Retract
@@ -1361,6 +1382,22 @@ class SellBody(TypedDict):
     """Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four."""
     sellAll: NotRequired[bool]
     """Sells the whole balance in the associated token account of `publicKey` at the moment of the quote. Tokens that arrive later stay in the account. The account stays open. `amount` is then optional."""
+
+
+class PaperWalletBody(TypedDict):
+    label: NotRequired[str]
+    """A note."""
+    amount: NotRequired[float]
+    """SOL to begin with. Default: 10."""
+
+
+class PaperBalanceBody(TypedDict):
+    publicKey: str
+    """A paper wallet of the account. Base58."""
+    amount: float
+    """SOL that the wallet has then."""
+    reset: NotRequired[bool]
+    """If true, the wallet also loses all tokens, and its result counts from now on. Its past orders stay."""
 
 
 class OrdersQuery(TypedDict):

@@ -1,7 +1,7 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, faultText } from '../state/server.ts';
-import { Copy, Dialog, Fault } from '../parts/parts.tsx';
+import { useEffect, useRef } from 'preact/hooks';
+import { DialogForm } from '../parts/dialog-form.tsx';
+import { ask } from '../state/server.ts';
+import { Copy, Dialog } from '../parts/parts.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
 
 const daySeconds = 86_400;
@@ -18,47 +18,6 @@ const overlaps = [
   [86_400, 'a day'],
   [604_800, 'seven days'],
 ] as const;
-
-/** A form that shows what went wrong and stays open until it succeeds. */
-function KeyForm(props: {
-  submit: string;
-  danger?: boolean;
-  onClose: () => void;
-  work: (fields: FormData) => Promise<void>;
-  children: ComponentChildren;
-}) {
-  const [fault, setFault] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const run = async (form: HTMLFormElement): Promise<void> => {
-    setBusy(true);
-    setFault(null);
-    try {
-      await props.work(new FormData(form));
-    } catch (error) {
-      setFault(faultText(error));
-      setBusy(false);
-    }
-  };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void run(event.currentTarget);
-      }}
-    >
-      {props.children}
-      <Fault text={fault} />
-      <div class="row end">
-        <button type="button" onClick={props.onClose}>
-          Cancel
-        </button>
-        <button type="submit" class={props.danger === true ? 'sell' : 'primary'} disabled={busy}>
-          {props.submit}
-        </button>
-      </div>
-    </form>
-  );
-}
 
 function newKeyBody(fields: FormData): object {
   const text = (name: string): string => {
@@ -87,7 +46,7 @@ export function NewKey({ isOperator, onClose, onMade }: { isOperator: boolean; o
   );
   return (
     <Dialog title="Generate New Key" onClose={onClose}>
-      <KeyForm
+      <DialogForm
         submit="Generate"
         onClose={onClose}
         work={async (fields) => {
@@ -139,7 +98,7 @@ export function NewKey({ isOperator, onClose, onMade }: { isOperator: boolean; o
             </div>
           </fieldset>
         )}
-      </KeyForm>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -147,7 +106,7 @@ export function NewKey({ isOperator, onClose, onMade }: { isOperator: boolean; o
 export function RotateKey({ of, onClose, onMade }: { of: ListedKey; onClose: () => void; onMade: (secret: string) => void }) {
   return (
     <Dialog title="Rotate" onClose={onClose}>
-      <KeyForm
+      <DialogForm
         submit="Rotate"
         onClose={onClose}
         work={async (fields) => {
@@ -168,7 +127,7 @@ export function RotateKey({ of, onClose, onMade }: { of: ListedKey; onClose: () 
             ))}
           </select>
         </label>
-      </KeyForm>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -176,7 +135,7 @@ export function RotateKey({ of, onClose, onMade }: { of: ListedKey; onClose: () 
 export function DeleteKey({ of, onClose, onDone }: { of: ListedKey; onClose: () => void; onDone: () => void }) {
   return (
     <Dialog title="Delete" onClose={onClose}>
-      <KeyForm
+      <DialogForm
         submit="Delete"
         danger
         onClose={onClose}
@@ -189,7 +148,7 @@ export function DeleteKey({ of, onClose, onDone }: { of: ListedKey; onClose: () 
         <p>
           <b>{nameOfKey(of)}</b> stops working at once, and its streams are closed. This cannot be undone.
         </p>
-      </KeyForm>
+      </DialogForm>
     </Dialog>
   );
 }

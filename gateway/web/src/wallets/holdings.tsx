@@ -1,3 +1,4 @@
+import type { Portfolio } from '@sluice/client';
 import { sluice } from '../state/server.ts';
 import { price, short, sol, usd } from '../format/price.ts';
 import { openToken } from '../live/live.tsx';
@@ -9,11 +10,11 @@ const refreshMs = 10_000;
 /** Holdings that one list shows. */
 const maxShown = 100;
 
-/** What a wallet holds, valued. */
-export function Holdings({ publicKey }: { readonly publicKey: string }) {
-  const { value: portfolio, fault, readAtMs } = useLoaded(() => sluice.portfolio(publicKey), publicKey, refreshMs);
+/** What a wallet holds, valued. `sets`: how often its balance on paper was set here. */
+export function Holdings({ publicKey, sets = 0 }: { readonly publicKey: string; readonly sets?: number }) {
+  const { value: portfolio, fault, readAtMs } = useLoaded(() => sluice.portfolio(publicKey), `${publicKey} ${sets}`, refreshMs);
   if (portfolio === null) return fault === null ? <Empty>Loading …</Empty> : <Fault text={fault} />;
-  const { sol: own, totals, holdings, omittedHoldings } = portfolio;
+  const { sol: own, totals, holdings, omittedHoldings, paper } = portfolio;
   const shown = holdings.slice(0, maxShown);
   const hidden = holdings.length - shown.length + omittedHoldings;
   return (
@@ -22,7 +23,8 @@ export function Holdings({ publicKey }: { readonly publicKey: string }) {
         <Fact name="Value">
           {totals.valueUsd === null ? sol(totals.valueSol) : usd(totals.valueUsd)} <AsOf readAtMs={Math.min(readAtMs, portfolio.asOfMs)} />
         </Fact>
-        <Fact name="SOL">{sol(own.uiAmount)}</Fact>
+        <Fact name={paper === undefined ? 'SOL' : 'SOL on paper'}>{sol(own.uiAmount)}</Fact>
+        {paper !== undefined && <Result paper={paper} />}
         <Fact name="Tokens">{holdings.length + omittedHoldings}</Fact>
         {totals.unpriced > 0 && <Fact name="Without a price">{totals.unpriced}</Fact>}
       </dl>
@@ -57,6 +59,18 @@ export function Holdings({ publicKey }: { readonly publicKey: string }) {
       )}
       {hidden > 0 && <p class="faint">{hidden} more tokens are not listed.</p>}
     </>
+  );
+}
+
+/** What the trades of a paper wallet have gained or lost, with what it holds now at its value. */
+function Result({ paper: { resultSol, resultPct, startUiAmount } }: { readonly paper: NonNullable<Portfolio['paper']> }) {
+  const sign = resultSol < 0 ? '−' : '+';
+  return (
+    <Fact name="Result" title={`Value now, less the ${startUiAmount} SOL that its owner put in. All fees are included.`}>
+      {sign}
+      {sol(Math.abs(resultSol))}
+      {resultPct !== null && ` (${sign}${Math.abs(resultPct).toFixed(2)} %)`}
+    </Fact>
   );
 }
 

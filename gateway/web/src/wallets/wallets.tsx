@@ -3,17 +3,19 @@ import { dateText } from '../format/text.ts';
 import { DocsLink } from '../parts/links.tsx';
 import { Copy, Dialog, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
-import { simulated } from '../state/server.ts';
+import { me, simulated } from '../state/server.ts';
 import { ModeBadge } from '../orders/mode.tsx';
 import { Holdings } from './holdings.tsx';
 import { useOwnWallets, type OwnWallet } from './own-wallets.ts';
+import { NewPaperWallet, PaperBalance } from './paper.tsx';
 import { QrCode } from './qr.tsx';
 
 /** Wallets whose holdings are read and shown at once. */
 const shownAtOnce = 5;
 
 export function WalletsPage() {
-  const { value: wallets, fault } = useOwnWallets();
+  const isPaper = useStore(me)?.trading === 'paper';
+  const { value: wallets, fault, reload } = useOwnWallets();
   const [shown, setShown] = useState(shownAtOnce);
   return (
     <>
@@ -23,8 +25,9 @@ export function WalletsPage() {
         <DocsLink page="http-portfolio" about="portfolios" />
       </div>
       <Fault text={fault} />
+      {isPaper && <NewPaperWallet onMade={reload} />}
       {wallets === null && fault === null && <Empty>Loading …</Empty>}
-      {wallets !== null && wallets.length === 0 && (
+      {wallets !== null && wallets.length === 0 && !isPaper && (
         <section class="card">
           <Empty>
             Your account has no wallet on this server. The operator makes or imports one: <code>sluice wallets create</code>.
@@ -32,7 +35,7 @@ export function WalletsPage() {
         </section>
       )}
       {(wallets ?? []).slice(0, shown).map((wallet) => (
-        <WalletCard key={wallet.publicKey} wallet={wallet} />
+        <WalletCard key={wallet.publicKey} wallet={wallet} isPaper={isPaper} />
       ))}
       {wallets !== null && wallets.length > shown && (
         <button type="button" onClick={() => setShown(shown + shownAtOnce)}>
@@ -43,8 +46,10 @@ export function WalletsPage() {
   );
 }
 
-function WalletCard({ wallet }: { readonly wallet: OwnWallet }) {
-  const [open, setOpen] = useState<'deposit' | 'export' | null>(null);
+function WalletCard({ wallet, isPaper }: { readonly wallet: OwnWallet; readonly isPaper: boolean }) {
+  const [open, setOpen] = useState<'deposit' | 'export' | 'balance' | null>(null);
+  const [sets, setSets] = useState(0);
+  const close = (): void => setOpen(null);
   const { publicKey, label, imported, createdAtMs } = wallet;
   return (
     <section class="card wallet" aria-label={`Wallet ${publicKey}`}>
@@ -60,20 +65,22 @@ function WalletCard({ wallet }: { readonly wallet: OwnWallet }) {
         </div>
         <div class="row">
           <Copy text={publicKey} name="Copy address" />
-          <button type="button" class="small" onClick={() => setOpen('deposit')}>
-            Deposit
-          </button>
-          <button type="button" class="small" onClick={() => setOpen('export')}>
-            Export
-          </button>
+          {(isPaper ? (['balance'] as const) : (['deposit', 'export'] as const)).map((name) => (
+            <button key={name} type="button" class="small" onClick={() => setOpen(name)}>
+              {actions[name]}
+            </button>
+          ))}
         </div>
       </div>
-      <Holdings publicKey={publicKey} />
-      {open === 'deposit' && <Deposit publicKey={publicKey} onClose={() => setOpen(null)} />}
-      {open === 'export' && <Export publicKey={publicKey} onClose={() => setOpen(null)} />}
+      <Holdings publicKey={publicKey} sets={sets} />
+      {open === 'deposit' && <Deposit publicKey={publicKey} onClose={close} />}
+      {open === 'export' && <Export publicKey={publicKey} onClose={close} />}
+      {open === 'balance' && <PaperBalance publicKey={publicKey} onClose={close} onSet={() => setSets(sets + 1)} />}
     </section>
   );
 }
+
+const actions = { deposit: 'Deposit', export: 'Export', balance: 'Set balance' } as const;
 
 function Deposit({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
   const isSimulated = useStore(simulated) === true;
