@@ -113,7 +113,7 @@ async function snipe(mint, symbol) {
 
 process.once('SIGINT', () => sluice.close());
 console.log(`${isLive ? 'LIVE' : 'dry run'}: ${amountSol} SOL for each token, at most ${maxPositions} at once`);
-const filter = /** @type {const} */ ({ pool: 'pump', quoteMint: sol, maxDevBuySol: 5 });
+const filter = /** @type {const} */ ({ pool: 'pump', quoteMint: 'SOL', maxDevBuySol: 5 });
 /** Says why nothing arrives. @param {import('@sluice/client').Status} status */
 function onStatus(status) {
   if (status.state === 'reconnecting') console.error(`${url}: ${status.reason}`);

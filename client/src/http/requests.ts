@@ -1,5 +1,6 @@
 import { isHeaderValue } from '../check-options.ts';
 import { SluiceError } from '../errors.ts';
+import { cannotReach, causeOf, Outage } from '../outage.ts';
 import type { ErrorBody } from '../wire.ts';
 import { boundedText } from './bounded-text.ts';
 
@@ -48,6 +49,7 @@ const inProgressMs = 30_000;
  */
 export class Requester {
   readonly #options: RequesterOptions;
+  readonly #outage = new Outage();
   #urlIndex = 0;
 
   constructor(options: RequesterOptions) {
@@ -81,6 +83,7 @@ export class Requester {
         // A repeated order would be quoted again, and trade at a price that the caller has not seen.
         const mayRepeat = request.isSafe && error.retryable && !hasMoved && (isInProgress || attempt < this.#options.retries);
         if (!mayRepeat || pauseMs === null) throw error;
+        if (fault.code === 'NETWORK' || fault.code === 'TIMEOUT') this.#outage.begin(fault.message.replace(/\.$/, ''));
         await pause(pauseMs, request.signal);
       }
     }
@@ -99,7 +102,8 @@ export class Requester {
     const { urls, apiKey, timeoutMs } = this.#options;
     // In React Native, the properties of `URL` are read-only, so the query is built by hand.
     const fields = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]));
-    const target = `${urls[this.#urlIndex % urls.length]}${path}${fields.length > 0 ? '?' : ''}${fields.join('&')}`;
+    const gateway = urls[this.#urlIndex % urls.length]!;
+    const target = `${gateway}${path}${fields.length > 0 ? '?' : ''}${fields.join('&')}`;
     const key = await apiKey?.();
     if (key !== undefined && !isHeaderValue(key)) throw wrongRequest('apiKey must have printable ASCII characters only.');
     const headers: Record<string, string> = {
@@ -113,6 +117,7 @@ export class Requester {
     const timer = setTimeout(() => ended.abort(), timeoutMs);
     const stop = (): void => ended.abort();
     signal?.addEventListener('abort', stop, { once: true });
+    let isReached = false;
     try {
       const answer = await this.#options.fetch(target, {
         method,
@@ -122,12 +127,15 @@ export class Requester {
         redirect: 'manual',
         ...(text !== null && { body: text }),
       });
+      isReached = true;
+      this.#outage.end();
       return await readAnswer<T>(answer, expected, idempotencyKey !== undefined);
     } catch (error) {
       if (error instanceof SluiceError) throw error;
       if (isAborted()) throw signal?.reason as Error;
       if (ended.signal.aborted) throw new SluiceError(`No answer within ${timeoutMs} ms.`, { code: 'TIMEOUT', retryable: true });
-      throw new SluiceError(`No answer: ${String(error)}`, { code: 'NETWORK', retryable: true });
+      const reason = isReached ? `the answer broke off (${causeOf(error)})` : cannotReach(gateway, causeOf(error));
+      throw new SluiceError(`No answer: ${reason}.`, { code: 'NETWORK', retryable: true });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', stop);

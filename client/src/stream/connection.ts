@@ -1,10 +1,12 @@
 import { SluiceError, type SluiceErrorFields } from '../errors.ts';
+import { cannotReach, causeOf, Outage, slowMs } from '../outage.ts';
 import type { Channel, Gap, JoinPosition, Position, RejectedKey } from '../wire.ts';
 import type { AnySubscription, Request } from './subscription.ts';
 
 /** What the client needs of a WebSocket: a part of the interface of browsers, which the package `ws` has too. */
 export interface Socket {
-  addEventListener(type: 'open' | 'error', listener: () => void): void;
+  addEventListener(type: 'open', listener: () => void): void;
+  addEventListener(type: 'error', listener: (event: object) => void): void;
   addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
   addEventListener(type: 'close', listener: (event: { readonly code: number; readonly reason: string }) => void): void;
   send(text: string): void;
@@ -89,6 +91,11 @@ export class Connection {
   /** The credentials of the next socket are on their way. */
   #isAsking = false;
   #isReady = false;
+  /** The current socket has opened. */
+  #isOpen = false;
+  /** Why the current socket did not open, if it said so. */
+  #fault: string | null = null;
+  readonly #outage = new Outage();
   #urlIndex = 0;
   #failures = 0;
   #nextId = 1;
@@ -139,6 +146,7 @@ export class Connection {
 
   async #connect(): Promise<void> {
     this.#timer = null;
+    this.#isOpen = false;
     const { urls, openSocket } = this.#options;
     const url = urls[this.#urlIndex++ % urls.length]!;
     this.#isAsking = true;
@@ -155,9 +163,11 @@ export class Connection {
     }
     this.#socket = socket;
     this.#url = url;
-    this.#watch(openWithinMs);
+    this.#fault = null;
+    this.#watchOpening();
     socket.addEventListener('open', () => {
       if (this.#socket !== socket) return;
+      this.#isOpen = true;
       this.#watch(silentMs);
       if (apiKey === null) this.#begin();
       else socket.send(JSON.stringify({ id: authId, op: 'auth', key: apiKey }));
@@ -165,8 +175,10 @@ export class Connection {
     socket.addEventListener('message', ({ data }) => {
       if (this.#socket === socket) this.#onData(data);
     });
-    // A close always follows an error.
-    socket.addEventListener('error', () => undefined);
+    // A close always follows an error. Browsers do not say what is wrong.
+    socket.addEventListener('error', (event) => {
+      if (this.#socket === socket && 'message' in event) this.#fault = causeOf(event);
+    });
     socket.addEventListener('close', ({ code, reason }) => {
       if (this.#socket === socket) this.#onClose(code, reason);
     });
@@ -317,6 +329,7 @@ export class Connection {
       return;
     }
     this.#failures = 0;
+    this.#outage.end();
     // A subscription of many keys takes several commands.
     if (![...this.#asked.values()].includes(subscription)) subscription.onStatus({ state: 'live', url: this.#url });
   }
@@ -338,7 +351,8 @@ export class Connection {
       const message = `The gateway closed the stream: ${code} ${reason}.`;
       return this.#failAll(new SluiceError(message, { code: 'UNAUTHENTICATED', retryable: false, details: { closeCode: code } }));
     }
-    this.#retry(`the connection closed with ${code} ${reason}`.trim());
+    const closed = `the connection closed with ${code} ${reason}`.trim();
+    this.#retry(this.#isOpen ? closed : cannotReach(this.#url, this.#fault ?? closed));
   }
 
   #reconnect(reason: string): void {
@@ -352,6 +366,12 @@ export class Connection {
     const inMs = this.#reconnectWithinMs === null ? backoffMs : this.#reconnectWithinMs * this.#options.random();
     this.#reconnectWithinMs = null;
     this.#timer = setTimeout(() => void this.#connect(), inMs);
+    this.#report(reason, inMs);
+  }
+
+  #report(reason: string, inMs: number): void {
+    const isHandled = [...this.#subscriptions].some(({ handlesStatus }) => handlesStatus);
+    if (!isHandled && !this.#isOpen) this.#outage.begin(reason, ' Give onStatus to handle this.');
     for (const subscription of this.#subscriptions) subscription.onStatus({ state: 'reconnecting', reason, inMs });
   }
 
@@ -373,8 +393,18 @@ export class Connection {
   }
 
   /** A dead connection does not close by itself. */
-  #watch(ms: number): void {
+  #watch(ms: number, onSilence = (): void => this.#reconnect(`nothing arrived for ${ms / 1_000} s`)): void {
     if (this.#watchdog !== null) clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.#reconnect(`nothing arrived for ${ms / 1_000} s`), ms);
+    this.#watchdog = setTimeout(onSilence, ms);
+  }
+
+  /** Reports a slow connection before it gives up. */
+  #watchOpening(): void {
+    const silent = (ms: number): string => cannotReach(this.#url, `no answer within ${ms / 1_000} s`);
+    const restMs = openWithinMs - slowMs;
+    this.#watch(slowMs, () => {
+      this.#report(silent(slowMs), restMs);
+      this.#watch(restMs, () => this.#reconnect(silent(openWithinMs)));
+    });
   }
 }

@@ -28,7 +28,10 @@ export interface SubscribeOptions<C extends Channel> {
    * client prints each of them once as a warning. If none is accepted, the subscription ends with a `SluiceError`.
    */
   readonly onRejected?: (rejected: readonly RejectedKey[]) => void;
-  /** The connection of this subscription changed. */
+  /**
+   * The connection of this subscription is live or lost, or a gateway cannot be reached. Without it, the client prints a warning when a gateway
+   * cannot be reached, once until it is reached.
+   */
   readonly onStatus?: (status: Status) => void;
   /**
    * Called once after a permanent failure if you use `onEvent` instead of iteration. The error is a `SluiceError`, or what `onEvent` or another
@@ -44,7 +47,10 @@ export interface SubscribeOptions<C extends Channel> {
   readonly maxWaiting?: number;
 }
 
-/** `live`: the gateway follows all accepted mints and accounts. `reconnecting`: the connection was lost. The client connects again in `inMs`. */
+/**
+ * `live`: the gateway follows all accepted mints and accounts. `reconnecting`: the connection was lost, or could not be opened (`reason` then
+ * begins with "cannot reach"). The client connects again in `inMs`.
+ */
 export type Status =
   | { readonly state: 'live'; readonly url: string }
   | { readonly state: 'reconnecting'; readonly reason: string; readonly inMs: number };
@@ -79,6 +85,8 @@ export interface AnySubscription {
   /** The last position of each topic that arrived, whether or not it was consumed. */
   readonly received: Readonly<Record<string, Position>>;
   readonly isPaused: boolean;
+  /** The program is notified of the state of the connection. */
+  readonly handlesStatus: boolean;
   /** The reply to a subscribe command. */
   accept(
     positions: Readonly<Record<string, JoinPosition>>,
@@ -194,6 +202,10 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
 
   get isPaused(): boolean {
     return this.#isPaused;
+  }
+
+  get handlesStatus(): boolean {
+    return this.#options.onStatus !== undefined;
   }
 
   /**

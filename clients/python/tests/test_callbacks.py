@@ -66,6 +66,35 @@ class CallbackTest(unittest.IsolatedAsyncioTestCase):
                 await anext(subscription)
         self.assertEqual((len(got), self.unhandled), (count, []))
 
+    async def test_says_once_and_at_once_that_nothing_listens(self) -> None:
+        self.proxy.close()
+        url = self.url.replace("http", "ws")
+        with self.assertLogs("sluice_client", "WARNING") as logged:
+            self.sluice.subscribe("trades", on_event=lambda *_: None)
+            await until(lambda: len(logged.output) > 0)
+            self.sluice.subscribe("trades", on_event=lambda *_: None, on_status=self._on_status)
+            await until(lambda: self.states.count("reconnecting") >= 3)
+            with self.assertRaisesRegex(SluiceError, f"cannot reach {self.url} "):
+                await self.sluice.orders()
+        self.assertEqual(len(logged.output), 2)
+        self.assertRegex(logged.output[0], f"cannot reach {url}/api/data .*, retrying. Give on_status to handle this.")
+        self.assertRegex(logged.output[1], f"cannot reach {self.url} .*, retrying.")
+
+    async def test_reports_an_address_that_does_not_answer_before_it_gives_up(self) -> None:
+        silent = await asyncio.start_server(lambda *_: asyncio.sleep(WITHIN_S), "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        reasons: list[str] = []
+
+        def on_status(status: Status) -> None:
+            if status["state"] == "reconnecting":
+                reasons.append(status["reason"])
+
+        subscription = Sluice(f"http://127.0.0.1:{port}", KEY).subscribe("trades", on_status=on_status)
+        await until(lambda: len(reasons) > 0)
+        await subscription.close()
+        silent.close()
+        self.assertRegex(reasons[0], r"cannot reach \S+ \(no answer within 1 s\)")
+
     async def test_close_waits_for_on_event_and_can_be_called_by_it(self) -> None:
         done: list[str] = []
 

@@ -22,7 +22,9 @@ class Live(TypedDict):
 
 
 class Reconnecting(TypedDict):
-    """The connection was lost. The client connects again in `in_s` seconds."""
+    """
+    The connection was lost, or could not be opened: `reason` then begins with "cannot reach". The client connects again in `in_s` seconds.
+    """
 
     state: Literal["reconnecting"]
     reason: str
@@ -62,7 +64,10 @@ class SubscribeOptions(TypedDict, Generic[E], total=False):
     the client logs a warning, once for each of them. If none is accepted, the subscription ends with a SluiceError.
     """
     on_status: Callable[[Status], None] | None
-    """The connection of this subscription changed."""
+    """
+    The connection of this subscription is live or lost, or a gateway cannot be reached. Without it, the client logs a warning when a gateway
+    cannot be reached, once until it is reached.
+    """
     on_error: Callable[[Exception], None] | None
     """
     Called once after a permanent failure if you use `on_event` instead of iteration. The error is a SluiceError, or what `on_event` or another

@@ -20,6 +20,7 @@ import httpx
 
 from .credentials import Credentials
 from .errors import SluiceError
+from .outage import Outage, cannot_reach, reason_of
 from .options import Callbacks, FilteredOptions, Status, SubscribeOptions, request_of
 from .subscription import Subscription
 from .wire import (
@@ -104,6 +105,7 @@ class Sluice:
         self._compress = compress
         self._http = httpx.AsyncClient(timeout=timeout)
         self._turn = 0
+        self._outage = Outage()
         self._subscriptions: set[Subscription[Any]] = set()
 
     @overload
@@ -305,6 +307,8 @@ class Sluice:
                 may_repeat = error.retryable and not has_moved and (in_progress or attempt < self._retries)
                 if not may_repeat or retry_after_s > MAX_RETRY_AFTER_S:
                     raise error from fault.__cause__
+                if fault.code in ("NETWORK", "TIMEOUT"):
+                    self._outage.begin(str(fault).removesuffix("."))
                 last = error
                 exponent = min(attempt, 1) if in_progress else attempt
                 pause_s = min(MAX_PAUSE_S, FIRST_PAUSE_S * 2**exponent) * (0.5 + random.random() / 2)
@@ -325,7 +329,9 @@ class Sluice:
         body: Mapping[str, object] | None,
         key: str | None,
     ) -> Any:
-        url = f"{self._urls[self._turn % len(self._urls)]}{path}"
+        gateway = self._urls[self._turn % len(self._urls)]
+        url = f"{gateway}{path}"
+        is_reached = False
         # `from` is a keyword of Python.
         params: dict[str, Any] = {name.rstrip("_"): value for name, value in query.items() if value is not None}
         if self._http.is_closed:
@@ -338,11 +344,14 @@ class Sluice:
         try:
             # Another address must not receive the API key, nor the order.
             answer = await self._http.send(request, stream=True, follow_redirects=False)
+            is_reached = True
+            self._outage.end()
             content = await _bounded(answer)
         except httpx.TimeoutException as fault:
             raise SluiceError("No answer in time.", code="TIMEOUT", retryable=True) from fault
         except httpx.HTTPError as fault:
-            raise SluiceError(f"No answer: {fault}", code="NETWORK", retryable=True) from fault
+            why = f"the answer broke off ({reason_of(fault)})" if is_reached else cannot_reach(gateway, reason_of(fault))
+            raise SluiceError(f"No answer: {why}.", code="NETWORK", retryable=True) from fault
         return _read(answer, content, expected, key is not None)
 
 

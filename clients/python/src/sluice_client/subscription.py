@@ -16,6 +16,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from .credentials import Credentials
 from .errors import SluiceError
+from .outage import SLOW_S, Outage, cannot_reach, reason_of
 from .options import Callbacks, E, Status, check_options
 from .topic_progress import TopicProgress
 from .wire import Gap, Position, RejectedKey
@@ -91,6 +92,9 @@ class Subscription(AsyncIterator[E], Generic[E]):
         self._error: Exception | None = None
         self._is_ended = False
         self._is_live = False
+        # The current connection has opened.
+        self._is_open = False
+        self._outage = Outage()
         # Earlier messages of the long reply that is arriving. Nothing else arrives between them.
         self._parts: list[Mapping[str, Any]] = []
         self._is_consumed = callbacks.on_event is not None
@@ -196,17 +200,18 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 url = self._urls[turn % len(self._urls)]
                 turn += 1
                 pause_s: float | None = None
+                self._is_open = False
                 try:
                     await self._follow(url)
                 except _Lost as lost:
                     reason, pause_s = str(lost), lost.pause_s
                 except (OSError, WebSocketException, asyncio.TimeoutError) as fault:
-                    reason = _reason_of(fault)
+                    reason = reason_of(fault) if self._is_open else cannot_reach(url, reason_of(fault))
                 self._is_live = False
                 if pause_s is None:
                     pause_s = min(MAX_PAUSE_S, FIRST_PAUSE_S * 2 ** min(self._failures, 10)) * (0.5 + random.random() / 2)
                 self._failures += 1
-                self._report({"state": "reconnecting", "reason": reason, "in_s": pause_s})
+                self._report_lost(reason, pause_s)
                 await asyncio.sleep(pause_s)
         except asyncio.CancelledError:
             raise
@@ -215,7 +220,8 @@ class Subscription(AsyncIterator[E], Generic[E]):
 
     async def _follow(self, url: str) -> None:
         key, query = await self._ask_for_credentials("&" if "?" in url else "?")
-        async with _Connect(f"{url}{query}", open_timeout=OPEN_WITHIN_S, close_timeout=1, max_size=MAX_MESSAGE_BYTES) as socket:
+        async with await self._open(url, query) as socket:
+            self._is_open = True
             within_s: float | None = None
             self._parts.clear()
             asked: set[str] = set()
@@ -255,6 +261,20 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 else:
                     await self._on_message(message_in, asked, url)
 
+    async def _open(self, url: str, query: str) -> ClientConnection:
+        """Reports a slow connection before it gives up."""
+        opening = asyncio.get_running_loop().create_task(_connect(f"{url}{query}"))
+        try:
+            done, _ = await asyncio.wait({opening}, timeout=SLOW_S)
+            if not done:
+                self._report_lost(cannot_reach(url, f"no answer within {SLOW_S:g} s"), OPEN_WITHIN_S - SLOW_S)
+            return await opening
+        except BaseException:
+            # It may have opened while this task was cancelled.
+            if not opening.cancel() and not opening.cancelled() and opening.exception() is None:
+                await opening.result().close()
+            raise
+
     async def _ask_for_credentials(self, separator: str) -> tuple[str | None, str]:
         """The key, and the query of the URL."""
         try:
@@ -264,7 +284,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 raise
             raise _Lost(str(error)) from error
         except Exception as fault:
-            raise _Lost(_reason_of(fault)) from fault
+            raise _Lost(reason_of(fault)) from fault
 
     async def _subscribe(self, socket: ClientConnection) -> set[str]:
         request = dict(self._request)
@@ -353,6 +373,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
         asked.discard(message["id"])
         if not asked and not self._is_live:
             self._is_live = True
+            self._outage.end()
             self._report({"state": "live", "url": url})
 
     def _log_rejected(self, rejected: Sequence[RejectedKey]) -> None:
@@ -372,13 +393,18 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 self._waiting.append(item)
             self._changed.notify_all()
 
+    def _report_lost(self, reason: str, in_s: float) -> None:
+        if self._callbacks.on_status is None and not self._is_open:
+            self._outage.begin(reason, " Give on_status to handle this.")
+        self._report({"state": "reconnecting", "reason": reason, "in_s": in_s})
+
     def _report(self, status: Status) -> None:
         if self._callbacks.on_status is not None:
             self._callbacks.on_status(status)
 
 
-def _reason_of(fault: BaseException) -> str:
-    return str(fault) or type(fault).__name__
+async def _connect(url: str) -> ClientConnection:
+    return await _Connect(url, open_timeout=OPEN_WITHIN_S, close_timeout=1, max_size=MAX_MESSAGE_BYTES)
 
 
 def _is_message(message: object) -> bool:
