@@ -21,7 +21,6 @@ const slippage = 20; // percent
 const maxAttempts = 12; // for one order, in a minute
 
 const isLive = LIVE === '1';
-const sol = 'So11111111111111111111111111111111111111112';
 const sluice = new Sluice({ url, apiKey });
 let positions = 0;
 

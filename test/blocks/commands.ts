@@ -29,6 +29,7 @@ export const endless: readonly Endless[] = [
   { command: /sluice watch trades @/, until: /\bbuy\b/i, needsOrder: true },
   { command: /sluice watch orders/, until: /submitted|processed|confirmed/, needsOrder: true },
   { command: /sluice watch trades/, until: /\b(buy|sell)\b/i },
+  { command: /sluice watch newTokens$/, until: / NEW / },
   { command: /sluice watch newTokens --json/, until: /"type":"newToken"/ },
   { command: /sluice simnet( --|$)/, until: /SOLANA_RPC_URL=http/, apart: true },
   { command: /sluice ingest$/, until: /ingest_started/, apart: true },
