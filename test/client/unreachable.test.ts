@@ -54,7 +54,7 @@ it('says once that nothing listens at its port, while it tries again', async () 
   ]);
 });
 
-it('tells onStatus instead, if there is one', async () => {
+it('reports to onStatus instead, if there is one', async () => {
   const port = await freePort();
   const states: Status[] = [];
   clientOf(`http://127.0.0.1:${port}`).subscribe('trades', { onStatus: (status) => void states.push(status) });
@@ -67,16 +67,19 @@ it('tells onStatus instead, if there is one', async () => {
 it('names a host that does not exist', async () => {
   clientOf('http://no-such-host.invalid:8080').subscribe('newTokens', { onEvent: () => undefined });
   await until('a warning', () => warnings()[0]);
-  expect(warnings()[0]).toMatch(/^sluice: cannot reach ws:\/\/no-such-host\.invalid:8080\S* \(getaddrinfo E\w+ no-such-host\.invalid\), retrying/);
+  expect(warnings()[0]).toMatch(
+    /^sluice: cannot reach ws:\/\/no-such-host\.invalid:8080\S* \(getaddrinfo E\w+ no-such-host\.invalid\), retrying/,
+  );
 });
 
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+const certificateTool = 'openssl';
+const hasOpenssl = spawnSync(certificateTool, ['version']).status === 0;
 
 it.skipIf(!hasOpenssl)('says that a certificate is not accepted', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-certificate-'));
   const files = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
   const args = `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout ${files.key} -out ${files.cert}`;
-  expect(spawnSync('openssl', args.split(' ')).status).toBe(0);
+  expect(spawnSync(certificateTool, args.split(' ')).status).toBe(0);
   const [cert, key] = [files.cert, files.key].map((file) => readFileSync(file));
   rmSync(folder, { recursive: true });
   const port = await listen(createTlsServer({ cert, key }));
