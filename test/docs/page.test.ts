@@ -135,10 +135,10 @@ describe('the pages', () => {
   });
   const asyncApi = asyncApiDocument({ version: '1.0.0' });
   const siteOf = (all: Parameters<typeof openApiDocument>[0]) =>
-    docsSite(openApiDocument(all, { version: '1.0.0', plans }), asyncApi, [
-      '/dashboard/assets/web-docs-A.js',
-      '/dashboard/assets/web-docs-B.css',
-    ]);
+    docsSite(openApiDocument(all, { version: '1.0.0', plans }), asyncApi, {
+      assets: ['/dashboard/assets/web-docs-A.js', '/dashboard/assets/web-docs-B.css'],
+      version: '0.1.0',
+    });
   const plain = siteOf(endpoints);
   const site = siteOf([...endpoints, strange]);
   const bodyOf = (pages: readonly { readonly html: string }[]): string => pages.map((one) => one.html).join('\n');

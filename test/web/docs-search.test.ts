@@ -11,7 +11,7 @@ import { validator } from '@sluice/shared/wire/validate.ts';
 import { describe, expect, it } from 'vitest';
 
 const openApi = openApiDocument(endpoints, { version: '1.0.0', plans: Object.values(defaultPlans) });
-const { search, pages } = docsSite(openApi, asyncApiDocument({ version: '1.0.0' }), []);
+const { search, pages } = docsSite(openApi, asyncApiDocument({ version: '1.0.0' }), { assets: [], version: '0.1.0' });
 const entries = entriesOf(search);
 /** Pages whose own text contains no HTML. */
 const isWithoutHtml = (path: string): boolean => /^\/docs\/(http-|stream|schemas)/.test(path);

@@ -24,25 +24,33 @@ export interface DocsSite {
   readonly search: SearchIndex;
 }
 
+export interface DocsSiteOptions {
+  /** Addresses of the compiled script and style. */
+  readonly assets: readonly string[];
+  /** Of the product. */
+  readonly version: string;
+}
+
 /** A page that was written as Markdown has that; from the others it is made. */
 type Page = Topic & { readonly markdown?: string };
 
 /**
- * Both documents as one page per topic. Their script adds search, tabs, forms and a console; the pages can be read without it. `assets`: addresses of
- * the compiled script and style. The texts are not yet those of a particular gateway (`local-url.ts`).
+ * Both documents as one page per topic. Their script adds search, tabs, forms and a console; the pages can be read without it. The texts are not yet those of a particular gateway (`local-url.ts`).
  */
-export function docsSite(openApi: JsonObject, asyncApi: JsonObject, assets: readonly string[]): DocsSite {
+export function docsSite(openApi: JsonObject, asyncApi: JsonObject, { assets, version }: DocsSiteOptions): DocsSite {
   const topics: readonly Page[] = [...readGuides(), ...topicsOf(openApi, asyncApi, endpointsOf(openApi))];
-  const version = words(at(openApi, 'info', 'version'));
   const about = words(at(openApi, 'info', 'description'));
   const index: Page = {
     name: 'index',
     title: `sluice ${version}`,
     summary: 'What sluice offers, and all pages.',
-    content: indexPage(about, topics),
+    content: indexPage(
+      `This is the documentation of sluice ${version}; its API has the version ${words(at(openApi, 'info', 'version'))}.\n\n${about}`,
+      topics,
+    ),
     entries: [],
   };
-  const frame = { head: html`${assets.map(assetElement)}`, navigation: navigationOf(topics), attributes: bodyAttributes() };
+  const frame = { head: html`${assets.map(assetElement)}`, navigation: navigationOf(topics, version), attributes: bodyAttributes() };
   return {
     pages: [index, ...topics].map((topic) => ({
       name: topic.name,
@@ -137,10 +145,11 @@ function layout(
     </html> `;
 }
 
-function navigationOf(topics: readonly Topic[]): Html {
+function navigationOf(topics: readonly Topic[], version: string): Html {
   const link = (address: string, label: string): Html => html`<li><a href="${address}">${label}</a></li>`;
   return html`<nav aria-label="Contents">
     <p><a href="/">Dashboard</a> · <a href="/docs">Documentation</a></p>
+    <p class="faint">sluice ${version}</p>
     <div data-search></div>
     <div id="contents">
       ${topics.map(

@@ -2,8 +2,10 @@ import type { Plans } from '@sluice/shared/config/plans.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { apiVersion } from '../http/answers.ts';
 import { docsSite, type DocsPage } from './page.ts';
+import recorded from './recorded-answers.json' with { type: 'json' };
 
 export interface RenderOptions {
   readonly plans: Plans;
@@ -27,8 +29,8 @@ export interface RenderedFile {
 }
 
 export function renderDocuments({ plans, assets }: RenderOptions): RenderedDocuments {
-  const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans) });
-  const asyncApi = asyncApiDocument({ version: apiVersion });
-  const { pages, llms, search } = docsSite(openApi, asyncApi, assets);
+  const openApi = openApiDocument(endpoints, { version: apiVersion, plans: Object.values(plans), recorded });
+  const asyncApi = asyncApiDocument({ version: apiVersion, recorded });
+  const { pages, llms, search } = docsSite(openApi, asyncApi, { assets, version: manifest.version });
   return { openApi: JSON.stringify(openApi), asyncApi: JSON.stringify(asyncApi), search: JSON.stringify(search), llms, pages };
 }

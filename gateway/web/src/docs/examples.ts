@@ -66,14 +66,14 @@ async function heldMint(wallet: string): Promise<string | undefined> {
   return portfolio?.holdings.find(({ venue }) => venue?.startsWith('pump'))?.mint;
 }
 
-/** The mint of the newest trade on a bonding curve. */
+/** The mint of the newest trade for SOL on a bonding curve: wallets of a simulated chain have no USDC. */
 async function newestMint(): Promise<string | undefined> {
   const reader = client();
   if (reader === null) return undefined;
   const ended = new AbortController();
   const timer = setTimeout(() => ended.abort(), mintWithinMs);
   try {
-    const trades = reader.subscribe('trades', { snapshot: true, filter: { pool: 'pump' }, signal: ended.signal });
+    const trades = reader.subscribe('trades', { snapshot: true, filter: { pool: 'pump', quoteMint: 'SOL' }, signal: ended.signal });
     for await (const event of trades) if (event.type === 'trade') return event.mint;
     return undefined;
   } finally {

@@ -27,7 +27,6 @@ export function stateText(status: Status, isPaper: boolean): string {
 export const isFinal = (status: Status): boolean => ['finalized', 'failed', 'expired', 'simulated'].includes(status);
 
 const errorWords: Readonly<Partial<Record<ErrorCode, string>>> = {
-  INSUFFICIENT_BALANCE: 'The balance of the wallet is too low.',
   SLIPPAGE_EXCEEDED: 'The price moved further than the slippage allows.',
   TRADING_HALTED: 'The operator has halted trading.',
   UPSTREAM_UNAVAILABLE: 'The nodes do not answer at present.',

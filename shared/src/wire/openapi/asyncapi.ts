@@ -8,7 +8,7 @@ import { DialectCommand, dialectSchemas } from '../stream/pumpportal.ts';
 import { EventFrame, noticeSchemas, replySchemas } from '../stream/replies.ts';
 import { exampleOf } from './example.ts';
 import type { Json, JsonObject, SchemaShape } from './json.ts';
-import { errorList, type DocumentOptions } from './openapi.ts';
+import { errorList, type DocumentOptions, type Recorded } from './openapi.ts';
 import { componentName, SchemaBook } from './schema-book.ts';
 
 const about = `One WebSocket delivers all events of the token market as they happen. Messages are JSON in text frames, or with \`?format=msgpack\` MessagePack in binary frames. With \`?batch=1\`, every message of the server is an array of messages. No message of the server has more than ${streamLimits.frameBytes} bytes, unless one event alone is longer.
@@ -29,9 +29,9 @@ const commands: readonly { readonly schema: TSchema; readonly reply: Reply }[] =
 ];
 
 /** The AsyncAPI 3.0 document of the stream. It depends on the schemas only. */
-export function asyncApiDocument({ version }: Pick<DocumentOptions, 'version'>): JsonObject {
+export function asyncApiDocument({ version, recorded }: Pick<DocumentOptions, 'version' | 'recorded'>): JsonObject {
   const book = new SchemaBook();
-  const messages = messagesOf(book);
+  const messages = messagesOf(book, recorded?.messages ?? {});
   return {
     asyncapi: '3.0.0',
     info: { title: 'sluice stream', version, description: about, license: { name: 'Apache-2.0' } },
@@ -99,7 +99,7 @@ function handshake(): JsonObject {
   };
 }
 
-function messagesOf(book: SchemaBook): JsonObject {
+function messagesOf(book: SchemaBook, recorded: Recorded['messages']): JsonObject {
   const messages: Record<string, Json> = {};
   const add = (name: string, schema: TSchema): void => {
     const { description } = schema as SchemaShape;
@@ -108,13 +108,13 @@ function messagesOf(book: SchemaBook): JsonObject {
       title: titleOf(schema),
       ...(description === undefined ? {} : { summary: description }),
       payload: book.of(schema),
-      examples: [{ payload: exampleOf(schema) }],
+      examples: [{ payload: recorded[name] ?? exampleOf(schema) }],
     };
   };
   for (const { schema } of commands) add(componentName(titleOf(schema)), schema);
   for (const [name, schema] of Object.entries(replySchemas)) add(replyName(name), schema);
   for (const [name, schema] of Object.entries(noticeSchemas)) add(name, schema);
-  for (const [type, schema] of Object.entries(eventSchemas)) messages[frameName(type)] = frame(type, schema, book);
+  for (const [type, schema] of Object.entries(eventSchemas)) messages[frameName(type)] = frame(type, schema, book, recorded);
   add('dialectCommand', DialectCommand);
   for (const [name, schema] of Object.entries(dialectSchemas)) add(dialectName(name), schema);
   return messages;
@@ -125,7 +125,7 @@ const frameName = (type: string): string => `${type}Frame`;
 const dialectName = (name: string): string => `dialect${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 /** A frame around one type of event. */
-function frame(type: string, event: TSchema, book: SchemaBook): JsonObject {
+function frame(type: string, event: TSchema, book: SchemaBook, recorded: Recorded['messages']): JsonObject {
   const { title: _title, description: _description, ...parts } = JSON.parse(JSON.stringify(EventFrame)) as JsonObject;
   const around = book.of(parts);
   const properties = around['properties'] as JsonObject;
@@ -137,7 +137,7 @@ function frame(type: string, event: TSchema, book: SchemaBook): JsonObject {
     title: `frame with a ${type}`,
     summary: description,
     payload: { ...around, properties: { ...properties, data: book.of(event) } },
-    examples: [{ payload: { ...example, data: exampleOf(event) } }],
+    examples: [{ payload: recorded[frameName(type)] ?? { ...example, data: exampleOf(event) } }],
   };
 }
 

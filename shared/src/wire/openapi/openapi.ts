@@ -20,6 +20,15 @@ export interface DocumentOptions {
   /** Of the interface. */
   readonly version: string;
   readonly plans: readonly PlanNote[];
+  readonly recorded?: Recorded;
+}
+
+/** Answers and messages of a real gateway, which the documents show. What is missing is made from its schema. */
+export interface Recorded {
+  /** By the id of the endpoint. */
+  readonly answers: Readonly<Record<string, Json>>;
+  /** By the name of the message in the AsyncAPI document. */
+  readonly messages: Readonly<Record<string, Json>>;
 }
 
 const about = `HTTP API of a self-hosted gateway to Solana's token market, for reading and trading. Bodies and answers are JSON in UTF-8. Amounts are raw integers in decimal strings, and a UI number shows the same amount in whole coins.
@@ -65,7 +74,13 @@ export function openApiDocument(endpoints: readonly EndpointSpec[], options: Doc
   };
 }
 
-function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSchema: JsonObject, { plans }: DocumentOptions): JsonObject {
+function operation(
+  spec: EndpointSpec,
+  form: number,
+  book: SchemaBook,
+  errorSchema: JsonObject,
+  { plans, recorded }: DocumentOptions,
+): JsonObject {
   const { id, access, keyless, tag, summary, description, body, deprecated } = spec;
   const scope = access === 'open' || access === 'key' ? [] : [access];
   return {
@@ -93,7 +108,7 @@ function operation(spec: EndpointSpec, form: number, book: SchemaBook, errorSche
             content: bodyContent(spec, body, book),
           },
         }),
-    responses: { '200': success(spec, book), ...failures(spec, errorSchema) },
+    responses: { '200': success(spec, book, recorded?.answers[id]), ...failures(spec, errorSchema) },
     'x-sluice-access': access,
     'x-sluice-plans': plans.filter(({ withoutEndpoints }) => !withoutEndpoints.includes(id)).map(({ name }) => name),
   };
@@ -152,9 +167,9 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined, book: 
   });
 }
 
-function success(spec: EndpointSpec, book: SchemaBook): JsonObject {
+function success(spec: EndpointSpec, book: SchemaBook, recorded: Json | undefined): JsonObject {
   const { answer, contentType, batch } = spec;
-  const asJson = (schema: TSchema): JsonObject => ({ schema: book.of(schema), example: exampleOf(schema) });
+  const asJson = (schema: TSchema): JsonObject => ({ schema: book.of(schema), example: recorded ?? exampleOf(schema) });
   const content: JsonObject = {
     ...(answer === null
       ? { [contentType ?? 'application/octet-stream']: { schema: { type: 'string' } } }
