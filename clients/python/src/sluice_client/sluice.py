@@ -20,8 +20,8 @@ import httpx
 
 from .credentials import Credentials
 from .errors import SluiceError
-from .outage import Outage, cannot_reach, reason_of
 from .options import Callbacks, FilteredOptions, Status, SubscribeOptions, request_of
+from .outage import Outage, cannot_reach, reason_of
 from .subscription import Subscription
 from .wire import (
     BuyBody,

@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from .credentials import Credentials
 from .errors import SluiceError
-from .outage import SLOW_S, Outage, cannot_reach, reason_of
 from .options import Callbacks, E, Status, check_options
+from .outage import SLOW_S, Outage, cannot_reach, reason_of
 from .topic_progress import TopicProgress
 from .wire import Gap, Position, RejectedKey
 
@@ -220,7 +220,8 @@ class Subscription(AsyncIterator[E], Generic[E]):
 
     async def _follow(self, url: str) -> None:
         key, query = await self._ask_for_credentials("&" if "?" in url else "?")
-        async with await self._open(url, query) as socket:
+        socket = await self._open(url, query)
+        async with socket:
             self._is_open = True
             within_s: float | None = None
             self._parts.clear()
