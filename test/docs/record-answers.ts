@@ -169,7 +169,12 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
 /** As the documentation shows it: with other names, and with short lists. */
 function shown<T>(value: T, names: readonly (readonly [string, string])[]): T {
   const text = names.reduce((all, [name, other]) => all.replaceAll(name, other), JSON.stringify(value));
-  return JSON.parse(text, (_, part: unknown) => (Array.isArray(part) ? part.slice(0, entriesOfList) : part)) as T;
+  return JSON.parse(text, (_, part: unknown) => (isListOfEntries(part) ? part.slice(0, entriesOfList) : part)) as T;
+}
+
+/** Other lists, such as the requests of each minute, have a fixed length. */
+function isListOfEntries(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && typeof value[0] === 'object';
 }
 
 /** The messages of the stream, and the answers for one coin. */

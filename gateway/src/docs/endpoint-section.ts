@@ -69,7 +69,7 @@ function sampleList(endpoint: ShownEndpoint): Html {
 }
 
 function exampleOf({ example }: JsonObject): Html {
-  return example === undefined ? nothing : codeBlock('json', JSON.stringify(example, null, 1));
+  return example === undefined ? nothing : html`<div class="recorded">${codeBlock('json', JSON.stringify(example, null, 1))}</div>`;
 }
 
 function deprecationOf(operation: JsonObject): Html {

@@ -45,7 +45,7 @@ export function docsSite(openApi: JsonObject, asyncApi: JsonObject, { assets, ve
     title: `sluice ${version}`,
     summary: 'What sluice offers, and all pages.',
     content: indexPage(
-      `This is the documentation of sluice ${version}; its API has the version ${words(at(openApi, 'info', 'version'))}.\n\n${about}`,
+      `This is the documentation of sluice ${version}; its API has the version ${words(at(openApi, 'info', 'version'))}. Answers and events were recorded from a simulated chain.\n\n${about}`,
       topics,
     ),
     entries: [],

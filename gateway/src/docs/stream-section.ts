@@ -50,8 +50,9 @@ function operationSection(asyncApi: JsonObject, { name, summary, messages, repli
     const [example] = examples as readonly JsonObject[];
     const note = about === undefined || about === summary ? nothing : html`<p>${inline(words(about))}</p>`;
     const what = typeof reference === 'string' ? html`<p>${schemaLink(reference)}</p>` : fieldTable(payload as JsonObject);
+    const code = codeBlock('json', JSON.stringify(example!['payload'], null, 1));
     return html`<h4>${words(title)}</h4>
-      ${note}${what} ${codeBlock('json', JSON.stringify(example!['payload'], null, 1))}`;
+      ${note}${what} ${replies.length > 0 ? code : html`<div class="recorded">${code}</div>`}`;
   });
   const answers =
     replies.length === 0

@@ -27,7 +27,11 @@ function fill(text: string): string {
 
 /** Fills the code of the page, again whenever more is known. */
 export function fillSamples(): void {
-  const samples = [...document.querySelectorAll('main pre code')].map((element) => ({ element, text: element.textContent ?? '' }));
+  const code = [...document.querySelectorAll('main pre code')];
+  // What was recorded remains: the name of a coin would not belong to another mint.
+  const samples = code
+    .filter((each) => each.closest('.recorded') === null)
+    .map((element) => ({ element, text: element.textContent ?? '' }));
   const refresh = (): void => {
     for (const { element, text } of samples) element.textContent = fill(text);
   };
