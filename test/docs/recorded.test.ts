@@ -59,7 +59,7 @@ it('are of a real market, not made from the schemas', () => {
   JSON.stringify(recorded, (field, value: unknown) => (values.push([field, value]), value));
   const of = (name: string): unknown[] => values.filter(([field]) => field === name).map(([, value]) => value);
   expect(new Set(['decimals', 'baseDecimals', 'quoteDecimals', 'inDecimals'].flatMap(of))).toEqual(new Set([6, 9]));
-  for (const slot of of('slot')) expect(slot).toBeGreaterThan(1_000_000);
+  for (const slot of of('slot').filter((value) => value !== null)) expect(slot).toBeGreaterThan(1_000_000);
   for (const name of ['name', 'symbol', 'uri']) for (const text of of(name)) expect(text).not.toBe(name);
   expect(values.map(([, value]) => value)).not.toContain(invented);
   expect(JSON.stringify(recorded)).toContain(exampleMint);
