@@ -19,7 +19,7 @@ const withinMs = 600_000;
 const speed = 10;
 const entriesOfList = 2;
 const forkEveryMs = 3_000;
-/** Their first event is recorded, whatever its coin. */
+/** Their first event is recorded, of any coin. */
 const ofAnyCoin: ReadonlySet<string> = new Set(['retract', 'migration', 'tokenMetadata']);
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { renderDocuments } from '@sluice/gateway/docs/render.ts';
 import recordedFile from '@sluice/gateway/docs/recorded-answers.json' with { type: 'json' };
@@ -11,12 +12,12 @@ import { EventFrame, noticeSchemas, replySchemas } from '@sluice/shared/wire/str
 import { validator } from '@sluice/shared/wire/validate.ts';
 import type { TSchema } from 'typebox';
 import { expect, it } from 'vitest';
-import manifest from '../../gateway/package.json' with { type: 'json' };
 
 /** What `pnpm record:answers` recorded from a gateway on simnet, and what the documentation shows of it. */
 const recorded: Recorded = recordedFile;
 /** Their answers are the documents themselves. */
 const notRecorded: ReadonlySet<string> = new Set(['openApi', 'asyncApi', 'docsSearch']);
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string };
 const documents = renderDocuments({ plans: defaultPlans, assets: [] });
 
 const answers = endpoints.flatMap(({ id, answer, batch }): [string, TSchema][] => {
@@ -71,6 +72,6 @@ it('are shown, on pages that name the version of the product', () => {
   expect(page('http-token')).toContain(JSON.stringify(recorded.answers['tokenInfo'], null, 1));
   expect(page('stream')).toContain(JSON.stringify(recorded.messages['tradeFrame'], null, 1));
   expect(documents.openApi).toContain(JSON.stringify(recorded.answers['tradeBuy']));
-  expect(page('index')).toContain(`sluice ${manifest.version}`);
-  for (const { name, html } of documents.pages) expect(html, name).toContain(`sluice ${manifest.version}</`);
+  expect(page('index')).toContain(`sluice ${version}`);
+  for (const { name, html } of documents.pages) expect(html, name).toContain(`sluice ${version}</`);
 });
