@@ -237,12 +237,27 @@ async function record(product: StartedProduct) {
   };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-answers-'));
-const product = await startProduct(folder, speed);
-try {
-  writeFileSync(file, `${JSON.stringify(await record(product), null, 2)}\n`);
-  process.stdout.write(`recorded: ${file.pathname}\n`);
-} finally {
-  product.child.kill('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
+/** The answers of a gateway that trades on paper. */
+async function recordPaper(product: StartedProduct): Promise<Readonly<Record<string, Json>>> {
+  const paperWallet = await ask(product, '/api/paper/wallets', { label: 'first strategy', amount: 5 });
+  const publicKey = String(paperWallet['publicKey']);
+  const paperBalance = await ask(product, '/api/paper/balance', { publicKey, amount: 10, reset: true });
+  return shown({ paperWallet, paperBalance }, [[publicKey, exampleWallet]]);
 }
+
+/** Starts the product, and ends it after `use`. */
+async function withProduct<T>(settings: Readonly<Record<string, string>>, use: (product: StartedProduct) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-answers-'));
+  const product = await startProduct(folder, speed, settings);
+  try {
+    return await use(product);
+  } finally {
+    product.child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const paper = await withProduct({ TRADING: 'paper' }, recordPaper);
+const { answers, messages } = await withProduct({}, record);
+writeFileSync(file, `${JSON.stringify({ answers: { ...answers, ...paper }, messages }, null, 2)}\n`);
+process.stdout.write(`recorded: ${file.pathname}\n`);
