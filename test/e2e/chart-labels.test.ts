@@ -272,6 +272,9 @@ describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
     const [first = 0, last = 0] = await placesOf(page, 0, 39);
     expect(first).toBeLessThan(0.15);
     expect(last).toBeGreaterThan(0.5);
+    await page.evaluate("document.querySelector('.chart').style.width = '600px'");
+    await until('the chart to be resized', async () => (await page.evaluate<number>('window.chart.timeScale().width()')) < 600);
+    expect(await placesOf(page, 0)).toEqual([expect.closeTo(first, 1)]);
     for (let n = 40; n < 100; n++) {
       const bar = { ...all[n % 60]!, start: firstS + n };
       await push({ ...bar, type: 'candle', id: `coin:1s:${bar.start}:1` });

@@ -87,6 +87,8 @@ describe('names of strangers', { timeout: testTimeoutMs }, () => {
   });
 
   it('are shown with the ends of their mint in the search, after the well-known coin', async () => {
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/token/info/') && asked.push(request.url().split('/').at(-1)!)));
     await page.getByRole('searchbox').fill('usd');
     const found = page.locator('.found a');
     await until('the imitation', async () => (await found.locator('.badge').count()) > 0);
@@ -94,6 +96,9 @@ describe('names of strangers', { timeout: testTimeoutMs }, () => {
     expect(first).toMatch(/^USDC\s+EPjF…Dt1v/);
     const imitation = page.locator(`.found a[href="#/token/${mints.alike}"]`);
     expect(await imitation.textContent()).toContain(`USDТ not USDT ${endsOf(mints.alike)}`);
+    // Market caps are read at once. A simulated chain is not asked for coins of the real one.
+    await until('market caps to be read', () => asked.includes(mints.alike));
+    expect(asked.filter((mint) => !Object.values(mints).includes(mint))).toEqual([]);
     await page.getByRole('searchbox').fill('');
   });
 

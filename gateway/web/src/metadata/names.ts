@@ -1,5 +1,5 @@
 import { SluiceError, type TokenInfo } from '@sluice/client';
-import { sluice } from '../state/server.ts';
+import { simulated, sluice } from '../state/server.ts';
 import { Store } from '../state/store.ts';
 import { learnImage } from './images.ts';
 import { capOf, capsVersion, isCapFresh, learnCap } from './market-caps.ts';
@@ -101,7 +101,9 @@ export function findNames(text: string, limit: number): readonly (readonly [stri
 
 /** Reads the market caps that a list compares, of those tokens whose market cap is older than some seconds. One that cannot be read stays as it is. */
 export async function readCaps(mints: readonly string[], signal: AbortSignal): Promise<void> {
-  const due = mints.filter((mint) => !isCapFresh(mint));
+  // A simulated chain does not have the coins of the real one.
+  const exists = (mint: string): boolean => simulated.value !== true || !wellKnownNames.has(mint);
+  const due = mints.filter((mint) => exists(mint) && !isCapFresh(mint));
   await Promise.allSettled(
     due.map(async (mint) => {
       const info = await sluice.tokenInfo(mint, { signal });

@@ -135,7 +135,7 @@ function Report({ status }: { readonly status: Status }) {
             <tr>
               <th>Step</th>
               <th class="number">Median</th>
-              <th class="number wide-only">p90</th>
+              <th class="number">p90</th>
               <th class="number">p99</th>
             </tr>
           </thead>
@@ -185,7 +185,7 @@ function LatencyRow({ name, of }: { readonly name: string; readonly of: Latencie
     <tr>
       <td>{name}</td>
       <td class="number">{micros(of.p50)}</td>
-      <td class="number wide-only">{micros(of.p90)}</td>
+      <td class="number">{micros(of.p90)}</td>
       <td class="number">{micros(of.p99)}</td>
     </tr>
   );

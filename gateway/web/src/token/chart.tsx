@@ -57,7 +57,13 @@ function openChart(element: HTMLElement): Chart {
     autoSize: true,
     layout: { attributionLogo: false, fontFamily: 'inherit', fontSize: 11 },
     rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.24 } },
-    timeScale: { borderVisible: false, timeVisible: true, secondsVisible: true, rightOffset: roomRight },
+    timeScale: {
+      borderVisible: false,
+      timeVisible: true,
+      secondsVisible: true,
+      rightOffset: roomRight,
+      lockVisibleTimeRangeOnResize: true,
+    },
     crosshair: { mode: CrosshairMode.Normal },
   });
   const candles = chart.addSeries(CandlestickSeries, { borderVisible: false, autoscaleInfoProvider: widenFlat });
