@@ -355,7 +355,7 @@ describe.each([
     expect(wrong(noScope).error.details).toEqual({ scope: 'trade' });
     const noPlan = await get(shapesPath, { key: withheld });
     expect(codeOf(noPlan)).toBe('403 FORBIDDEN');
-    expect(wrong(noPlan).error.details).toEqual({ plan: 'premium', endpoint: 'testShapes' });
+    expect(wrong(noPlan).error.details).toEqual({ plan: 'premium', endpoint: 'testShapes', plans: ['standard', 'premium', 'enterprise'] });
     expect((await get('/test/key', { key: withheld })).status).toBe(200);
   });
 
