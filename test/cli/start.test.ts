@@ -72,7 +72,7 @@ function keyFile(): string {
 }
 
 /** Subscribes to trades and returns the first frame. A raw socket, because the client library would not show the status of the handshake. */
-function firstTrade({ url, key }: Started): Promise<Readonly<Record<string, unknown>>> {
+function firstTrade({ url, key }: Pick<Started, 'url' | 'key'>): Promise<Readonly<Record<string, unknown>>> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/api/data`, { headers: { authorization: `Bearer ${key}` } });
     socket.on('open', () => socket.send(JSON.stringify({ id: 1, op: 'subscribe', channel: 'trades' })));
@@ -203,6 +203,54 @@ describe('start', () => {
       await node.close();
     }
   }
+
+  it('trades on paper with the prices of a real cluster, without passphrase or coins', { timeout: testTimeoutMs }, async () => {
+    const node = await startSimnet({ seed: 3 });
+    try {
+      const env = { SOLANA_RPC_URL: node.rpcUrl, SOLANA_WS_URL: node.wsUrl, TRADING: 'paper', PORT: '0', LOG_LEVEL: 'warn' };
+      const child = startProgram('cli/start.ts', [], { folder, env });
+      children.push(child);
+      let stdout = '';
+      child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+      await until('the block', () => stdout.includes('API keys'), startTimeoutMs);
+      expect(stdout).toContain('trades ON PAPER');
+      const [url, publicKey] = [/dashboard +(http:\S+)\/\n/, /wallet +(\w+)/].map((pattern) => pattern.exec(stdout)?.[1] ?? '');
+      // The commands of the same settings see the same wallet, and make further ones without a passphrase.
+      expect(JSON.parse((await sluice(['wallets', 'list', '--json'], { folder, env })).stdout)).toMatchObject([{ publicKey }]);
+      expect(await sluice(['wallets', 'create', '--label', 'second'], { folder, env })).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('on paper'),
+      });
+      expect(JSON.parse((await sluice(['wallets', 'list', '--json'], { folder, env: { ...env, TRADING: 'off' } })).stdout)).toEqual([]);
+      const made = await sluice(['keys', 'create', '--plan', 'enterprise', '--json'], { folder, env });
+      const { key } = JSON.parse(made.stdout) as { readonly key: string };
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const ask = async (path: string, body?: object): Promise<Record<string, unknown>> => {
+        const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+        return (await (await fetch(`${url}${path}`, init)).json()) as Record<string, unknown>;
+      };
+      const solOf = async (): Promise<unknown> =>
+        ((await ask(`/portfolio/${publicKey}`))['sol'] as { readonly amount: string } | undefined)?.amount;
+      await until('the balance', async () => (await solOf()) === '10000000000', startTimeoutMs);
+      const { mint } = await until('a trade in SOL', async () => {
+        const trade = await firstTrade({ url: url!, key });
+        return trade['pool'] === 'pump' && trade['solAmount'] !== null && trade;
+      });
+      const terms = { publicKey, mint, slippage: 50 };
+      const bought = await until('a purchase', async () => {
+        const order = await ask('/trade/buy', { ...terms, amount: 0.1 });
+        return order['paper'] === true && order;
+      });
+      expect(bought).toMatchObject({ status: 'finalized', signature: null });
+      await until('half to be sold', async () => (await ask('/trade/sell', { ...terms, amount: '50%' }))['paper'] === true);
+      await until('all to be sold', async () => (await ask('/trade/sell', { ...terms, sellAll: true }))['paper'] === true);
+      expect(await ask(`/portfolio/${publicKey}`)).toMatchObject({ holdings: [], emptyAccounts: 1, paper: { startUiAmount: 10 } });
+      expect(existsSync(join(folder, '.data', 'simnet-passphrase'))).toBe(false);
+      child.kill('SIGTERM');
+    } finally {
+      await node.close();
+    }
+  });
 
   it.each([
     ['DATA_DIR', '/proc/x'],
