@@ -25,6 +25,7 @@ import type { Authenticator } from './auth/principal.ts';
 import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { RecordSeal } from './auth/record-seal.ts';
 import { chainRpc } from './chain/chain-rpc.ts';
+import { faucetOf } from './chain/faucet.ts';
 import { createAccountReader } from './chain/rpc-account-reader.ts';
 import { joinFleet } from './fleet.ts';
 import { browserPages } from './dashboard/browser-pages.ts';
@@ -157,7 +158,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const router = createRouter({
     endpoints,
     streamPaths,
-    ...openPages(keys, options, { port: () => transport?.port ?? config.port, addressOf, usage }),
+    ...openPages(keys, options, { port: () => transport?.port ?? config.port, addressOf, usage, trading, reading }),
     authenticator: keys.authenticator,
     limits,
     addressOf,
@@ -332,17 +333,26 @@ function openSeal({ sealKey, clock }: OpenKeys, { redisUrls }: Config): { readon
   return { seal, events: redisUrls === null ? unsealedEvents : sealedEvents(seal) };
 }
 
+interface PageParts extends Pick<DashboardOptions, 'port' | 'usage'>, Pick<RouterOptions, 'addressOf'> {
+  readonly trading: Pick<Trading, 'sealWallet'>;
+  readonly reading: Pick<Reading, 'simulated'>;
+}
+
 /** The dashboard's pages and its own endpoints, and how requests of its sessions are identified; pages only without a store. */
 function openPages(
   { dashboard, authenticator, clock }: OpenKeys,
   options: GatewayOptions,
-  parts: Pick<DashboardOptions, 'port' | 'usage'> & Pick<RouterOptions, 'addressOf'>,
+  { trading, reading, ...parts }: PageParts,
 ): Pick<RouterOptions, 'routes' | 'findSession' | 'clock' | 'browserPages'> {
   const pages = [...dashboardPages(options.page), ...(options.routes ?? [])];
   const forBrowsers = { browserPages: browserPages(options.page) };
   if (dashboard === null) return { ...forBrowsers, routes: pages, clock };
   const { config, log } = options;
-  const all = { ...dashboard, ...parts, authenticator, config, log, keystore: custodyOf(options).keystore };
+  // Wallets on paper have a balance that their owner sets.
+  const isSimulated = (): boolean => config.trading === 'live' && reading.simulated();
+  const faucet = faucetOf(config.rpc?.httpUrls ?? null, { isSimulated, log });
+  const wallets = { keystore: custodyOf(options).keystore, seal: trading.sealWallet, faucet };
+  const all = { ...dashboard, ...parts, wallets, authenticator, config, log };
   return { ...forBrowsers, routes: [...pages, ...dashboardRoutes(all)], findSession: createSessionCallers(all), clock };
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sluice, startProgram } from '../support/command-line.ts';
@@ -104,6 +105,21 @@ it('no secret of the dashboard is in a log, an error or a metric', { timeout: te
   await operator.readMe();
   secrets.set('session of the operator', operator.cookie!.split('=')[1]!);
   expect((await operator.get('keys')).status).toBe(200);
+  const imported = generateKeypair();
+  const secretKey = encodeBase58(Buffer.concat([imported.seed, imported.publicKeyBytes]));
+  secrets.set('secret key', secretKey).set('seed', Buffer.from(imported.seed).toString('base64'));
+  const digits = JSON.stringify([...imported.seed]);
+  secrets.set('seed as digits', digits.slice(1, 60));
+  answers.push(
+    await operator.post('wallets/import', { secretKey: `${secretKey}x` }),
+    await operator.post('wallets/import', { secretKey, label: secretKey }),
+    await operator.post('wallets/import', { secretKey, [secretKey]: true }),
+    await operator.post(`wallets/${secretKey}/label`, { label: 'x' }),
+    await operator.post('wallets', { secretKey }),
+    await operator.post('wallets/import', { secretKey: `${digits.slice(0, -1)},${[...imported.publicKeyBytes].join(',')}]` }),
+    await operator.post('wallets/import', { secretKey }),
+  );
+  expect(answers.slice(-7).map(({ status }) => status)).toEqual([400, 400, 400, 404, 400, 200, 403]);
 
   // A fault of our own: the store fails for every request.
   const db = await openSqlite(join(folder, 'sluice.db'));

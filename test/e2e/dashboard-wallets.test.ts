@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sluice } from '@sluice/client';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startChromium, type Chromium } from '../support/browser/chromium.ts';
@@ -68,6 +70,79 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
       const behind = await page.locator('.sources').getByRole('row', { name: 'node 1 up' }).locator('td').nth(2).textContent();
       return behind === (await fact('Behind the chain')) && behind === '0 slots';
     });
+    expect(watched.complaints).toEqual([]);
+  });
+
+  it('wallets are created, imported, named, filled and chosen, and no secret key stays in the page', async () => {
+    await open('Wallets');
+    await page.getByText('There is no withdrawal').waitFor();
+    await page.getByRole('button', { name: 'Create wallet' }).press('Enter');
+    const create = page.getByRole('dialog', { name: 'Create wallet' });
+    await create.getByLabel('Name').fill('second');
+    await page.keyboard.press('Enter');
+    const second = page.locator('section.wallet', { has: page.getByRole('heading', { name: 'second' }) });
+    await second.waitFor();
+
+    const outside = generateKeypair();
+    const secretKey = encodeBase58(Buffer.concat([outside.seed, outside.publicKeyBytes]));
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(`${request.url()} ${JSON.stringify(request.headers())}`));
+    await page.getByRole('button', { name: 'Import wallet' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Import wallet' });
+    await dialog.getByLabel('Secret key').fill(`${secretKey}x`);
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+    await dialog.getByRole('alert').waitFor();
+    expect(await dialog.getByRole('alert').textContent()).not.toContain(secretKey.slice(0, 16));
+    expect(await look(page, 'import-wallet')).toEqual([]);
+    await dialog.getByLabel('Secret key').fill(secretKey);
+    await dialog.getByLabel('Name').fill('from outside');
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+    const imported = page.locator('section.wallet', { has: page.getByRole('heading', { name: 'from outside' }) });
+    await imported.getByText(outside.publicKey).first().waitFor();
+    const stored =
+      'JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), location.href, document.documentElement.outerHTML])';
+    expect(await page.evaluate<string>(stored)).not.toContain(secretKey);
+    expect(sent.join()).not.toContain(secretKey);
+    expect(await page.locator('input.secret').count()).toBe(0);
+
+    await imported.getByRole('button', { name: /^Rename/ }).click();
+    await page.getByRole('dialog', { name: 'Rename' }).getByLabel('Name').fill('third');
+    await page.keyboard.press('Enter');
+    const third = page.locator('section.wallet', { has: page.getByRole('heading', { name: 'third' }) });
+    await third.getByRole('button', { name: /^Faucet/ }).click();
+    await third.getByText('10 SOL').first().waitFor();
+    await third.getByRole('button', { name: /^Default/ }).click();
+    await page.getByRole('button', { name: 'Make default' }).click();
+    await third.getByText(/default of sluice_/).waitFor();
+    expect(await look(page, 'wallets-three')).toEqual([]);
+    // The rejected key: the browser writes a line for every answer that is not 2xx.
+    expect(watched.complaints.splice(0)).toEqual([expect.stringContaining('400')]);
+  });
+
+  it('a wallet lists its orders and past trades, and the ticket remembers the wallet that was used last', async () => {
+    const mint = await followOneToken(product);
+    await page.goto(`${product.url}/#/token/${mint}`);
+    const choice = page.locator('.ticket').getByLabel('Wallet');
+    // At first the oldest.
+    await until('the wallets', async () => (await choice.inputValue()) === product.wallet);
+    const other = await choice.locator('option', { hasText: 'third' }).getAttribute('value');
+    await choice.selectOption(other);
+    await page.reload();
+    await until('the wallet that was used last', async () => (await choice.inputValue()) === other);
+    const headers = { authorization: `Bearer ${product.apiKey}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ publicKey: other, mint, amount: 0.01, slippage: 50 });
+    const bought = await fetch(`${product.url}/api/trade/buy`, { method: 'POST', headers, body });
+    expect(bought.status).toBe(200);
+    await until('its trade', async () => {
+      const { orderId } = (await bought.clone().json()) as { readonly orderId: string };
+      const order = (await (await fetch(`${product.url}/api/trade/orders/${orderId}`, { headers })).json()) as { readonly fill: unknown };
+      return order.fill !== null;
+    });
+    await page.goto(`${product.url}/#/wallet/${other!}`);
+    const orders = page.getByRole('region', { name: 'Orders' });
+    await orders.locator('.side.buy').waitFor();
+    await page.getByRole('region', { name: 'Trades' }).locator('.side.buy').first().waitFor();
+    expect(await look(page, 'own-wallet')).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
 

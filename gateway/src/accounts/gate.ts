@@ -17,6 +17,7 @@ import type { Nonces } from './nonces.ts';
 import { publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
 import { sessionCookie, sessionTokenOf } from './session-cookie.ts';
 import { beginSession, findSession, isCsrfTokenOf, maxSessionMs, type SignedIn } from './sessions.ts';
+import type { WalletParts } from './wallets.ts';
 import type { SignInFault, SignInOutcome } from './sign-in.ts';
 
 export interface DashboardOptions {
@@ -26,8 +27,7 @@ export interface DashboardOptions {
   /** What keys use on this gateway. */
   readonly usage: UsageOfKeys;
   readonly config: Pick<Config, 'plans' | 'host' | 'tls' | 'publicUrl' | 'signUp' | 'trustedProxies' | 'trading'>;
-  /** Name of the keystore with the custodial wallets. */
-  readonly keystore: string;
+  readonly wallets: Omit<WalletParts, 'store'>;
   /** The port on which the gateway listens; called once it does. */
   readonly port: () => number;
   readonly log: Logger;

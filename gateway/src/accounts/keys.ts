@@ -18,6 +18,14 @@ export type KeysOutcome =
   | { readonly value: unknown }
   | { readonly error: ErrorCode; readonly message?: string; readonly details?: Readonly<Record<string, unknown>> };
 
+export const wrongLabel = 'must have printable characters only';
+
+/** The label of a key or a wallet; null if it is empty, undefined if it is not valid. */
+export function labelOf({ label }: { readonly label?: string | null }): string | null | undefined {
+  const trimmed = label?.trim() ?? '';
+  return /\p{C}/u.test(trimmed) ? undefined : trimmed === '' ? null : trimmed;
+}
+
 interface ListParts {
   readonly store: Store;
   readonly usage: UsageOfKeys;
@@ -47,15 +55,15 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
     return { error: 'FORBIDDEN', message: 'Only the operator can set the plan and the limits of a key.' };
   }
   const fields: Record<string, string> = {};
-  const label = body.label?.trim() ?? '';
-  if (/\p{C}/u.test(label)) fields['label'] = 'must have printable characters only';
+  const label = labelOf(body);
+  if (label === undefined) fields['label'] = wrongLabel;
   const ranges = readIpRanges(body.ipRanges ?? []);
   if (!ranges.ok) fields['ipRanges'] = ranges.fault;
   if (!ranges.ok || Object.keys(fields).length > 0) return { error: 'INVALID_REQUEST', details: { fields } };
   const made = await createApiKey(store, {
     plan: isOperator(account) ? (body.plan ?? account.plan) : account.plan,
     scopes: body.scopes,
-    label: label === '' ? null : label,
+    label: label ?? null,
     expiresAtMs: body.lifeSeconds === undefined || body.lifeSeconds === null ? null : nowMs + body.lifeSeconds * 1000,
     accountId: account.id,
     ipRanges: ranges.ranges,

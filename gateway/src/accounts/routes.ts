@@ -8,10 +8,11 @@ import { Gate, notSignedIn, type DashboardOptions } from './gate.ts';
 import { choosePageKey } from './page-key.ts';
 import { deleteKey, listKeys, makeKey, rotateKey, type KeysOutcome } from './keys.ts';
 import type { PublicOrigins } from './public-origins.ts';
-import { LinkBody, NewKeyBody, RotateBody, SignInBody } from './schemas.ts';
+import { DefaultWalletBody, ImportBody, LinkBody, NewKeyBody, NewWalletBody, RotateBody, SignInBody } from './schemas.ts';
+import type { StoredAccount } from '../store/interfaces/account-table.ts';
 import { endedSessionCookie } from './session-cookie.ts';
 import type { SignedIn } from './sessions.ts';
-import { listOwnWallets } from './wallets.ts';
+import { chooseDefault, createWallet, importWallet, listOwnWallets, nameWallet, useFaucet, type WalletParts } from './wallets.ts';
 import { offerSignIn, signInByLink, signInByWallet } from './sign-in.ts';
 
 /**
@@ -27,6 +28,7 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
     log.info({ accountId: account.id, keyId: (outcome.value as { id: string }).id }, what);
     return keysAnswer(request, outcome);
   };
+  const wallets: WalletParts = { store, ...options.wallets };
   const routes: Route[] = [
     {
       method: 'GET',
@@ -62,9 +64,10 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
       path: '/dashboard/wallets',
       handler: (request) =>
         gate.read(request, async (signedIn) =>
-          signedIn === null ? notSignedIn(request) : jsonAnswer(request, await listOwnWallets(store, options.keystore, signedIn.account)),
+          signedIn === null ? notSignedIn(request) : jsonAnswer(request, await listOwnWallets(wallets, signedIn.account)),
         ),
     },
+    ...walletRoutes(gate, wallets, log),
     gate.change('/dashboard/page-key', undefined, async (request, { account }) => {
       const outcome = await choosePageKey(store, account, store.time.nowMs());
       if ('value' in outcome) await authenticator.refresh();
@@ -84,6 +87,38 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
     ),
   ];
   return routes.map((route) => ({ ...route, handler: whileStoreAnswers(route.handler, log) }));
+}
+
+/** Changes of the account's wallets. */
+function walletRoutes(gate: Gate, wallets: WalletParts, log: Logger): Route[] {
+  const walletAnswer = (request: HttpRequest, account: StoredAccount, what: string, outcome: KeysOutcome): HttpAnswer => {
+    // An error may repeat what was sent, which may be a secret key.
+    if ('value' in outcome) log.info({ accountId: account.id, wallet: (outcome.value as { publicKey: string }).publicKey }, what);
+    return keysAnswer(request, outcome);
+  };
+  return [
+    gate.change('/dashboard/wallets', NewWalletBody, async (request, { account }, body: NewWalletBody) =>
+      walletAnswer(request, account, 'wallet_created', await createWallet(wallets, account, body)),
+    ),
+    gate.change('/dashboard/wallets/import', ImportBody, async (request, { account }, body: ImportBody) =>
+      walletAnswer(request, account, 'wallet_imported', await importWallet(wallets, account, body)),
+    ),
+    gate.change(
+      '/dashboard/wallets/{publicKey}/label',
+      NewWalletBody,
+      async (request, { account }, body: NewWalletBody, _origin, [id = '']) =>
+        walletAnswer(request, account, 'wallet_named', await nameWallet(wallets, account, id, body)),
+    ),
+    gate.change(
+      '/dashboard/wallets/{publicKey}/default',
+      DefaultWalletBody,
+      async (request, { account }, body: DefaultWalletBody, _origin, [id = '']) =>
+        walletAnswer(request, account, 'default_wallet_set', await chooseDefault(wallets, account, id, body)),
+    ),
+    gate.change('/dashboard/wallets/{publicKey}/faucet', undefined, async (request, { account }, _body, _origin, [id = '']) =>
+      walletAnswer(request, account, 'faucet_used', await useFaucet(wallets, account, id)),
+    ),
+  ];
 }
 
 /** While the store does not answer, no session can be checked, and the caller must try again. */

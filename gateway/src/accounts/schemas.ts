@@ -25,10 +25,11 @@ export const LinkBody = Type.Object({ token: Type.String({ minLength: 1, maxLeng
 const { requestsPerMinute, burst, connections, subscriptions, commandsPerSecond } = planFields;
 
 const maxLifeSeconds = 100 * 366 * 86_400;
+const label = Type.Optional(Type.Union([Type.String({ maxLength: maxLabelChars }), Type.Null()]));
 
 export const NewKeyBody = Type.Object(
   {
-    label: Type.Optional(Type.Union([Type.String({ maxLength: maxLabelChars }), Type.Null()])),
+    label,
     scopes: Type.Array(Type.Enum(scopes), { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
     ipRanges: Type.Optional(Type.Array(Type.String({ minLength: 2, maxLength: 64 }), { maxItems: maxIpRanges })),
     /** Null or absent: until revoked. No time, because the clock of the browser may be wrong. */
@@ -42,3 +43,13 @@ export const NewKeyBody = Type.Object(
 export type NewKeyBody = Static<typeof NewKeyBody>;
 
 export const RotateBody = Type.Object({ overlapSeconds: Type.Integer({ minimum: 0, maximum: maxOverlapSeconds }) }, closed);
+
+export const NewWalletBody = Type.Object({ label }, closed);
+export type NewWalletBody = Static<typeof NewWalletBody>;
+
+/** 64 bytes as base58 or as a JSON array of numbers; the longest array has 321 characters, and some have spaces. */
+export const ImportBody = Type.Object({ secretKey: Type.String({ minLength: 1, maxLength: 2_048 }), label }, closed);
+export type ImportBody = Static<typeof ImportBody>;
+
+export const DefaultWalletBody = Type.Object({ keyId: Type.String({ minLength: 1, maxLength: 64 }) }, closed);
+export type DefaultWalletBody = Static<typeof DefaultWalletBody>;

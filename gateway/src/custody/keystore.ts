@@ -73,6 +73,11 @@ export function openWallet(key: Uint8Array, name: string, wallet: Pick<StoredWal
   return keypair?.publicKey === wallet.publicKey ? keypair : null;
 }
 
+/** The seed of a wallet as it is stored: only this keystore opens it, and only for this wallet. */
+export function sealWallet(key: Uint8Array, name: string, { publicKey, seed }: Keypair): Uint8Array {
+  return seal(key, seed, walletContext(name, publicKey));
+}
+
 function proofContext(name: string): string {
   return `sluice-keystore|1|${name}`;
 }
@@ -88,8 +93,8 @@ function unlocked(store: Store, name: string, key: Uint8Array): Keystore {
     label: string | null,
     accountId: string | null = null,
   ): Promise<WalletInfo | null> => {
-    const { publicKey, seed } = keypair;
-    const sealedSeed = seal(key, seed, walletContext(name, publicKey));
+    const { publicKey } = keypair;
+    const sealedSeed = sealWallet(key, name, keypair);
     const wallet = { publicKey, accountId, label, imported, createdAtMs: store.time.nowMs(), sealedSeed };
     return (await store.wallets.insert(name, wallet)) ? walletInfo(wallet) : null;
   };

@@ -34,6 +34,7 @@ import { tradingOff } from './place/admission.ts';
 import type { Refusal } from './place/outcome.ts';
 import type { PlaceOrder } from './place/place-order.ts';
 import { createWalletAccess } from './place/wallet-access.ts';
+import { sealWallet, type SealWallet } from './seal-wallet.ts';
 import { createTradingRole, type RoleReport } from './role/trading-role.ts';
 import type { SendFirst } from './place/first-send.ts';
 import { firstRound } from './send/first-round.ts';
@@ -77,6 +78,7 @@ export interface Trading {
   readonly placeOrder: PlaceOrder;
   readonly endpoints: readonly BoundEndpoint[];
   readonly paperBalanceOf: PaperTrading['balanceOf'];
+  readonly sealWallet: SealWallet;
   /**
    * Claims the trading role. The holder loads the open orders of the store as soon as nodes and store answer. Resolves within seconds,
    * whether or not they answer.
@@ -120,6 +122,7 @@ function noTrading(): Trading {
     placeOrder: async () => tradingOff,
     endpoints: [...specs.map((spec) => bindEndpoint(spec, () => tradingOff)), ...noPaper.endpoints],
     paperBalanceOf: null,
+    sealWallet: async () => ({ ok: false, reason: 'unavailable' }),
     start: async () => undefined,
     report: () => null,
     fault: () => null,
@@ -240,6 +243,8 @@ function createTrading(options: TradingParts): Trading {
       role.held || (desk !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
     ).concat(paper.endpoints),
     paperBalanceOf: paper.balanceOf,
+    sealWallet: async (secretKey) =>
+      mode === 'paper' ? { ok: false, reason: 'paper' } : sealWallet((seed) => signer.seal(seed), secretKey),
     start: async () => {
       await role.start();
       await Promise.race([desk?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);

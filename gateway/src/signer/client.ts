@@ -10,7 +10,7 @@ import { auditPlaceName, headsHere } from './audit/heads.ts';
 import { takeAuditPlace, type AuditPlace } from './audit/place.ts';
 import { logsIn, segmentFile, slotName } from './audit/segments.ts';
 import { connectSigner, startSigner, type SignerLink } from './child.ts';
-import type { LogHead, SignAnswer, SignCommand } from './protocol.ts';
+import type { LogHead, SealedWallet, SignAnswer, SignCommand } from './protocol.ts';
 import type { SignerSession } from './session.ts';
 import type { SigningLimits } from './signing.ts';
 import { startTerms } from './start-terms.ts';
@@ -58,6 +58,11 @@ export interface SigningProcess extends OrderSigner {
   readonly isReady: boolean;
   /** Why nothing can be signed. Null: signing works, or is not configured. */
   readonly fault: string | null;
+  /**
+   * Makes a wallet, or takes the one with this seed, and seals it. The seed of a new wallet never leaves the signing process. Null: no process is ready in
+   * time. Never rejects.
+   */
+  seal(seed: Uint8Array | null): Promise<SealedWallet | null>;
 }
 
 const unavailable: SignRefusal = { ok: false, reason: 'unavailable' };
@@ -78,6 +83,7 @@ export function noSigner(): SigningProcess {
     fault: null,
     sign: async () => unavailable,
     judge: async () => unavailable,
+    seal: async () => null,
     close: async () => undefined,
   };
 }
@@ -96,22 +102,27 @@ export function createSigner(options: SignerOptions): SigningProcess {
     return outcome;
   };
   let inFlight = 0;
-  const ask = async (op: SignCommand['op'], request: SignRequest): Promise<Grant | SignRefusal> => {
-    if (inFlight >= maxInFlight) return unavailable;
-    const fault = formFault(request);
-    if (fault !== null) return fault;
+  const inTime = async <T>(work: (caller: Readonly<Caller>) => Promise<T>, otherwise: T): Promise<T> => {
+    if (inFlight >= maxInFlight) return otherwise;
     inFlight++;
     let cancel = (): void => undefined;
     const late = new Promise<void>((over) => (cancel = clock.after(answerWithinMs, over)));
     const caller: Caller = { hasLeft: false, leaves: late.then(() => void (caller.hasLeft = true)) };
     try {
-      return await Promise.race([askSession(op, request, supervisor, options, caller), caller.leaves.then(() => unavailable)]);
-    } catch (error) {
-      log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
-      return unavailable;
+      return await Promise.race([work(caller), caller.leaves.then(() => otherwise)]);
     } finally {
       cancel();
       inFlight--;
+    }
+  };
+  const ask = async (op: SignCommand['op'], request: SignRequest): Promise<Grant | SignRefusal> => {
+    const fault = formFault(request);
+    if (fault !== null) return fault;
+    try {
+      return await inTime<Grant | SignRefusal>((caller) => askSession(op, request, supervisor, options, caller), unavailable);
+    } catch (error) {
+      log.error({ orderId: request.orderId, reason: reasonOf(error) }, 'signing_failed');
+      return unavailable;
     }
   };
   const close = async (): Promise<void> => {
@@ -144,6 +155,13 @@ export function createSigner(options: SignerOptions): SigningProcess {
       const answer = await ask('judge', request);
       return 'granted' in answer ? { ok: true } : answer;
     },
+    seal: (seed) =>
+      inTime<SealedWallet | null>(async (caller) => {
+        const session = supervisor.ready ?? (await supervisor.session(caller.leaves));
+        if (session === null || caller.hasLeft) return null;
+        const cancelKill = clock.after(answerWithinMs, () => session.kill());
+        return session.seal(seed).finally(cancelKill);
+      }, null),
     close: () => (closing ??= close()),
   };
 }

@@ -1,8 +1,8 @@
 import { isMarkedHalted } from '../store/halt-mark.ts';
 import { reasonOf } from '../store/store-unavailable.ts';
-import { openWallet, unlockKeystore } from '../custody/keystore.ts';
+import { openWallet, sealWallet, unlockKeystore } from '../custody/keystore.ts';
 import { readPassphraseFile } from '../custody/passphrase-file.ts';
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
 import { auditKey } from './audit/mac-chain.ts';
 import type { AuditLog } from './audit/log.ts';
@@ -16,6 +16,7 @@ import {
   readToSigner,
   type FromSigner,
   type LogHead,
+  type SealCommand,
   type SignCommand,
   type SignerFault,
   type ToSigner,
@@ -93,6 +94,10 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, signingFolder: S
       const keypair = wallets.size < maxWallets ? openWallet(keystoreKey, terms.keystore, { publicKey, sealedSeed }) : null;
       if (keypair === null) send({ op: 'damaged_wallet', publicKey });
       else wallets.set(publicKey, keypair);
+    },
+    seal: ({ id, seed }: SealCommand): void => {
+      const keypair = seed === null ? generateKeypair() : generateKeypair(seed);
+      send({ op: 'sealed', id, publicKey: keypair.publicKey, sealedSeed: sealWallet(keystoreKey, terms.keystore, keypair) });
     },
     take: (command: SignCommand): void => {
       if (command.nowMs !== null) time.heard('gateway', command.nowMs, performance.now());
@@ -185,6 +190,7 @@ function serve(terms: StartTerms): Promise<void> {
       if (command.op === 'head' && !isOpened && heads.size < maxHeads) return void heads.set(command.logId, command.head);
       if (command.op === 'open' && !isOpened) return void open(command).catch(reject);
       if (command.op === 'wallet' && signing !== null) return signing.desk.addWallet(command);
+      if (command.op === 'seal' && signing !== null) return signing.desk.seal(command);
       if ((command.op === 'sign' || command.op === 'judge') && signing !== null) return signing.desk.take(command);
       throw new Error(`the command ${command.op} comes at a wrong time`);
     };

@@ -5,14 +5,28 @@ import type { Rule } from './verdict.ts';
 /**
  * The messages between a gateway and its signing process, over the process's standard input and output. Byte arrays are base64.
  * The gateway sends a `head` for each audit log, with its recorded end, and then `open`. The process answers `ready` with the id of the
- * log that it writes. After that the gateway sends `wallet`, `sign` and `judge`. The process answers `sign` with `signed`, and sends
- * `noted` when the line of the audit log is on the disk. A `fault` is its last message.
+ * log that it writes. After that the gateway sends `wallet`, `seal`, `sign` and `judge`. The process answers `seal` with `sealed`, and `sign` with
+ * `signed`, and sends `noted` when the line of the audit log is on the disk. A `fault` is its last message.
  */
 export type ToSigner =
   | { readonly op: 'head'; readonly logId: string; readonly head: LogHead }
   | { readonly op: 'open'; readonly salt: Uint8Array; readonly proof: Uint8Array }
   | { readonly op: 'wallet'; readonly publicKey: string; readonly sealedSeed: Uint8Array }
+  | SealCommand
   | SignCommand;
+
+/** Makes a wallet, or takes the one with this seed, and seals it. A seed that the process makes never leaves it. */
+export interface SealCommand {
+  readonly op: 'seal';
+  readonly id: number;
+  readonly seed: Uint8Array | null;
+}
+
+/** A wallet as it is stored. */
+export interface SealedWallet {
+  readonly publicKey: string;
+  readonly sealedSeed: Uint8Array;
+}
 
 /** `judge` gets the decision that `sign` would get now. Nothing is signed, counted or written to the audit log. */
 export interface SignCommand {
@@ -55,6 +69,7 @@ export type FromSigner =
   | { readonly op: 'allowed'; readonly id: number }
   | { readonly op: 'refused'; readonly id: number; readonly rule: Rule; readonly message: string }
   | { readonly op: 'busy'; readonly id: number }
+  | ({ readonly op: 'sealed'; readonly id: number } & SealedWallet)
   /** The sealed wallet cannot be opened: the stored bytes are damaged. */
   | { readonly op: 'damaged_wallet'; readonly publicKey: string };
 
@@ -67,6 +82,7 @@ export const maxQueued = 256;
 export const maxHeads = 1_024;
 const maxOrderIdLength = 64;
 const maxFieldBytes = 4_096;
+const seedBytes = 32;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -80,6 +96,11 @@ export function readToSigner(content: unknown): ToSigner {
       return { op: 'open', salt: bytes(fields, 'salt'), proof: bytes(fields, 'proof') };
     case 'wallet':
       return { op: 'wallet', publicKey: text(fields, 'publicKey'), sealedSeed: bytes(fields, 'sealedSeed') };
+    case 'seal': {
+      const seed = fields['seed'] === null ? null : bytes(fields, 'seed');
+      if (seed !== null && seed.length !== seedBytes) throw new FrameError('not a seed');
+      return { op: 'seal', id: integer(fields, 'id'), seed };
+    }
     case 'sign':
     case 'judge':
       return {
@@ -117,6 +138,8 @@ export function readFromSigner(content: unknown): FromSigner {
       return { op: fields['op'], id: integer(fields, 'id') };
     case 'refused':
       return { op: 'refused', id: integer(fields, 'id'), rule: text(fields, 'rule') as Rule, message: text(fields, 'message') };
+    case 'sealed':
+      return { op: 'sealed', id: integer(fields, 'id'), publicKey: text(fields, 'publicKey'), sealedSeed: bytes(fields, 'sealedSeed') };
     case 'damaged_wallet':
       return { op: 'damaged_wallet', publicKey: text(fields, 'publicKey') };
     default:

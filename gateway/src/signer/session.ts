@@ -6,6 +6,8 @@ import {
   readFromSigner,
   type FromSigner,
   type LogHead,
+  type SealCommand,
+  type SealedWallet,
   type SignAnswer,
   type SignCommand,
   type SignerFault,
@@ -26,6 +28,8 @@ export interface SignerSession {
   knows(publicKey: string): boolean;
   addWallet(wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'>): void;
   /** Null: the process ended before it answered. */
+  seal(seed: Uint8Array | null): Promise<SealedWallet | null>;
+  /** Null: the process ended before it answered. */
   ask(request: Omit<SignCommand, 'id'>): Promise<SignAnswer | null>;
   /** Resolves once the audit log's lines of the command are on the disk, or the process ended before it reported that. */
   noted(id: number): Promise<Noted>;
@@ -44,10 +48,14 @@ export interface SessionOptions {
   readonly onDamagedWallet: (publicKey: string) => void;
 }
 
+/** Callers that wait for an answer, by the id of their command. */
+type Answers<T> = TransientMap<number, (answer: T | null) => void>;
+
 export function startSession(options: SessionOptions): SignerSession {
   const link = options.link();
   const { input, output } = link;
-  const waiting = new TransientMap<number, (answer: SignAnswer | null) => void>();
+  const waiting: Answers<SignAnswer> = new TransientMap();
+  const sealing: Answers<SealedWallet> = new TransientMap();
   const notes = createNotes();
   const wallets = new Set<string>();
   const reader = new FrameReader();
@@ -57,6 +65,13 @@ export function startSession(options: SessionOptions): SignerSession {
   const started = new Promise<SessionStart>((resolve) => (resolveStarted = resolve));
   const kill = (): void => link.kill();
   const send = (command: ToSigner): void => void input.write(encodeFrame(command));
+  const request = <T>(answers: Answers<T>, command: Omit<SealCommand, 'id'> | Omit<SignCommand, 'id'>): Promise<T | null> =>
+    new Promise((resolve) => {
+      if (link.isOver()) return resolve(null);
+      const id = nextId++;
+      answers.set(id, resolve);
+      send({ id, ...command });
+    });
   const begin = async (): Promise<void> => {
     for (const { logId: id, lines, mac } of await options.heads()) send({ op: 'head', logId: id, head: { lines, mac } });
     send({ op: 'open', salt: options.keystore.salt, proof: options.keystore.proof });
@@ -76,6 +91,9 @@ export function startSession(options: SessionOptions): SignerSession {
       case 'damaged_wallet':
         wallets.delete(message.publicKey);
         return options.onDamagedWallet(message.publicKey);
+      case 'sealed':
+        sealing.take(message.id)?.({ publicKey: message.publicKey, sealedSeed: message.sealedSeed });
+        return;
       case 'signed':
       case 'allowed':
       case 'refused':
@@ -94,8 +112,9 @@ export function startSession(options: SessionOptions): SignerSession {
   const ended = new Promise<void>((resolve) => {
     const end = (what: string): void => {
       resolveStarted({ ok: false, reason: 'ended', what });
-      for (const give of waiting.values()) give(null);
+      for (const give of [...waiting.values(), ...sealing.values()]) give(null);
       waiting.clear();
+      sealing.clear();
       notes.end('ended');
       resolve();
     };
@@ -113,13 +132,8 @@ export function startSession(options: SessionOptions): SignerSession {
       wallets.add(publicKey);
       send({ op: 'wallet', publicKey, sealedSeed });
     },
-    ask: (request) =>
-      new Promise((resolve) => {
-        if (link.isOver()) return resolve(null);
-        const id = nextId++;
-        waiting.set(id, resolve);
-        send({ id, ...request });
-      }),
+    seal: (seed) => request(sealing, { op: 'seal', seed }),
+    ask: (command) => request(waiting, command),
     noted: notes.of,
     end: () => void input.end(),
     kill,

@@ -34,6 +34,8 @@ export interface WalletTable {
   defaultOf(keystore: string, key: WalletUser): Promise<string | null>;
   /** Sets the default wallet of a key. Rejects if there is no such key or wallet. */
   setDefault(keystore: string, keyId: string, publicKey: string): Promise<void>;
+  /** False: the keystore has no such wallet. */
+  setLabel(keystore: string, publicKey: string, label: string | null): Promise<boolean>;
   /** Null: the keystore has no such wallet. */
   byPublicKey(keystore: string, publicKey: string): Promise<StoredWallet | null>;
   /** False: the keystore has this wallet, or `maxWallets`. Rejects if there is no such account. */

@@ -26,6 +26,8 @@ export function walletTable(db: Database): WalletTable {
                       ON CONFLICT (key_id, keystore) DO UPDATE SET public_key = excluded.public_key`;
       await db.run(upsert, keyId, keystore, publicKey);
     },
+    setLabel: async (keystore, publicKey, label) =>
+      (await db.run('UPDATE wallets SET label = ? WHERE keystore = ? AND public_key = ?', label, keystore, publicKey)) > 0,
     byPublicKey: async (keystore, publicKey) => {
       const row = await db.get('SELECT * FROM wallets WHERE keystore = ? AND public_key = ?', keystore, publicKey);
       return row === null ? null : readWallet(row);

@@ -15,6 +15,6 @@ export interface ListedKey {
   readonly planLimits: { readonly requestsPerMinute: number; readonly connections: number; readonly subscriptions: number };
   readonly secrets: readonly { readonly endsAtMs: number | null }[];
 }
-export function nameOfKey({ prefix, label }: ListedKey): string {
+export function nameOfKey({ prefix, label }: Pick<ListedKey, 'prefix' | 'label'>): string {
   return label === null ? prefix : `${prefix} (${label})`;
 }

@@ -82,12 +82,6 @@ function useOrders(): History {
 }
 
 export function OrdersPage() {
-  const { orders, next, fault, more } = useOrders();
-  const [open, setOpen] = useState<string | null>(null);
-  useStore(namesVersion);
-  useEffect(() => {
-    for (const { mint } of (orders ?? []).slice(0, 20)) if (mint !== null) wantName(mint);
-  }, [orders]);
   return (
     <>
       <div class="page-head">
@@ -95,48 +89,70 @@ export function OrdersPage() {
         <ModeBadge />
         <DocsLink page="http-trading" about="orders" />
       </div>
-      <Fault text={fault} />
       <section class="card" aria-label="Orders">
-        {orders === null && fault === null && <Empty>Loading …</Empty>}
-        {orders !== null && orders.length === 0 && (
-          <Empty>No orders yet. Open a token from Live and place one; a simulation costs nothing.</Empty>
-        )}
-        {orders !== null && orders.length > 0 && (
-          <table>
-            <thead>
-              <tr>
-                <th>Token</th>
-                <th>Side</th>
-                <th>
-                  State<span class="second-line">In, out</span>
-                </th>
-                <th class="number wide-only">In</th>
-                <th class="number wide-only">Out</th>
-                <th class="wide-only">Venue</th>
-                <th class="number wide-only">Placed</th>
-                <th>
-                  <span class="hidden">Details</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {orders.map((order) => (
-                <OrderRows
-                  key={order.orderId}
-                  order={order}
-                  isOpen={open === order.orderId}
-                  onToggle={() => setOpen(open === order.orderId ? null : order.orderId)}
-                />
-              ))}
-            </tbody>
-          </table>
-        )}
-        {next !== null && (
-          <button type="button" onClick={more}>
-            Older orders
-          </button>
-        )}
+        <OrderList wallet={null} />
       </section>
+    </>
+  );
+}
+
+/** The orders of the key or account, or those of one wallet among them. */
+export function OrderList({ wallet }: { readonly wallet: string | null }) {
+  const { orders: all, next, fault, more } = useOrders();
+  const orders = wallet === null ? all : (all?.filter(({ publicKey }) => publicKey === wallet) ?? null);
+  const [open, setOpen] = useState<string | null>(null);
+  useStore(namesVersion);
+  useEffect(() => {
+    for (const { mint } of (orders ?? []).slice(0, 20)) if (mint !== null) wantName(mint);
+  }, [all]);
+  return (
+    <>
+      <Fault text={fault} />
+      {orders === null && fault === null && <Empty>Loading …</Empty>}
+      {orders !== null && orders.length === 0 && (
+        <Empty>
+          {wallet === null
+            ? 'No orders yet. Open a token from Live and place one; a simulation costs nothing.'
+            : next === null
+              ? 'No orders of this wallet yet.'
+              : `None of the newest ${all?.length ?? 0} orders is of this wallet.`}
+        </Empty>
+      )}
+      {orders !== null && orders.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>Token</th>
+              <th>Side</th>
+              <th>
+                State<span class="second-line">In, out</span>
+              </th>
+              <th class="number wide-only">In</th>
+              <th class="number wide-only">Out</th>
+              <th class="wide-only">Venue</th>
+              <th class="number wide-only">Placed</th>
+              <th>
+                <span class="hidden">Details</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {orders.map((order) => (
+              <OrderRows
+                key={order.orderId}
+                order={order}
+                isOpen={open === order.orderId}
+                onToggle={() => setOpen(open === order.orderId ? null : order.orderId)}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {next !== null && (
+        <button type="button" onClick={more}>
+          Older orders
+        </button>
+      )}
     </>
   );
 }

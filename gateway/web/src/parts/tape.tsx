@@ -51,7 +51,7 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
     const readAgain = (): void => void read().catch(fail);
     sluice.subscribe('trades', {
       ...(mint !== undefined && { mints: [mint] }),
-      ...(account !== undefined && { accounts: [account] }),
+      ...(account !== undefined && { accounts: [account], last: maxTrades }),
       signal: ended.signal,
       onEvent: (event) => {
         if (event.type === 'retract') {

@@ -9,7 +9,7 @@ import { Fault } from '../parts/parts.tsx';
 import { MintEnds, NameWarning, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import { useShortcut } from '../app/shortcuts.ts';
-import { useOwnWallets, type OwnWallet } from '../wallets/own-wallets.ts';
+import { useChosenWallet, useOwnWallets, type OwnWallet } from '../wallets/own-wallets.ts';
 import { BalanceLine, useBalances } from './balances.tsx';
 import { amountFor, isNumber, isPart, isSlippage, type Side } from './amounts.ts';
 import { ConfirmOrder, type OrderWish } from './confirm-order.tsx';
@@ -42,14 +42,13 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, price, venues, trad
   const quote = quoteSymbol(quoteMint);
   const mode = useStore(me)?.trading ?? 'off';
   const wallets = useOwnWallets();
-  const [wallet, setWallet] = useState('');
+  const [publicKey, setWallet] = useChosenWallet(wallets.value);
   const [fields, setFields] = useState<TicketValues>({ amount: presetsOf(quoteMint)[0]!, slippage: '10', priorityFee: '' });
   const [asked, setAsked] = useState<{ readonly wish: OrderWish; readonly isReal: boolean } | null>(null);
   /** Its own last trade. */
   const [landed, setLanded] = useState<{ readonly slot: number } | null>(null);
   const placing = usePlacing();
   const { answer, fault, moved, place } = placing;
-  const publicKey = wallet === '' ? (wallets.value?.at(-1)?.publicKey ?? '') : wallet;
   const quotes = useLiveQuotes({ mint, amount: fields.amount, slippage: fields.slippage, publicKey });
   useQuoteChanges(quotes, placing, landed, price);
   const lastTrade = trades.find(({ trader }) => trader === publicKey)?.id ?? null;
@@ -243,7 +242,9 @@ function WalletChoice(props: {
     <>
       {mode === 'off' && <p class="warn">Trading is off on this server. The setting TRADING turns it on.</p>}
       {wallets !== null && wallets.length === 0 && (
-        <p class="warn">Your account has no wallet on this server. The operator makes one: sluice wallets create.</p>
+        <p class="warn">
+          Your account has no wallet on this server. Create or import one in <a href="#/wallets">Wallets</a>.
+        </p>
       )}
       {(wallets ?? []).length > 1 && (
         <label>

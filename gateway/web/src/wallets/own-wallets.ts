@@ -1,4 +1,5 @@
-import { ask } from '../state/server.ts';
+import { useState } from 'preact/hooks';
+import { ask, me } from '../state/server.ts';
 import { useLoaded, type Loaded } from '../parts/hooks.ts';
 
 export interface OwnWallet {
@@ -8,7 +9,40 @@ export interface OwnWallet {
   readonly createdAtMs: number;
 }
 
+/** The answer of `GET /dashboard/wallets`. */
+export interface WalletList {
+  readonly wallets: readonly OwnWallet[];
+  /** Keys of the account, and the wallet that each uses if a request names none. */
+  readonly keys: readonly {
+    readonly id: string;
+    readonly prefix: string;
+    readonly label: string | null;
+    readonly defaultWallet: string | null;
+  }[];
+  readonly hasFaucet: boolean;
+}
+
+/** The custodial wallets of the account, newest first, and its keys. */
+export function useWalletList(): Loaded<WalletList> {
+  return useLoaded(async () => ask<WalletList>('wallets'), 'wallets', null);
+}
+
 /** The custodial wallets of the account, newest first. */
 export function useOwnWallets(): Loaded<readonly OwnWallet[]> {
-  return useLoaded(async () => (await ask<{ readonly wallets: readonly OwnWallet[] }>('wallets')).wallets, 'wallets', null);
+  const list = useWalletList();
+  return { ...list, value: list.value?.wallets ?? null };
+}
+
+/** An address is no secret. */
+const storedName = (): string => `sluice-wallet ${me.value?.account?.id ?? ''}`;
+
+/** The wallet that this browser used last; the oldest one if it used none. Empty without a wallet. */
+export function useChosenWallet(wallets: readonly OwnWallet[] | null): readonly [publicKey: string, choose: (publicKey: string) => void] {
+  const [chosen, setChosen] = useState(() => localStorage.getItem(storedName()));
+  const found = (wallets ?? []).find(({ publicKey }) => publicKey === chosen) ?? wallets?.at(-1);
+  const choose = (publicKey: string): void => {
+    localStorage.setItem(storedName(), publicKey);
+    setChosen(publicKey);
+  };
+  return [found?.publicKey ?? '', choose];
 }

@@ -9,9 +9,11 @@ import { Copy, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { simulated } from '../state/server.ts';
 import { useTrades } from '../parts/tape.tsx';
+import { OrderList } from '../orders/orders.tsx';
 import { Holdings } from './holdings.tsx';
+import { useOwnWallets } from './own-wallets.ts';
 
-/** Any wallet: what it holds, and its trades from now on. */
+/** Any wallet: what it holds and its trades; also the orders of an own one. */
 export function WalletPage({ id: address }: { readonly id: string }) {
   return isAddress(address) ? <KnownWallet address={address} /> : <Fault text="Not an address of a wallet." />;
 }
@@ -19,6 +21,7 @@ export function WalletPage({ id: address }: { readonly id: string }) {
 function KnownWallet({ address }: { readonly address: string }) {
   const { trades, fault } = useTrades({ account: address });
   const isSimulated = useStore(simulated) === true;
+  const isOwn = useOwnWallets().value?.some(({ publicKey }) => publicKey === address) === true;
   return (
     <>
       <div class="token-head">
@@ -34,10 +37,18 @@ function KnownWallet({ address }: { readonly address: string }) {
       <section class="card" aria-label="Holdings">
         <Holdings publicKey={address} />
       </section>
+      {isOwn && (
+        <section class="card" aria-labelledby="wallet-orders">
+          <h2 id="wallet-orders">Orders</h2>
+          <OrderList wallet={address} />
+        </section>
+      )}
       <section class="card" aria-labelledby="wallet-trades">
         <h2 id="wallet-trades">Trades</h2>
         <Fault text={fault} />
-        {(trades ?? []).length === 0 && <Empty>Waiting for its next trade. Earlier ones are not listed here.</Empty>}
+        {(trades ?? []).length === 0 && (
+          <Empty>No trade of this wallet is among the events that the server still has. New ones appear here.</Empty>
+        )}
         {(trades ?? []).length > 0 && (
           <table>
             <tbody>
@@ -51,7 +62,7 @@ function KnownWallet({ address }: { readonly address: string }) {
                     <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol} size={20} withMint />
                   </td>
                   <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
-                  <td class="number">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>
+                  <td class="number wide-only">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>
                   <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
                 </tr>
               ))}

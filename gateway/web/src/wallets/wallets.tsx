@@ -1,56 +1,105 @@
 import { useState } from 'preact/hooks';
-import { dateText } from '../format/text.ts';
+import { dateText, shortAddress } from '../format/text.ts';
+import { attempt, note } from '../app/sign-in.tsx';
+import { nameOfKey } from '../keys/listed-key.ts';
 import { DocsLink } from '../parts/links.tsx';
-import { Copy, Dialog, Empty, Fault } from '../parts/parts.tsx';
+import { Copy, Empty, Fault } from '../parts/parts.tsx';
+import { walletHref } from '../state/router.ts';
 import { useStore } from '../state/store.ts';
-import { me, simulated } from '../state/server.ts';
+import { ask, me } from '../state/server.ts';
 import { ModeBadge } from '../orders/mode.tsx';
 import { Holdings } from './holdings.tsx';
-import { useOwnWallets, type OwnWallet } from './own-wallets.ts';
+import { DefaultWallet, Deposit, Export, ImportWallet, NewWallet, RenameWallet } from './dialogs.tsx';
+import { useWalletList, type OwnWallet, type WalletList } from './own-wallets.ts';
 import { NewPaperWallet, PaperBalance } from './paper.tsx';
-import { QrCode } from './qr.tsx';
 
 /** Wallets whose holdings are read and shown at once. */
 const shownAtOnce = 5;
 
 export function WalletsPage() {
+  const { value: list, fault, reload } = useWalletList();
   const isPaper = useStore(me)?.trading === 'paper';
-  const { value: wallets, fault, reload } = useOwnWallets();
   const [shown, setShown] = useState(shownAtOnce);
+  const [open, setOpen] = useState<'create' | 'import' | null>(null);
+  const close = (): void => setOpen(null);
+  const done = (publicKey: string, what: string): void => {
+    close();
+    reload();
+    note.set({ text: `Wallet ${shortAddress(publicKey)} is ${what}.`, kind: 'plain' });
+  };
   return (
     <>
       <div class="page-head">
         <h1>Wallets</h1>
         <ModeBadge />
+        {!isPaper && (
+          <>
+            <button type="button" onClick={() => setOpen('create')}>
+              Create wallet
+            </button>
+            <button type="button" onClick={() => setOpen('import')}>
+              Import wallet
+            </button>
+          </>
+        )}
         <DocsLink page="http-portfolio" about="portfolios" />
       </div>
+      {open === 'create' && <NewWallet onClose={close} onDone={(publicKey) => done(publicKey, 'created')} />}
+      {open === 'import' && <ImportWallet onClose={close} onDone={(publicKey) => done(publicKey, 'imported')} />}
+      {!isPaper && (
+        <p class="faint">
+          There is no withdrawal: the signing process of this server signs trades, and nothing that moves coins out, so nobody who takes
+          over this page can take the coins. To move coins elsewhere, export the wallet and open it in a wallet program.
+        </p>
+      )}
       <Fault text={fault} />
       {isPaper && <NewPaperWallet onMade={reload} />}
-      {wallets === null && fault === null && <Empty>Loading …</Empty>}
-      {wallets !== null && wallets.length === 0 && !isPaper && (
+      {list === null && fault === null && <Empty>Loading …</Empty>}
+      {list !== null && list.wallets.length === 0 && !isPaper && (
         <section class="card">
-          <Empty>
-            Your account has no wallet on this server. The operator makes or imports one: <code>sluice wallets create</code>.
-          </Empty>
+          <Empty>Your account has no wallet on this server. Create one, or import one that you have.</Empty>
         </section>
       )}
-      {(wallets ?? []).slice(0, shown).map((wallet) => (
-        <WalletCard key={wallet.publicKey} wallet={wallet} isPaper={isPaper} />
+      {(list?.wallets ?? []).slice(0, shown).map((wallet) => (
+        <WalletCard key={wallet.publicKey} wallet={wallet} list={list!} isPaper={isPaper} onChange={reload} />
       ))}
-      {wallets !== null && wallets.length > shown && (
+      {list !== null && list.wallets.length > shown && (
         <button type="button" onClick={() => setShown(shown + shownAtOnce)}>
-          More wallets ({wallets.length - shown})
+          More wallets ({list.wallets.length - shown})
         </button>
       )}
     </>
   );
 }
 
-function WalletCard({ wallet, isPaper }: { readonly wallet: OwnWallet; readonly isPaper: boolean }) {
-  const [open, setOpen] = useState<'deposit' | 'export' | 'balance' | null>(null);
+interface CardProps {
+  readonly wallet: OwnWallet;
+  readonly list: WalletList;
+  readonly isPaper: boolean;
+  readonly onChange: () => void;
+}
+
+function WalletCard({ wallet, list, isPaper, onChange }: CardProps) {
+  const [open, setOpen] = useState<'rename' | 'default' | 'deposit' | 'export' | 'balance' | null>(null);
   const [sets, setSets] = useState(0);
-  const close = (): void => setOpen(null);
   const { publicKey, label, imported, createdAtMs } = wallet;
+  const users = list.keys.filter(({ defaultWallet }) => defaultWallet === publicKey);
+  const close = (): void => setOpen(null);
+  const changed = (): void => {
+    close();
+    onChange();
+  };
+  const fill = (): void =>
+    void attempt(async () => {
+      await ask(`wallets/${publicKey}/faucet`, {});
+      note.set({ text: '10 simulated SOL are on their way. The balance shows them in a few seconds.', kind: 'plain' });
+    });
+  const button = (name: string, onClick: () => void) => (
+    <button type="button" class="small" onClick={onClick}>
+      {name}
+      <span class="hidden"> of wallet {publicKey}</span>
+    </button>
+  );
   return (
     <section class="card wallet" aria-label={`Wallet ${publicKey}`}>
       <div class="row between">
@@ -60,72 +109,26 @@ function WalletCard({ wallet, isPaper }: { readonly wallet: OwnWallet; readonly 
             <code class="whole">{publicKey}</code>
           </p>
           <p class="faint">
-            {imported ? 'imported' : 'made here'}, {dateText(createdAtMs)}
+            {isPaper ? 'on paper' : imported ? 'imported' : 'made here'}, {dateText(createdAtMs)}
+            {users.length > 0 && <>, default of {users.map(nameOfKey).join(', ')}</>}. <a href={walletHref(publicKey)}>Trades and orders</a>
           </p>
         </div>
         <div class="row">
           <Copy text={publicKey} name="Copy address" />
-          {(isPaper ? (['balance'] as const) : (['deposit', 'export'] as const)).map((name) => (
-            <button key={name} type="button" class="small" onClick={() => setOpen(name)}>
-              {actions[name]}
-            </button>
-          ))}
+          {button('Rename', () => setOpen('rename'))}
+          {list.keys.length > 0 && button('Default', () => setOpen('default'))}
+          {list.hasFaucet && button('Faucet', fill)}
+          {isPaper && button('Set balance', () => setOpen('balance'))}
+          {!isPaper && button('Deposit', () => setOpen('deposit'))}
+          {!isPaper && button('Export', () => setOpen('export'))}
         </div>
       </div>
       <Holdings publicKey={publicKey} sets={sets} />
+      {open === 'rename' && <RenameWallet wallet={wallet} onClose={close} onDone={changed} />}
+      {open === 'default' && <DefaultWallet publicKey={publicKey} keys={list.keys} onClose={close} onDone={changed} />}
       {open === 'deposit' && <Deposit publicKey={publicKey} onClose={close} />}
       {open === 'export' && <Export publicKey={publicKey} onClose={close} />}
       {open === 'balance' && <PaperBalance publicKey={publicKey} onClose={close} onSet={() => setSets(sets + 1)} />}
     </section>
-  );
-}
-
-const actions = { deposit: 'Deposit', export: 'Export', balance: 'Set balance' } as const;
-
-function Deposit({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
-  const isSimulated = useStore(simulated) === true;
-  return (
-    <Dialog title="Deposit" onClose={onClose}>
-      {isSimulated && <p class="warn">The chain is simulated. Do not send real coins to this address.</p>}
-      <QrCode text={`solana:${publicKey}`} label={`QR code of the address ${publicKey}`} />
-      <p>
-        <code class="whole">{publicKey}</code>
-      </p>
-      <p class="faint">Send SOL or tokens of the Solana chain only.</p>
-      <form method="dialog" class="row">
-        <Copy text={publicKey} name="Copy address" />
-        <button type="submit" class="primary">
-          Done
-        </button>
-      </form>
-    </Dialog>
-  );
-}
-
-/** No HTTP interface gives a secret key. The export is a command on the server, which this dialog shows after a second confirmation. */
-function Export({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
-  const [isSure, setSure] = useState(false);
-  const command = `npx -y pnpm@12 sluice wallets export ${publicKey} wallet.json`;
-  return (
-    <Dialog title="Export" onClose={onClose}>
-      <p>
-        Anybody with the secret key can spend the coins of this wallet, without the limits of sluice. The secret key never leaves the server
-        through a page or an API, so that nobody who takes over this page can take the coins. A command on the server writes it to a file.
-      </p>
-      {isSure ? (
-        <p>
-          Run this on the server, in the folder of sluice: <code class="whole">{command}</code> <Copy text={command} /> If you installed a
-          release, leave out <code>npx -y pnpm@12</code>.
-        </p>
-      ) : (
-        <label class="check">
-          <input type="checkbox" checked={isSure} onChange={() => setSure(true)} />I understand that the file gives access to all coins of
-          this wallet
-        </label>
-      )}
-      <form method="dialog" class="row">
-        <button type="submit">Close</button>
-      </form>
-    </Dialog>
   );
 }
