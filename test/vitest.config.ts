@@ -34,6 +34,8 @@ const slow = [
   'conformance/candles',
   'e2e/start',
   'e2e/dashboard-gateways',
+  'e2e/dashboard-ages',
+  'e2e/dashboard-quotes',
   'orders/send/threaded-follower',
   'signer/halt',
   'orders/send/at-most-once',

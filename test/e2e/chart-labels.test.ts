@@ -71,7 +71,8 @@ export const sluice = {
   candles: async () => (await fetch('/candles/coin')).json(),
   subscribe: (_, { onEvent, onGap }) => Object.assign(window, { push: onEvent, gap: onGap }),
 };
-export const faultText = String;`;
+export const faultText = String;
+export const requestsLeft = { share: () => 1 };`;
 
 const pageEntry = `
 import { h, render } from 'preact';

@@ -116,7 +116,7 @@ describe('the age of numbers', { timeout: testTimeoutMs }, () => {
       .first()
       .waitFor();
     expect(await look(page, 'token-ages')).toEqual([]);
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
   it('what a page reads from time to time shows its age', async () => {
@@ -131,7 +131,7 @@ describe('the age of numbers', { timeout: testTimeoutMs }, () => {
       await age.waitFor();
       await page.route(path, () => undefined);
       await until(`the age of ${section}`, async () => /^read \d+s ago$/.test((await age.textContent())!));
-      await page.unrouteAll();
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
     }
     expect(watched.complaints).toEqual([]);
   });

@@ -239,6 +239,26 @@ describe('own trades and keys', { timeout: testTimeoutMs }, () => {
     await page.keyboard.press('Escape');
   });
 
+  it('while little of the limit of the key is left, the quotes get it', async () => {
+    let [quotes, others] = [0, 0];
+    await page.route(/\/api\/(quote|portfolio|token\/info)/, async (route) => {
+      if (route.request().url().endsWith('/quote')) quotes++;
+      else others++;
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        headers: { ...response.headers(), 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': quotes + others === 1 ? '100' : '5' },
+      });
+    });
+    await page.getByLabel('Amount').fill('0.2');
+    await until('the first quotes', () => quotes > 2);
+    const before = others;
+    // The others are read every five seconds otherwise.
+    await until('quotes of eleven seconds', () => quotes > 17);
+    expect(others).toBe(before);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   it('the presets are amounts of the coin of the pair', async () => {
     const other = launchCoin(world.chain, { quoteMint: usdcMint });
     await page.goto(`${gateway.gateway.url}/#/token/${other.mint}`);

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { faultText } from '../state/server.ts';
+import { faultText, requestsLeft } from '../state/server.ts';
 
 /** The current time, updated every `everyMs`. */
 export function useNow(everyMs = 1_000): number {
@@ -18,6 +18,9 @@ export interface Loaded<T> {
   readonly readAtMs: number;
   readonly reload: () => void;
 }
+
+/** While less of the key's limit is left, nothing is read again: quotes and orders come first. */
+const leastShare = 0.25;
 
 /** Reads with `load` now and every `everyMs` while the page is visible. A failure leaves the last value. Null instead of `load`: waits. */
 export function useLoaded<T>(load: (() => Promise<T>) | null, key: string, everyMs: number | null): Loaded<T> {
@@ -41,7 +44,7 @@ export function useLoaded<T>(load: (() => Promise<T>) | null, key: string, every
       everyMs === null
         ? null
         : setInterval(() => {
-            if (!document.hidden) void read();
+            if (!document.hidden && requestsLeft.share(performance.now()) >= leastShare) void read();
           }, everyMs);
     return () => {
       isCurrent = false;

@@ -1,6 +1,6 @@
 import { SluiceError, type QuoteBody } from '@sluice/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { quoting } from '../state/server.ts';
+import { quoting, requestsLeft } from '../state/server.ts';
 import { amountFor, type Side } from './amounts.ts';
 import { orderFault } from './order-fault.ts';
 import { ScreenQuotes, type QuoteBounds, type QuoteObject, type ShownQuote } from './screen-quotes.ts';
@@ -9,6 +9,8 @@ import { ScreenQuotes, type QuoteBounds, type QuoteObject, type ShownQuote } fro
 const everyMs = 750;
 /** After a trade it is requested sooner, but not sooner than this after the one before: the gateway reads a market once in 400 ms. */
 const soonestMs = 500;
+/** If less of the key's limit is left, a change of the price does not make a quote come sooner. */
+const ampleShare = 0.4;
 /** A quote that was refused, for example because the wallet holds nothing to sell, is requested again after this time. */
 const refusedMs = 5_000;
 /** The first quote waits until the visitor has typed. */
@@ -119,7 +121,7 @@ class QuoteFeed {
   }
 
   priceChanged(): void {
-    this.#runIn(soonestMs);
+    if (requestsLeft.share(performance.now()) >= ampleShare) this.#runIn(soonestMs);
   }
 
   close(): void {
