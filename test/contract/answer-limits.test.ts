@@ -7,6 +7,8 @@ import { createRpc, RpcError } from '@sluice/shared/solana/rpc.ts';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
+/** No answer here is late, also on a busy machine. */
+const timeoutMs = 60_000;
 const servers: Server[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) {
@@ -77,15 +79,18 @@ describe('an endpoint that answers more than allowed', () => {
       const other = await honest();
       const lines: object[] = [];
       logSuspensions([liar.url, other.url], { error: (data, event) => lines.push({ ...data, event }) });
-      const rpc = createRpc([liar.url, other.url], { timeoutMs: 5_000 });
+      const rpc = createRpc([liar.url, other.url], { timeoutMs });
       // The flood is created before, so that only its handling is measured.
       expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
       for (let i = 0; i < 5; i++) expect(await rpc.call('getLatestBlockhash', [])).toEqual(blockhash);
       expect([liar.calls.length, other.calls.length]).toEqual([1, 6]);
-      expect(rpc.health()).toMatchObject([
-        { avoided: true, impossibleAnswers: 1 },
-        { avoided: false, impossibleAnswers: 0 },
-      ]);
+      // On a busy machine the other endpoint answers first, and the flood is noticed later.
+      await expect
+        .poll(() => rpc.health(), { timeout: timeoutMs })
+        .toMatchObject([
+          { avoided: true, impossibleAnswers: 1 },
+          { avoided: false, impossibleAnswers: 0 },
+        ]);
       const fault = what === 'nested lists' ? 'too_deep' : 'too_long';
       expect(lines).toEqual([
         { endpoint: 1, method: 'getLatestBlockhash', what: fault, suspendedForMs: 2_000, event: 'rpc_endpoint_suspended' },
@@ -97,7 +102,7 @@ describe('an endpoint that answers more than allowed', () => {
     const liar = await node(({ id, method }, response) => {
       response.end(method === 'sendTransaction' ? JSON.stringify({ jsonrpc: '2.0', id, result: 'signature' }) : nested(id, 1_500));
     });
-    const [one, another] = [createRpc([liar.url], { timeoutMs: 2_000 }), createRpc([liar.url], { timeoutMs: 2_000 })];
+    const [one, another] = [createRpc([liar.url], { timeoutMs }), createRpc([liar.url], { timeoutMs })];
     expect(await faultOf(one.call('getSlot', []))).toMatchObject({
       kind: 'malformed',
       message: 'The answer to getSlot is nested too deeply.',
@@ -115,7 +120,7 @@ describe('an endpoint that answers more than allowed', () => {
     const busy = await node(({ id }, response) => {
       response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { context: { slot: 1 }, value: ['x'.repeat(17 * 1_024 * 1_024)] } }));
     });
-    const rpc = createRpc([busy.url], { timeoutMs: 5_000 });
+    const rpc = createRpc([busy.url], { timeoutMs });
     expect(await faultOf(rpc.call('getTokenAccountsByOwner', []))).toMatchObject({ kind: 'malformed' });
     expect(rpc.health()).toMatchObject([{ impossibleAnswers: 0, avoided: false }]);
   });
@@ -129,7 +134,7 @@ describe('an endpoint that answers more than allowed', () => {
       const result = method === 'getTokenAccountsByOwner' ? { context: { slot: 7 }, value } : value;
       response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
     });
-    const rpc = createRpc([long.url], { timeoutMs: 20_000 });
+    const rpc = createRpc([long.url], { timeoutMs });
     const parse = vi.spyOn(JSON, 'parse');
     const [owned, listed] = await Promise.all([rpc.call('getTokenAccountsByOwner', []), rpc.call('getSignaturesForAddress', [])]);
     const longest = Math.max(...parse.mock.calls.map(([text]) => text.length));
@@ -143,7 +148,7 @@ describe('an endpoint that answers more than allowed', () => {
     const transactions = Array.from({ length: count }, (_, i) => ({ meta, transaction: { signatures: [`${hash}${i}`], message: null } }));
     const block = { blockTime: 1, transactions: ['none', null, { transaction: { signatures: [] } }, ...transactions] };
     const long = await node(({ id }, response) => response.end(JSON.stringify({ jsonrpc: '2.0', id, result: block })));
-    const rpc = createRpc([long.url], { timeoutMs: 20_000 });
+    const rpc = createRpc([long.url], { timeoutMs });
     const parse = vi.spyOn(JSON, 'parse');
     const keep = new Set([`${hash}1`, `${hash}4`, 'unknown']);
     const answer = await rpc.call('getBlock', [], undefined, undefined, keep);
@@ -157,7 +162,7 @@ describe('an endpoint that answers more than allowed', () => {
   it('a long answer that is not JSON, or nested too deeply, is refused', async () => {
     let text = 'x'.repeat(200_000);
     const odd = await node((_call, response) => void response.end(text));
-    const rpc = createRpc([odd.url], { timeoutMs: 5_000 });
+    const rpc = createRpc([odd.url], { timeoutMs });
     expect(await faultOf(rpc.call('getTransaction', []))).toMatchObject({ kind: 'malformed', message: 'The answer is not JSON.' });
     text = nested(2, 100_000);
     expect(await faultOf(rpc.call('getTransaction', []))).toMatchObject({ message: 'The answer to getTransaction is nested too deeply.' });
@@ -170,7 +175,7 @@ describe('the text of a node', () => {
       const error = { code: -32_602, message: `no\n\u001b[2J${'very '.repeat(400)}`, data: { text: 'long '.repeat(300) } };
       response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
     });
-    const fault = await faultOf(createRpc([talker.url], { timeoutMs: 2_000 }).call('getSlot', []));
+    const fault = await faultOf(createRpc([talker.url], { timeoutMs }).call('getSlot', []));
     expect(fault.message.length).toBeLessThanOrEqual(201);
     expect(fault.message).toMatch(/^no \[2Jvery/);
     expect(fault.data).toHaveProperty('text');

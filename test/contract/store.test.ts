@@ -621,7 +621,9 @@ describe.each(storeKinds)('the store in %s', (kind) => {
         CREATE INDEX order_keys_by_use ON order_keys (used_at_ms);
         CREATE INDEX order_keys_by_order ON order_keys (order_id);
         INSERT INTO migrations (step, applied_at_ms) VALUES (10, 1), (11, 1);
-        DROP TABLE additions`;
+        DROP TABLE additions;
+        DROP TABLE paper_accounts;
+        DROP TABLE paper_wallets`;
       for (const statement of db.dialect.layout(unreleased)) await db.run(statement);
       const migrated = await place.open();
       expect((await db.get('SELECT max(step) AS step FROM migrations'))?.['step']).toBe(9);

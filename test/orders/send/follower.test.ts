@@ -40,6 +40,8 @@ async function seenInItsBlock(gateway: Gateway, order: StoredOrder): Promise<voi
 }
 
 const states = ({ changes }: Gateway): string[] => [...new Set(changes.map(({ state }) => state))];
+/** If a busy machine pauses for a second, the nodes are silent, and the order is unknown for a moment. */
+const knownStates = (gateway: Gateway): string[] => states(gateway).filter((state) => state !== 'unknown');
 
 /** Accepts messages, confirms them, and does nothing with them. */
 const blackhole: Tampering = async ({ method, params }, answer) => {
@@ -56,7 +58,7 @@ test('an order is followed from its first block to the finalized one, with its f
   await seenInItsBlock(gateway, order);
   const end = await world.ended(order);
   expect(end.state).toBe('finalized');
-  expect(states(gateway)).toEqual(['processed', 'confirmed', 'finalized']);
+  expect(knownStates(gateway)).toEqual(['processed', 'confirmed', 'finalized']);
   expect(gateway.changes.findLast(({ state }) => state === 'confirmed')?.fill).toEqual(end.fill);
   const record = world.chain.transaction(prepared.signature)!;
   const { quote } = prepared;
@@ -111,7 +113,7 @@ test('a transaction that lands and fails: the order fails by the program that fa
   expect(end.error!.message).toBe(
     'The price moved further than the slippage allows. The transaction landed and failed: pump refused the instruction at index 3 with the error 6042.',
   );
-  expect(states(gateway)).toEqual(['processed', 'failed']);
+  expect(knownStates(gateway)).toEqual(['processed', 'failed']);
 });
 
 test(
@@ -129,7 +131,7 @@ test(
       return (await world.stateOf(order)) === 'expired';
     }, 'expiry');
     expect(heightAtEnd - 31).toBeGreaterThan(prepared.lastValidBlockHeight);
-    expect(states(gateway)).toEqual(['expired']);
+    expect(knownStates(gateway)).toEqual(['expired']);
     // The same bytes, each time.
     const sent = world.nodes[0]!.calls.filter(({ method }) => method === 'sendTransaction').map(({ params }) => String(params[0]));
     expect(new Set(sent)).toEqual(new Set([Buffer.from(prepared.wire).toString('base64')]));
