@@ -181,7 +181,9 @@ describe('TRADING=paper', () => {
     expect(errorOf(await live.ask('/paper/wallets', {}))).toBe('FORBIDDEN');
     const { body } = await live.get('/trade/orders?limit=1');
     expect(body).toMatchObject({ orders: [{ publicKey, kind: 'paper' }] });
-    expect(errorOf(await paper.ask('/trade/buy', { publicKey: custodial, mint, amount: 0.1 }))).toBe('FORBIDDEN');
+    expect((await paper.ask('/trade/buy', { publicKey: custodial, mint, amount: 0.1 })).body).toMatchObject({
+      error: { code: 'FORBIDDEN', message: expect.stringContaining('Live wallets do not trade on paper') },
+    });
     expect(await portfolioOf(custodial)).not.toHaveProperty('paper');
   });
 });

@@ -61,6 +61,9 @@ export interface PlaceParts {
   readonly log: Logger;
 }
 
+const noSuchPaperWallet =
+  'There is no such paper wallet that this key may use. Live wallets do not trade on paper (TRADING=paper): `POST /paper/wallets` makes a paper wallet.';
+
 interface Signed extends CheckedTrade, Pick<Signature, 'audited'> {
   readonly orderId: string;
   readonly message: SignedMessage;
@@ -110,7 +113,9 @@ async function place(
   if ('error' in chain) return chain;
   const publicKey = request.publicKey ?? (await parts.wallets.defaultOf(owner));
   if (publicKey === null) {
-    return wrongFields({ publicKey: 'is required, because the account of this key has no custodial wallet' });
+    return wrongFields({
+      publicKey: `is required, because the account of this key has no ${parts.mode === 'paper' ? 'paper' : 'custodial'} wallet`,
+    });
   }
   const trade = request.publicKey === null ? request.of(publicKey) : request;
   return admit({ owner, request: trade, use, genesisHash: chain.genesisHash, startedMs }, parts);
@@ -123,7 +128,7 @@ async function admit(admitted: Admitted, parts: PlaceParts): Promise<Outcome> {
   if (!(await parts.wallets.mayUse(owner, request.publicKey))) {
     return {
       error: 'FORBIDDEN',
-      message: 'There is no such custodial wallet that this key may use.',
+      message: parts.mode === 'paper' ? noSuchPaperWallet : 'There is no such custodial wallet that this key may use.',
       details: { publicKey: request.publicKey },
     };
   }
