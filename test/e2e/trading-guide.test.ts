@@ -136,8 +136,9 @@ describe('the guide "Trading in the page"', { timeout: testTimeoutMs }, () => {
       .waitFor();
     await field('Slippage (%)').fill('30');
     expect(await field('Priority fee (SOL)').inputValue()).toBe('');
-    expect(guide).toContain('Press **Simulate** below **Buy**.');
+    expect(guide).toContain('Press **Simulate** below **Buy**, or Enter in **Amount**.');
     for (const name of ['Simulate', 'Buy']) named(name);
+    await button('Keys').waitFor();
     await page.getByRole('button', { name: 'Simulate the purchase' }).click();
     await page.locator('.progress').getByText('simulated only').waitFor();
     expect([...unused]).toEqual([]);
@@ -159,6 +160,7 @@ describe('the guide "Trading in the page"', { timeout: testTimeoutMs }, () => {
     expect(await page.getByLabel('Amount').inputValue()).toBe('50%');
     await place('Sell');
     await page.getByText(/^In the wallet: /).waitFor();
+    for (const mark of ['B', 'S']) named(mark);
     await page.locator('.progress .state.finalized').waitFor({ timeout: 60_000 });
     expect([...unused]).toEqual([]);
   });
@@ -177,6 +179,9 @@ describe('the guide "Trading in the page"', { timeout: testTimeoutMs }, () => {
     await button('Deposit').click();
     await page.getByRole('img', { name: /^QR code of the address/ }).waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
+    for (const name of ['Faucet', 'Export']) await button(name).waitFor();
+    // On paper only.
+    for (const name of ['Result', 'Set balance']) named(name);
     await openSection('Status');
     await page.getByText('Behind the chain').waitFor();
     expect([...unused]).toEqual([]);

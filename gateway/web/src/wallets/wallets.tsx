@@ -97,7 +97,6 @@ function WalletCard({ wallet, list, isPaper, onChange }: CardProps) {
   const button = (name: string, onClick: () => void) => (
     <button type="button" class="small" onClick={onClick}>
       {name}
-      <span class="hidden"> of wallet {publicKey}</span>
     </button>
   );
   return (
