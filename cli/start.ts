@@ -29,7 +29,7 @@ import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { withSimulatedImages } from '@sluice/simnet/market/images.ts';
 import { marketAtSpeed } from '@sluice/simnet/market/market.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
-import { airdropCommandLine, simnetPort } from './chain/local-node.ts';
+import { airdropCommandLine, atUsualPort } from './chain/local-node.ts';
 import { gatewayUrl } from './gateway/gateway-url.ts';
 import { closeOnStop, Closers } from './lifecycle.ts';
 import { ownCommand } from './own-command.ts';
@@ -87,18 +87,11 @@ async function start(settings: Config): Promise<void> {
 }
 
 /** It has no signal: it ends last, because ingest and the gateway would report a node that ends before them. */
-async function startChain({ simnetSpeed }: Config, log: Logger): Promise<Simnet> {
+function startChain({ simnetSpeed }: Config, log: Logger): Promise<Simnet> {
   for (const flag of simnetHeap) setFlagsFromString(flag);
   const { history, coins } = chainBounds;
   const market = { ...marketAtSpeed(simnetSpeed), coins };
-  const startAt = (port: number): Promise<Simnet> =>
-    startSimnet({ host: '127.0.0.1', port, seed: 1, market, history, oracleTransactions: 0, log });
-  try {
-    return await startAt(simnetPort);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    return startAt(0);
-  }
+  return atUsualPort((port) => startSimnet({ host: '127.0.0.1', port, seed: 1, market, history, oracleTransactions: 0, log }));
 }
 
 /** Only one start may use a data folder: a second one would show the same key and wallet for another chain. */

@@ -21,6 +21,16 @@ export function airdropCommandLine(rpcUrl: string): string {
   return `${ownCommand()} simnet airdrop <address> ${defaultAirdropSol}${node}`;
 }
 
+/** Starts a node at the usual port, or at a free one if another program uses that port, such as a second chain. */
+export async function atUsualPort<T>(startAt: (port: number) => Promise<T>): Promise<T> {
+  try {
+    return await startAt(simnetPort);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return startAt(0);
+  }
+}
+
 export interface Airdropped {
   readonly signature: string;
   readonly balanceLamports: bigint;

@@ -2,9 +2,9 @@ import { decimalText } from '@sluice/shared/solana/amounts.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { lamportsPerSol, solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import { startSimnet } from '@sluice/simnet/simnet.ts';
+import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { CommandError, UsageError, inQuotes, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
-import { airdrop, defaultAirdropSol, defaultRpcUrl, maxAirdropSol, simnetPort } from '../chain/local-node.ts';
+import { airdrop, atUsualPort, defaultAirdropSol, defaultRpcUrl, maxAirdropSol, simnetPort } from '../chain/local-node.ts';
 import { readInteger } from '../integer.ts';
 import { closeOnStop, Closers } from '../lifecycle.ts';
 import { print, printJson } from '../terminal.ts';
@@ -17,7 +17,7 @@ Usage:
   sluice simnet airdrop <address> [SOL]    (see sluice simnet airdrop --help)
 
   --host ADDRESS            address to listen on. Default: 127.0.0.1
-  --port N                  port of JSON-RPC; 0 chooses a free port. Default: ${simnetPort}
+  --port N                  port of JSON-RPC; 0 chooses a free port. Default: ${simnetPort}, or a free port if it is in use
   --seed N                  the same seed gives the same market. Default: 1
   --trades-per-second N     0 to 10000. Default: 8
   --no-market               make blocks, but no trades
@@ -45,14 +45,14 @@ Example: sluice simnet airdrop 5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG 10`,
     if (argv[at] === 'airdrop' && (at === 0 || argv[0] === '--json')) return runAirdrop(argv.toSpliced(at, 1));
     const { values, positionals } = parseCommand(argv, {
       host: { type: 'string', default: '127.0.0.1' },
-      port: { type: 'string', default: String(simnetPort) },
+      port: { type: 'string' },
       seed: { type: 'string', default: '1' },
       'trades-per-second': { type: 'string' },
       'no-market': { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     });
     positionalsOf(positionals);
-    const port = readInteger('--port', values.port, 0, 65_535);
+    const given = values.port === undefined ? null : readInteger('--port', values.port, 0, 65_535);
     const seed = readInteger('--seed', values.seed, 0, 2 ** 32 - 1);
     const rate = values['trades-per-second'];
     const tradesPerSecond = rate === undefined ? undefined : readInteger('--trades-per-second', rate, 0, 10_000);
@@ -63,11 +63,13 @@ Example: sluice simnet airdrop 5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG 10`,
     const log = createLog({ level: loadConfig().logLevel, name: 'simnet' });
     const closers = new Closers();
     const signal = closeOnStop(log, closers);
-    const simnet = await startSimnet({ host: values.host, port, seed, log, signal, ...(market === undefined ? {} : { market }) }).catch(
-      (error: unknown) => {
-        throw new CommandError(`The simulated chain cannot listen on ${values.host}:${port}: ${String(error)}`, { cause: error });
-      },
-    );
+    const startAt = (port: number): Promise<Simnet> =>
+      startSimnet({ host: values.host, port, seed, log, signal, ...(market === undefined ? {} : { market }) });
+    const simnet = await (given === null ? atUsualPort(startAt) : startAt(given)).catch((error: unknown) => {
+      throw new CommandError(`The simulated chain cannot listen on ${values.host}:${given ?? simnetPort}: ${String(error)}`, {
+        cause: error,
+      });
+    });
     closers.add('simnet', () => simnet.close());
     if (values.json) printJson({ rpcUrl: simnet.rpcUrl, wsUrl: simnet.wsUrl, seed, simulated: true });
     else print(`A SIMULATED chain is running.\n\n  SOLANA_RPC_URL=${simnet.rpcUrl}\n  SOLANA_WS_URL=${simnet.wsUrl}\n`);

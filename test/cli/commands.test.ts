@@ -18,6 +18,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { atUsualPort, simnetPort } from '../../cli/chain/local-node.ts';
 import { checkFoldersAbove } from '../../cli/doctor/folders-above.ts';
 import { sluiceHere } from '../support/command-here.ts';
 import { sluice, type CommandResult } from '../support/command-line.ts';
@@ -40,6 +41,16 @@ async function json(args: readonly string[], env: Readonly<Record<string, string
   expect(stdout.trim().split('\n')).toHaveLength(1);
   return JSON.parse(stdout);
 }
+
+describe('a simulated chain', () => {
+  it('listens at a free port if another chain, such as that of start, has the usual one', async () => {
+    const fault = (code: string) => Object.assign(new Error(code), { code });
+    const startAt = (code: string) => async (port: number) => (port === 0 ? 'free' : Promise.reject(fault(code)));
+    expect(await atUsualPort(async (port) => port)).toBe(simnetPort);
+    expect(await atUsualPort(startAt('EADDRINUSE'))).toBe('free');
+    await expect(atUsualPort(startAt('EACCES'))).rejects.toThrow('EACCES');
+  });
+});
 
 describe('the command line', () => {
   it('lists its commands, and shows help for each', async () => {
