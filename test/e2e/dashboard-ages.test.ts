@@ -133,7 +133,8 @@ describe('the age of numbers', { timeout: testTimeoutMs }, () => {
       await until(`the age of ${section}`, async () => /^read \d+s ago$/.test((await age.textContent())!));
       await page.unrouteAll({ behavior: 'ignoreErrors' });
     }
-    expect(watched.complaints).toEqual([]);
+    // The client says so when an answer does not come, as those that the test withholds.
+    expect(watched.complaints.filter((text) => !text.endsWith('retrying.'))).toEqual([]);
   });
 
   it('a stream that is silent, or interrupted, is reported with the time of what the page shows', async () => {
