@@ -17,8 +17,8 @@ const asyncApi = asyncApiDocument(options);
 /** Texts that the code does not restrict: what people, creators of tokens and nodes wrote, and whole files. */
 const freeTexts =
   /\/properties\/(message|reason|name|symbol|uri)(\/anyOf\/0)?$|\/properties\/errors\/items$|\/content\/(text|image|application~octet-stream)[^/]*(~[^/]*)?\/schema$/;
-/** Other programs multiply by it; any number may be in the mint. */
-const freeNumbers = /\/properties\/multiplier$/;
+/** Any number: other programs multiply by the first one, which is in the mint; the others are profits of paper wallets, and what went into them. */
+const freeNumbers = /\/properties\/(multiplier|startUiAmount|resultSol|resultPct\/anyOf\/0)$/;
 
 interface Schema {
   readonly [keyword: string]: unknown;

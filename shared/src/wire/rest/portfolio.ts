@@ -167,10 +167,10 @@ const paper = {
   access: 'trade',
   tag: 'trading',
   answer: PaperWallet,
-  errors: ['UPSTREAM_UNAVAILABLE'],
+  errors: ['UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'],
 } as const;
 
-const onlyOnPaper = 'Only while the server trades on paper (`TRADING=paper`); otherwise the answer is `FORBIDDEN`.';
+const onlyOnPaper = 'Only while the server trades on paper (`TRADING=paper`); otherwise the answer is `TRADING_HALTED`.';
 
 export const paperWalletEndpoint = defineEndpoint({
   ...paper,
