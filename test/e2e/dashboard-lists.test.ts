@@ -25,6 +25,8 @@ let watched: Watched;
 beforeAll(async () => {
   [world, chromium] = await Promise.all([startTradingWorld({ ingest: true, slotMs: 80, venues: ['pump', 'pump-amm'] }), startChromium()]);
   publicKey = await world.wallet();
+  // What a sign-up gets.
+  await world.store.accounts.create({ id: 'standard', wallet: null, plan: 'standard', createdAtMs: Date.now() });
   const launch = (symbol: string, name: string) => launchCoin(world.chain, { text: { symbol, name, uri: 'https://simnet.invalid/test' } });
   twins = [launch('TWIN', 'The first'), launch('TWIN', 'The largest'), launch('TWIN', 'שלום 123')];
   for (const [coin, bought] of [
@@ -52,8 +54,6 @@ async function openAs(accountId: string): Promise<Page> {
 
 describe('the lists of the page', { timeout: testTimeoutMs }, () => {
   it('say why they are empty: refused by the plan, filtered, or quiet', async () => {
-    const holder = await world.store.accounts.create({ id: 'standard', wallet: null, plan: 'standard', createdAtMs: Date.now() });
-    expect(holder).toBe('stored');
     const page = await openAs('standard');
     const why = (list: string) => page.locator(`.${list} .empty`);
     await why('trades').getByText('Your plan is standard. The plans premium and enterprise include the trades of all tokens.').waitFor();
