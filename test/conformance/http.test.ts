@@ -6,13 +6,13 @@ import { RawConnection } from '../support/clients/raw-http.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 
 interface Raw {
-  /** Everything that arrived until the server closed, or until `quietMs` passed without a byte. */
+  /** Everything that arrived until the server closed, or until `quietMs` passed without a further byte, or `firstMs` without a first one. */
   readonly text: string;
   readonly closed: boolean;
 }
 
 /** Sends bytes unchanged, in the given pieces, and reads the answer. */
-function raw(port: number, pieces: readonly (string | Buffer)[], { quietMs = 300, abort = false } = {}): Promise<Raw> {
+function raw(port: number, pieces: readonly (string | Buffer)[], { quietMs = 300, firstMs = 5_000, abort = false } = {}): Promise<Raw> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     let text = '';
@@ -24,7 +24,7 @@ function raw(port: number, pieces: readonly (string | Buffer)[], { quietMs = 300
     };
     const quiet = (): void => {
       if (timer !== null) clearTimeout(timer);
-      timer = setTimeout(() => finish(false), quietMs);
+      timer = setTimeout(() => finish(false), text === '' ? firstMs : quietMs);
     };
     socket.setNoDelay(true);
     socket.on('error', () => finish(true));
@@ -346,7 +346,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
     'outlives %s',
     async (_what, request) => {
       seen.length = 0;
-      await raw(port, [request], { quietMs: 100 });
+      await raw(port, [request], { quietMs: 100, firstMs: 100 });
       await raw(port, request.split(''), { quietMs: 100, abort: true });
       await expectUp();
     },

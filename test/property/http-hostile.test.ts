@@ -122,6 +122,8 @@ describe.each([
     const isPage = /^\/($|\?|dashboard)/.test(request.target);
     if (headers.has('ratelimit') !== (!isPage && key !== null && good.has(key))) fault('limits are reported wrongly', about());
     if (status < 400 || request.method === 'HEAD') return;
+    // Browsers get a page.
+    if (status === 404 && headers.get('content-type')?.startsWith('text/html') === true) return;
     const body = parsed(answer);
     const checked = checkError(body);
     if (!checked.ok) fault('an error of another form', about());

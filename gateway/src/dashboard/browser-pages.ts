@@ -1,4 +1,5 @@
 import { pageAnswer } from '../http/answers.ts';
+import { apiKeyOf } from '../http/credentials.ts';
 import type { BrowserPages } from '../http/router.ts';
 import type { HttpRequest } from '../transport/transport.ts';
 import { docsAssets, securityHeaders } from './serve-page.ts';
@@ -9,9 +10,9 @@ const sections = ['Live', 'Orders', 'Wallets', 'API Keys', 'Status'] as const;
 /** What `HttpURLConnection` of Java sends by default. */
 const ofJava = /^text\/html, image\/gif, image\/jpeg,/;
 
-/** Whether a browser opens the address: it lists HTML, and no JSON. */
-function wantsPage(request: Pick<HttpRequest, 'method' | 'header'>): boolean {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+/** Whether a browser opens the address: it lists HTML and no JSON, and has no API key. */
+function wantsPage(request: HttpRequest): boolean {
+  if ((request.method !== 'GET' && request.method !== 'HEAD') || apiKeyOf(request) !== null) return false;
   const accept = request.header('accept') ?? '';
   return /\btext\/html\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accept) && !accept.includes('application/json') && !ofJava.test(accept);
 }
