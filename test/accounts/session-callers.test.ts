@@ -175,7 +175,8 @@ describe('a session calls the public interface', () => {
     expect(made.ok && made.created.id).toBe(operator.keyId);
     expect((await call({ ...operator, keyId: holder.keyId }, '/api/usage')).status).toBe(401);
     expect((await call(operator, '/api/usage')).status).toBe(200);
-    expect((await operator.client.get('wallets')).body).toEqual({ wallets: [], unlisted: 0 });
+    const { body } = await operator.client.get('wallets');
+    expect(body).toMatchObject({ wallets: [], unlisted: 0, keys: [{ id: operator.keyId }] });
     expect((await new DashboardClient(gateway.url).get('wallets')).status).toBe(401);
   });
 });

@@ -24,8 +24,8 @@ const others: Readonly<Record<string, readonly number[]>> = {
   // Not every coin has an image.
   tokenImage: [200, 404],
   // This server does not trade on paper.
-  paperWallet: [503],
-  paperBalance: [503],
+  paperWallet: [403],
+  paperBalance: [403],
 };
 
 let folder: string;

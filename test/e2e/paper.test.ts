@@ -177,8 +177,8 @@ describe('TRADING=paper', () => {
     expect(afterwards).toMatchObject({ sol: { amount: '0' }, holdings: [] });
     expect(afterwards).not.toHaveProperty('paper');
     expect(errorOf(await live.ask('/trade/buy', { publicKey, mint, amount: 0.1 }))).toBe('FORBIDDEN');
-    expect(errorOf(await live.ask('/paper/balance', { publicKey, amount: 5 }))).toBe('TRADING_HALTED');
-    expect(errorOf(await live.ask('/paper/wallets', {}))).toBe('TRADING_HALTED');
+    expect(errorOf(await live.ask('/paper/balance', { publicKey, amount: 5 }))).toBe('FORBIDDEN');
+    expect(errorOf(await live.ask('/paper/wallets', {}))).toBe('FORBIDDEN');
     const { body } = await live.get('/trade/orders?limit=1');
     expect(body).toMatchObject({ orders: [{ publicKey, kind: 'paper' }] });
     expect((await paper.ask('/trade/buy', { publicKey: custodial, mint, amount: 0.1 })).body).toMatchObject({

@@ -11,7 +11,7 @@ import type { StoredWallet } from '../../store/interfaces/wallet-table.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import { chainForOrder, type ChainIdentity } from '../nodes/chain-identity.ts';
-import { refusalOf, tradingOff } from '../place/admission.ts';
+import { refusalOf } from '../place/admission.ts';
 import type { Refusal } from '../place/outcome.ts';
 import { mayUseWallet, type WalletAccess } from '../place/wallet-access.ts';
 import { createPaperWallet, maxPaperWallets } from './paper-wallets.ts';
@@ -22,7 +22,7 @@ export interface PaperTrading {
   readonly endpoints: readonly BoundEndpoint[];
 }
 
-const notOnPaper: Refusal = { ...tradingOff, message: 'This server does not trade on paper. Its operator sets TRADING=paper.' };
+const notOnPaper: Refusal = { error: 'FORBIDDEN', message: 'This server does not trade on paper. Its operator sets TRADING=paper.' };
 const specs: readonly EndpointSpec[] = [paperWalletEndpoint, paperBalanceEndpoint];
 /** For a server that does not trade on paper. */
 export const noPaper: PaperTrading = { balanceOf: null, endpoints: specs.map((spec) => bindEndpoint(spec, () => notOnPaper)) };

@@ -49,7 +49,7 @@ export function endpointOf(document: OpenApi, id: string): Endpoint {
     isRequired: required,
     text: required ? textOf(example) : '',
   }));
-  const canSpend = operation['x-sluice-access'] === 'trade' && method === 'POST';
+  const canSpend = parameters.some(({ name }) => name === 'Idempotency-Key');
   const hasDryRun = inBody.some(({ name }) => name === 'dryRun');
   return {
     method,

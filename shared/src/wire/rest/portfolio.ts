@@ -167,10 +167,10 @@ const paper = {
   access: 'trade',
   tag: 'trading',
   answer: PaperWallet,
-  errors: ['UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'],
+  errors: ['UPSTREAM_UNAVAILABLE'],
 } as const;
 
-const onlyOnPaper = 'Only while the server trades on paper (`TRADING=paper`); otherwise the answer is `TRADING_HALTED`.';
+const onlyOnPaper = 'Only while the server trades on paper (`TRADING=paper`); otherwise the answer is `FORBIDDEN`.';
 
 export const paperWalletEndpoint = defineEndpoint({
   ...paper,
