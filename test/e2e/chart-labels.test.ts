@@ -267,23 +267,27 @@ describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
     candles = all.slice(0, 3);
     const page = await open('/page');
     const push = (event: object): Promise<unknown> => page.evaluate(`window.push(${JSON.stringify(event)})`);
-    expect((await placesOf(page, 0, 2)).every((place) => place > 0.05 && place < 0.15)).toBe(true);
+    await until('three candles at the left', async () => (await placesOf(page, 0, 2)).every((place) => place > 0.05 && place < 0.15));
     for (const bar of all.slice(3, 40)) await push({ ...bar, type: 'candle', id: `coin:1s:${bar.start}:1` });
     await until('40 candles', async () => (await drawn(page)).length === 40);
-    const [first = 0, last = 0] = await placesOf(page, 0, 39);
-    expect(first).toBeLessThan(0.15);
-    expect(last).toBeGreaterThan(0.5);
+    const firstAndLast = (): Promise<readonly number[]> => placesOf(page, 0, 39);
+    await until('their places', async () => {
+      const [first = 1, last = 0] = await firstAndLast();
+      return first < 0.15 && last > 0.5;
+    });
+    const [first = 0] = await firstAndLast();
     await page.evaluate("document.querySelector('.chart').style.width = '600px'");
     await until('the chart to be resized', async () => (await page.evaluate<number>('window.chart.timeScale().width()')) < 600);
-    expect(await placesOf(page, 0)).toEqual([expect.closeTo(first, 1)]);
+    await until('the place of the first candle', async () => Math.abs((await placesOf(page, 0))[0]! - first) < 0.05);
     for (let n = 40; n < 100; n++) {
       const bar = { ...all[n % 60]!, start: firstS + n };
       await push({ ...bar, type: 'candle', id: `coin:1s:${bar.start}:1` });
       if (n % 10 === 9) await until('the candles', async () => (await drawn(page)).length === n + 1);
     }
-    const [newest = 0] = await placesOf(page, 99);
-    expect(newest).toBeGreaterThan(0.5);
-    expect(newest).toBeLessThan(1);
+    await until('the place of the newest candle', async () => {
+      const [newest = 0] = await placesOf(page, 99);
+      return newest > 0.5 && newest < 1;
+    });
     await page.context().close();
   });
 
