@@ -16,6 +16,8 @@ const others: readonly { readonly path: string; readonly statuses: readonly stri
   { path: '/transaction/send', statuses: ['400'] },
   // Half of the coins have an image.
   { path: '/image', statuses: ['200', '404'] },
+  // Without TRADING=paper.
+  { path: '/paper/', statuses: ['403'] },
 ];
 
 /** A finished order of the wallet, so that there is an order to look up and a coin to sell. */
