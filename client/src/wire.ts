@@ -567,7 +567,7 @@ export interface Order {
     /** Block time, Unix seconds; null if it is unknown. */
     readonly blockTime: number | null;
   } | null;
-  /** Why it failed, or that it expired because its simulated chain has ended; null otherwise. */
+  /** Why the order failed, or expired with its simulated chain; null otherwise. */
   readonly error: {
     /** From the table of errors. */
     readonly code: 'INVALID_REQUEST' | 'INVALID_MINT' | 'INSUFFICIENT_BALANCE' | 'SLIPPAGE_EXCEEDED' | 'TRANSACTION_EXPIRED' | 'SIMULATION_FAILED' | 'UNAUTHENTICATED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_MISMATCH' | 'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RATE_LIMIT' | 'INTERNAL' | 'UPSTREAM_UNAVAILABLE' | 'TRADING_HALTED' | 'DRAINING' | 'SLOW_CONSUMER';
@@ -965,7 +965,7 @@ export interface OrderObject {
     /** Block time, Unix seconds; null if it is unknown. */
     readonly blockTime: number | null;
   } | null;
-  /** Why it failed, or that it expired because its simulated chain has ended; null otherwise. */
+  /** Why the order failed, or expired with its simulated chain; null otherwise. */
   readonly error: {
     /** From the table of errors. */
     readonly code: 'INVALID_REQUEST' | 'INVALID_MINT' | 'INSUFFICIENT_BALANCE' | 'SLIPPAGE_EXCEEDED' | 'TRANSACTION_EXPIRED' | 'SIMULATION_FAILED' | 'UNAUTHENTICATED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_MISMATCH' | 'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RATE_LIMIT' | 'INTERNAL' | 'UPSTREAM_UNAVAILABLE' | 'TRADING_HALTED' | 'DRAINING' | 'SLOW_CONSUMER';
@@ -1098,7 +1098,7 @@ export interface OrderPage {
       /** Block time, Unix seconds; null if it is unknown. */
       readonly blockTime: number | null;
     } | null;
-    /** Why it failed, or that it expired because its simulated chain has ended; null otherwise. */
+    /** Why the order failed, or expired with its simulated chain; null otherwise. */
     readonly error: {
       /** From the table of errors. */
       readonly code: 'INVALID_REQUEST' | 'INVALID_MINT' | 'INSUFFICIENT_BALANCE' | 'SLIPPAGE_EXCEEDED' | 'TRANSACTION_EXPIRED' | 'SIMULATION_FAILED' | 'UNAUTHENTICATED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_MISMATCH' | 'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RATE_LIMIT' | 'INTERNAL' | 'UPSTREAM_UNAVAILABLE' | 'TRADING_HALTED' | 'DRAINING' | 'SLOW_CONSUMER';

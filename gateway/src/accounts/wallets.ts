@@ -13,7 +13,7 @@ const maxListed = 200;
 const maxListedKeys = 50;
 /** Wallets that an account can make or import in the page. The operator can make more by commands. */
 const maxPerAccount = 100;
-/** Accounts are free where anybody may sign up, so those of others than the operator cannot use all of the keystore. */
+/** Anybody may get an account where sign-up is open. So accounts, without the operator's, fill at most half of the keystore. */
 const maxOfHolders = maxWallets / 2;
 
 export interface WalletParts {

@@ -7,7 +7,7 @@ export type SealOutcome =
   | { readonly ok: false; readonly reason: 'paper' | 'unavailable' }
   | { readonly ok: false; readonly reason: 'secret_key'; readonly what: string };
 
-/** Seals a new wallet, or with a secret key the one that it belongs to. Never rejects. */
+/** Seals the wallet of this secret key; null: a new wallet. Never rejects. */
 export type SealWallet = (secretKey: string | null) => Promise<SealOutcome>;
 
 /** `seal` is that of the signing process. */

@@ -105,7 +105,7 @@ export const orderFields = {
   signature: Nullable(Signature(), 'Signature of its transaction; null before it was signed.'),
   lastValidBlockHeight: Nullable(BlockHeight(), 'Block height up to which it can land; null before it was signed.'),
   fill: Nullable(OrderFill, 'Null until the landed transaction was read.'),
-  error: Nullable(OrderFault, 'Why it failed, or that it expired because its simulated chain has ended; null otherwise.'),
+  error: Nullable(OrderFault, 'Why the order failed, or expired with its simulated chain; null otherwise.'),
   createdAtMs: UnixMs('When it was accepted, Unix milliseconds.'),
   updatedAtMs: UnixMs('When it last changed, Unix milliseconds.'),
 } as const;

@@ -578,7 +578,7 @@ class Order(TypedDict):
     fill: Fill | None
     """Null until the landed transaction was read."""
     error: OrderFault | None
-    """Why it failed, or that it expired because its simulated chain has ended; null otherwise."""
+    """Why the order failed, or expired with its simulated chain; null otherwise."""
     createdAtMs: int
     """When it was accepted, Unix milliseconds."""
     updatedAtMs: int
@@ -792,7 +792,7 @@ class OrderObject(TypedDict):
     fill: Fill | None
     """Null until the landed transaction was read."""
     error: OrderFault | None
-    """Why it failed, or that it expired because its simulated chain has ended; null otherwise."""
+    """Why the order failed, or expired with its simulated chain; null otherwise."""
     createdAtMs: int
     """When it was accepted, Unix milliseconds."""
     updatedAtMs: int

@@ -160,8 +160,9 @@ function termsFrom({ side, programId, pool, baseMint, quoteMint }: Trade, public
 }
 
 /**
- * Reads an answer of `getTransaction`, in any encoding, for `signature`. `trade`: what the transaction trades, if its terms are not known. Amounts come from the venue's own event and are compared with the token
- * balances; lamports come from the balances. Uses no I/O and no clock. Accepts anything that a node may answer.
+ * Reads an answer of `getTransaction`, in any encoding, for `signature`. `known`: the terms of the order. `trade`: what the transaction trades; it is
+ * used if the terms are not known. Amounts come from the venue's own event and are compared with the token balances; lamports come from the balances.
+ * Uses no I/O and no clock. Accepts anything that a node may answer.
  */
 export function readFill(answer: unknown, signature: string, known: OrderTerms | null, trade: Trade | null = null): FillReading {
   const view = readTransaction(answer, false);
