@@ -26,7 +26,7 @@ interface Generated {
 const generated: readonly Generated[] = [
   { file: '.env.example', render: () => envExample() },
   {
-    file: 'REFERENCE.md',
+    file: 'docs/REFERENCE.md',
     render: (current) =>
       fillBlocks(current, {
         plans: plansRows(),

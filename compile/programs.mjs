@@ -28,17 +28,17 @@ export const exampleRecording = 'cli/replay/example.jsonl.br';
 
 /** What the gateway serves in addition to the documents that it generates (`gateway/src/docs/guides.ts`). */
 export const documents = [
-  'OPERATING.md',
-  'PROTOCOL.md',
+  'docs/OPERATING.md',
+  'docs/PROTOCOL.md',
   'client/README.md',
   'clients/python/README.md',
-  'guides/charts.md',
-  'guides/coming-from-pumpportal.md',
-  'guides/first-hour.md',
-  'guides/operating-sluice.md',
-  'guides/placing-orders.md',
-  'guides/sniping-bot.md',
-  'guides/trading-in-the-page.md',
+  'docs/guides/charts.md',
+  'docs/guides/coming-from-pumpportal.md',
+  'docs/guides/first-hour.md',
+  'docs/guides/operating-sluice.md',
+  'docs/guides/placing-orders.md',
+  'docs/guides/sniping-bot.md',
+  'docs/guides/trading-in-the-page.md',
 ];
 
 /** Sources that may be part of a program, without tests. */

@@ -23,7 +23,7 @@ const linked = [
   'clients/python/pyproject.toml',
   'clients/python/src',
   'gateway/web/dashboard.png',
-  'guides',
+  'docs',
 ];
 /** Python writes it when it runs the client. */
 const isCache = (/** @type {string} */ path) => path.endsWith('__pycache__');

@@ -11,7 +11,7 @@ import { noTarget, type BenchRow } from './row.ts';
  * its own process, one after the other.
  */
 const folder = dirname(fileURLToPath(import.meta.url));
-const document = join(folder, '../../BENCHMARKS.md');
+const document = join(folder, '../../docs/BENCHMARKS.md');
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   decode: () => import('./ingest/decode.ts'),
   auth: () => import('./http/auth.ts'),

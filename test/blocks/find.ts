@@ -15,15 +15,15 @@ export interface Block {
 
 /** Documents whose blocks are run, in this order: the tutorials need what the README starts. */
 export function documentFiles(root: string): readonly string[] {
-  const guides = readdirSync(join(root, 'guides')).map((name) => `guides/${name}`);
+  const guides = readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`);
   return [
     'README.md',
     'client/README.md',
     'clients/python/README.md',
     ...guides.toSorted(),
-    'PROTOCOL.md',
-    'OPERATING.md',
-    'ADD_A_VENUE.md',
+    'docs/PROTOCOL.md',
+    'docs/OPERATING.md',
+    'docs/ADD_A_VENUE.md',
   ];
 }
 

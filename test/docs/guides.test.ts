@@ -15,14 +15,14 @@ it('the README fits on two screens, and leads to each guide', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   expect(readme.split('\n').length).toBeLessThanOrEqual(readmeLines);
   for (const command of ['npx -y pnpm@12 start', 'npx -y pnpm@12 test']) expect(readme).toContain(command);
-  for (const name of readdirSync(join(root, 'guides'))) expect(readme).toContain(`](guides/${name})`);
+  for (const name of readdirSync(join(root, 'docs/guides'))) expect(readme).toContain(`](docs/guides/${name})`);
 });
 
 describe('the guides', () => {
   it('are all pages, and are part of a build', () => {
     const files = Object.values(guideFiles);
     expect(files.toSorted()).toEqual([...documents].toSorted());
-    for (const name of readdirSync(join(root, 'guides'))) expect(files).toContain(`guides/${name}`);
+    for (const name of readdirSync(join(root, 'docs/guides'))) expect(files).toContain(`docs/guides/${name}`);
   });
 
   it('have a title, a summary of one sentence, and the address of this gateway', () => {
@@ -52,11 +52,11 @@ First <script>alert(1)</script> \`a<b\`. More.
 
 ## Two words: \`code\`
 
-[One](charts.md), [two](../OPERATING.md#backups), [none](../LICENSE), [far](https://example.com). ![picture](x.png)
+[One](charts.md), [two](../OPERATING.md#backups), [none](../../LICENSE), [far](https://example.com). ![picture](x.png)
 
 ## Two words: code
 `;
-    const { summary, content, entries, markdown } = guideOf(text, 'guides');
+    const { summary, content, entries, markdown } = guideOf(text, 'docs/guides');
     expect(summary).toBe('First <script>alert(1)</script> a<b.');
     expect(content.html).toContain('&lt;script&gt;alert(1)&lt;/script&gt; <code>a&lt;b</code>');
     expect(content.html).not.toMatch(/<(script|img)/);

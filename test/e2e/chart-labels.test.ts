@@ -95,7 +95,7 @@ let url: string;
 let candles: readonly Bar[] = [];
 
 beforeAll(async () => {
-  const guide = blocksIn(root, 'guides/charts.md').find(({ note }) => note === 'chart.html')!.text;
+  const guide = blocksIn(root, 'docs/guides/charts.md').find(({ note }) => note === 'chart.html')!.text;
   const bundled = await build({
     stdin: { contents: pageEntry, resolveDir: web, loader: 'tsx' },
     bundle: true,

@@ -13,11 +13,11 @@ import { sluice } from '../support/command-line.ts';
 import { startProduct, type StartedProduct } from '../support/product/started-product.ts';
 import { until } from '../support/until.ts';
 
-/** Follows `guides/coming-from-pumpportal.md` with a wallet of its own, which only knows what the guide says and what `start` prints. */
+/** Follows `docs/guides/coming-from-pumpportal.md` with a wallet of its own, which only knows what the guide says and what `start` prints. */
 const testTimeoutMs = 180_000;
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const blocks = blocksIn(root, 'guides/coming-from-pumpportal.md');
+const blocks = blocksIn(root, 'docs/guides/coming-from-pumpportal.md');
 
 let folder: string;
 let product: StartedProduct;

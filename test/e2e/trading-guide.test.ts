@@ -8,10 +8,10 @@ import { startChromium, type Chromium } from '../support/browser/chromium.ts';
 import { until } from '../support/gateway.ts';
 import { startProduct } from '../support/product/started-product.ts';
 
-/** Follows `guides/trading-in-the-page.md` in a browser. Each name in bold must be in the page, and each step of the guide is a test. */
+/** Follows `docs/guides/trading-in-the-page.md` in a browser. Each name in bold must be in the page, and each step of the guide is a test. */
 const testTimeoutMs = 180_000;
 const maxTries = 5;
-const guide = readFileSync(join(import.meta.dirname, '../../guides/trading-in-the-page.md'), 'utf8');
+const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/trading-in-the-page.md'), 'utf8');
 const steps = guide.split(/^## (?=\d)/m).slice(1);
 /** Badges of other servers than that of the guide. */
 const elsewhere = ['live', 'paper', 'trading off'];

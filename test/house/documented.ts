@@ -9,7 +9,7 @@ import { place, sourceFiles, type SourceFile } from './source-files.ts';
 export const documentedErrors: HouseCheck = {
   name: 'errors against REFERENCE.md',
   async run(root) {
-    const file = join(root, 'REFERENCE.md');
+    const file = join(root, 'docs/REFERENCE.md');
     if (!existsSync(file)) return ['REFERENCE.md: the file does not exist'];
     const text = readFileSync(file, 'utf8');
     const rows = text.split('\n').filter((line) => line.startsWith('|'));
@@ -92,7 +92,7 @@ export function pathFaults(file: SourceFile, { tops, ends, exists }: Tree): read
   const linked = [...text.replaceAll(/`[^`\n]*`/g, (code) => ' '.repeat(code.length)).matchAll(/\]\(([^)#\s:]+)(?:#[^)\s]*)?\)/g)].filter(
     ({ 1: path = '' }) => !exists(join(dirname(file.path), path)),
   );
-  const [tree] = file.path === 'ARCHITECTURE.md' ? [...file.text.matchAll(/^```\n([^]*?)^```$/gm)] : [];
+  const [tree] = file.path === 'docs/ARCHITECTURE.md' ? [...file.text.matchAll(/^```\n([^]*?)^```$/gm)] : [];
   const drawn = [...(tree?.[1] ?? '').matchAll(inTree)].filter(([path]) => !ends.has(path));
   const lost = drawn.map(({ 0: path, index }) => ({ 1: path, index: (tree?.index ?? 0) + '```\n'.length + index }));
   return [...named, ...linked, ...lost].map(({ 1: path, index }) => `${place(file, index)}: ${path} does not exist`);

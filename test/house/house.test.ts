@@ -131,7 +131,7 @@ describe('the forbidden words', () => {
     ['gateway/src/a.ts', 'const a = process.env;'],
     ['shared/src/bus/a.ts', 'const a = AbortSignal.timeout(5);'],
     ['shared/src/wire/a.ts', 'const a = Date.now();'],
-    ['PROTOCOL.md', joined('The epoch begins an', 'ew.')],
+    ['docs/PROTOCOL.md', joined('The epoch begins an', 'ew.')],
     ['test/house/a.ts', joined('// The epoch begins an', 'ew.')],
     ['clients/python/a.py', joined('# The epoch begins an', 'ew.')],
   ])('are found in %s: %s', (path, text) => {
@@ -182,9 +182,9 @@ describe('wall time', () => {
 });
 
 describe('the paths in documents', () => {
-  const paths = new Set(['shared/src/bus/bus.ts', 'guides/charts.md', 'shared/src/venues/', 'test/ingest/continuity.test.ts']);
+  const paths = new Set(['shared/src/bus/bus.ts', 'docs/guides/charts.md', 'shared/src/venues/', 'test/ingest/continuity.test.ts']);
   const tree = { ...treeOf([...paths]), tops: new Set(['shared', 'guides', 'ingest']), exists: (path: string) => paths.has(path) };
-  const faultsIn = (text: string): readonly string[] => pathFaults({ path: 'guides/a.md', text }, tree);
+  const faultsIn = (text: string): readonly string[] => pathFaults({ path: 'docs/guides/a.md', text }, tree);
 
   it.each([
     '`shared/src/bus.ts`',
@@ -213,9 +213,9 @@ describe('the source tree in ARCHITECTURE.md', () => {
   it('names folders and files that exist', () => {
     const tree = { ...treeOf(['shared/src/bus/bus.ts']), tops: new Set(['shared']), exists: () => true };
     const text = 'a\n```\nshared/src/  bus/ (bus.ts, redis/)  http/: pages\n```\n';
-    expect(pathFaults({ path: 'ARCHITECTURE.md', text }, tree)).toEqual([
-      'ARCHITECTURE.md:3: redis/ does not exist',
-      'ARCHITECTURE.md:3: http/ does not exist',
+    expect(pathFaults({ path: 'docs/ARCHITECTURE.md', text }, tree)).toEqual([
+      'docs/ARCHITECTURE.md:3: redis/ does not exist',
+      'docs/ARCHITECTURE.md:3: http/ does not exist',
     ]);
   });
 });

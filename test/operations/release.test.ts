@@ -82,7 +82,9 @@ it('contains everything to which its documents link, and the Python client', () 
   expect(files).toEqual(expect.arrayContaining(python.map((name) => `clients/python/${name}`)));
   expect(files.filter((name) => /\.pyc$|^clients\/python\/tests/.test(name))).toEqual([]);
   const documents = files.filter((name) => name.endsWith('.md'));
-  expect(documents).toEqual(expect.arrayContaining(['README.md', 'OPERATING.md', 'PROTOCOL.md', 'SECURITY.md', 'guides/first-hour.md']));
+  expect(documents).toEqual(
+    expect.arrayContaining(['README.md', 'docs/OPERATING.md', 'docs/PROTOCOL.md', 'SECURITY.md', 'docs/guides/first-hour.md']),
+  );
   const links = documents.flatMap((name) => {
     const text = readFileSync(join(release, name), 'utf8').replaceAll(/```[^]*?```|`[^`\n]*`/g, '');
     return [...text.matchAll(/\]\(([^)#\s:]+)(#[^)]*)?\)/g)].map(([, path = '']) => join(dirname(name), path));

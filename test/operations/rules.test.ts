@@ -37,11 +37,11 @@ describe('alert rules', () => {
   });
 
   it('each refer to a section of OPERATING.md, and every section there belongs to a rule', () => {
-    const runbooks = [...read(rules).matchAll(/runbook: OPERATING\.md#(\S+)/g)].map(([, anchor]) => anchor!);
+    const runbooks = [...read(rules).matchAll(/runbook: docs\/OPERATING\.md#(\S+)/g)].map(([, anchor]) => anchor!);
     expect(runbooks).toHaveLength(names.length);
-    const anchors = anchorsOf(read(join(root, 'OPERATING.md')));
+    const anchors = anchorsOf(read(join(root, 'docs/OPERATING.md')));
     expect(runbooks.filter((anchor) => !anchors.has(anchor))).toEqual([]);
-    const [, below = ''] = read(join(root, 'OPERATING.md')).split('\n## What to do at an alert\n');
+    const [, below = ''] = read(join(root, 'docs/OPERATING.md')).split('\n## What to do at an alert\n');
     const [section = ''] = below.split('\n## ');
     expect(anchorsOf(section)).toEqual(new Set(runbooks));
   });

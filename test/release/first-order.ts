@@ -10,7 +10,7 @@ import { readBlock, type PrintedBlock } from '../support/product/started-product
 /**
  * `pnpm test:first-order`: clones the last commit, and runs `npx -y pnpm@12 start` there with empty caches and TRADING=paper, as a new user does.
  * Fails if a real browser shows the first event later than after one minute, or if the first paper order is finished in the page later than after
- * three. Then it follows `guides/sniping-bot.md`, and fails if the bot's first paper order is not finished within the same three minutes. The time
+ * three. Then it follows `docs/guides/sniping-bot.md`, and fails if the bot's first paper order is not finished within the same three minutes. The time
  * includes the installation of all packages.
  */
 const root = join(import.meta.dirname, '../..');

@@ -6,17 +6,17 @@ import type { Topic } from './topics.ts';
 
 /** Documents that people wrote, and the names of their pages. The compiler puts them into the folder of the programs (`documents` in `compile/programs.mjs`). */
 export const guideFiles: Readonly<Record<string, string>> = {
-  'first-hour': 'guides/first-hour.md',
-  'sniping-bot': 'guides/sniping-bot.md',
-  charts: 'guides/charts.md',
-  'placing-orders': 'guides/placing-orders.md',
-  'trading-in-the-page': 'guides/trading-in-the-page.md',
-  'operating-sluice': 'guides/operating-sluice.md',
-  'coming-from-pumpportal': 'guides/coming-from-pumpportal.md',
+  'first-hour': 'docs/guides/first-hour.md',
+  'sniping-bot': 'docs/guides/sniping-bot.md',
+  charts: 'docs/guides/charts.md',
+  'placing-orders': 'docs/guides/placing-orders.md',
+  'trading-in-the-page': 'docs/guides/trading-in-the-page.md',
+  'operating-sluice': 'docs/guides/operating-sluice.md',
+  'coming-from-pumpportal': 'docs/guides/coming-from-pumpportal.md',
   'typescript-client': 'client/README.md',
   'python-client': 'clients/python/README.md',
-  protocol: 'PROTOCOL.md',
-  operating: 'OPERATING.md',
+  protocol: 'docs/PROTOCOL.md',
+  operating: 'docs/OPERATING.md',
 };
 
 export interface Guide extends Topic {
@@ -107,7 +107,7 @@ function targetOf(address: string, folder: string, suffix: '' | '.md'): string |
   if (/^(https?:|#|\/)/.test(address)) return address;
   const [path = '', anchor] = address.split('#');
   const file = posix.normalize(posix.join(folder, path));
-  const page = file === 'REFERENCE.md' ? '/docs' : pageOf(file, suffix);
+  const page = file === 'docs/REFERENCE.md' ? '/docs' : pageOf(file, suffix);
   return page === null || anchor === undefined || suffix === '.md' || page === '/docs' ? page : `${page}#${anchor}`;
 }
 
