@@ -193,9 +193,9 @@ describe('the paths in documents', () => {
     '`src/bus.ts`',
     '`pools/`',
     '[Charts](chart.md)',
-    '[Charts](../charts.md#data)',
+    '[Charts](../../charts.md#data)',
   ])('are reported if nothing is there: %s', (text) =>
-    expect(faultsIn(`one\n${text}`)).toEqual([expect.stringMatching(/^guides\/a\.md:2: .* does not exist$/)]),
+    expect(faultsIn(`one\n${text}`)).toEqual([expect.stringMatching(/^docs\/guides\/a\.md:2: .* does not exist$/)]),
   );
 
   it.each([
