@@ -24,6 +24,7 @@ async function runHouse(): Promise<Count> {
     const startedMs = Date.now();
     const faults = await check.run(root).catch((error: unknown) => [`it broke: ${String(error)}`]);
     lines.push(`  ${faults.length === 0 ? 'ok  ' : 'FAIL'} ${check.name} (${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+    if (check.note !== undefined) lines.push(`       ${await check.note(root)}`);
     for (const fault of faults) lines.push(`       ${fault}`);
     if (faults.length > 0) failed++;
   }

@@ -1,6 +1,6 @@
 import { boundaries } from './boundaries.ts';
 import { documentPaths, documentedErrors, generatedFiles } from './documented.ts';
-import { folders } from './folders.ts';
+import { budgetsOfSize, folders } from './folders.ts';
 import type { HouseCheck } from './house-check.ts';
 import { licences } from './licences.ts';
 import { noLoader } from './loader.ts';
@@ -18,6 +18,7 @@ export const houseChecks: readonly HouseCheck[] = [
   productDependencies,
   boundaries,
   folders,
+  budgetsOfSize,
   words,
   documentPaths,
   documentedErrors,

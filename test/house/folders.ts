@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import budgets from './budgets.json' with { type: 'json' };
 import type { HouseCheck } from './house-check.ts';
 import { importsOf } from './imports.ts';
 import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
@@ -74,5 +75,40 @@ export const folders: HouseCheck = {
   run: async (root) => {
     const files = sourceFiles(root);
     return [...sizeFaults(files), ...folderCircles(files)];
+  },
+};
+
+export interface Budgets {
+  /** Folder at the top → most lines of its product code: no tests, no simnet, nothing generated. A commit that raises a number says why. */
+  readonly lines: Readonly<Record<string, number>>;
+  /** Manual → most bytes. A manual without a number is a reference, and may be long. */
+  readonly bytes: Readonly<Record<string, number>>;
+}
+
+const productFile = /\.(ts|tsx|mjs|css|py)$/;
+const notProduct = /^test\/|(^|\/)wire\.(ts|py)$|(^|\/)codec\/event-(readers|writers|searches)\.ts$|\/tests?\//;
+
+/** What each budget has left; a negative number is a fault. */
+export function leftOf({ lines, bytes }: Budgets, files: readonly SourceFile[]): ReadonlyMap<string, number> {
+  const left = new Map(Object.entries({ ...lines, ...bytes }));
+  for (const { path, text } of files) {
+    if (bytes[path] !== undefined) left.set(path, bytes[path] - Buffer.byteLength(text));
+    const [top = ''] = path.split('/');
+    if (!productFile.test(path) || notProduct.test(path)) continue;
+    left.set(top, (left.get(top) ?? 0) - (text.split('\n').length - 1));
+  }
+  return left;
+}
+
+/** Each package has a budget of lines, and each manual that is a narrative has one of bytes. */
+export const budgetsOfSize: HouseCheck = {
+  name: 'budgets of lines and bytes',
+  run: async (root) =>
+    [...leftOf(budgets, sourceFiles(root))]
+      .filter(([, left]) => left < 0)
+      .map(([name, left]) => `${name} is ${-left} above its budget in test/house/budgets.json`),
+  note: async (root) => {
+    const left = [...leftOf(budgets, sourceFiles(root))].filter(([name]) => name in budgets.lines);
+    return `lines left: ${left.map(([name, count]) => `${name} ${count}`).join(', ')}`;
   },
 };

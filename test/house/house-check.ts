@@ -2,4 +2,6 @@
 export interface HouseCheck {
   readonly name: string;
   run(root: string): Promise<readonly string[]>;
+  /** A figure to print below the result. */
+  note?(root: string): Promise<string>;
 }

@@ -4,7 +4,7 @@ import { fillBlocks } from '../../cli/generate/fill-document-blocks.ts';
 import { describe, expect, it } from 'vitest';
 import { boundaryFaults } from './boundaries.ts';
 import { pathFaults, treeOf } from './documented.ts';
-import { folderCircles, sizeFaults } from './folders.ts';
+import { folderCircles, leftOf, sizeFaults } from './folders.ts';
 import { importsOf } from './imports.ts';
 import { isPermissive } from './licences.ts';
 import { upwardLayers } from './layers.ts';
@@ -179,6 +179,23 @@ describe('wall time', () => {
     ['test/contract/a.ts', 'const nowMs = Date.now();'],
     ['gateway/src/a.test.ts', 'const nowMs = Date.now();'],
   ])('is not seen in %s: %s', (of, code) => expect(wallTimeFaults([{ path: of, text: code }], [])).toEqual([]));
+});
+
+it('the budgets count the lines of product code, and the bytes of manuals', () => {
+  const files = [
+    'shared/src/a.ts',
+    'shared/src/b.css',
+    'new/c.py',
+    'test/a.ts',
+    'client/src/wire.ts',
+    'gateway/web/test/a.ts',
+    'docs/A.md',
+  ];
+  const left = leftOf(
+    { lines: { shared: 5, client: 1 }, bytes: { 'docs/A.md': 3 } },
+    files.map((path) => ({ path, text: 'ä\n1\n' })),
+  );
+  expect(Object.fromEntries(left)).toEqual({ shared: 1, client: 1, new: -2, 'docs/A.md': -2 });
 });
 
 describe('the paths in documents', () => {
