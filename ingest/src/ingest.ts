@@ -114,7 +114,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   logSuspensions(httpUrls, log);
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = performance.now();
-  const report = new Report(log);
+  const report = new Report(log, [...httpUrls, ...wsUrls]);
   const unseen = new Unseen();
   const solUsd = new SolUsdFeed(rpc, log, ended);
   let running: RunningParts | null = null;

@@ -1,3 +1,4 @@
+import { nodeTextOf, shownText, type NodeText } from '@sluice/shared/solana/answers/node-text.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { DecodeFault } from './pipeline/decode.ts';
 import type { IngestStats } from './stats.ts';
@@ -43,14 +44,24 @@ export class Report {
   readonly #losses = new Map<string, LossLine>();
   #dropped = 0;
   #malformedFrames = 0;
+  readonly #textsOf: readonly NodeText[];
 
-  constructor(log: Logger) {
+  /** `nodes`: the addresses of the nodes whose answers it reports. */
+  constructor(log: Logger, nodes: readonly string[]) {
     this.#log = log;
+    this.#textsOf = nodes.map(nodeTextOf);
   }
 
   /** The newest fault of each kind, with their number. */
   get faults(): readonly (DecodeFault & { readonly total: number })[] {
-    return [...this.#faults.values()].map(({ newest, total }) => ({ ...newest, total }));
+    return [...this.#faults.values()].map(({ newest, total }) => ({ ...this.#shown(newest), total }));
+  }
+
+  /** A sample may be a text: some programs write their events as text, and a node can put any bytes into an event. */
+  #shown(fault: DecodeFault): DecodeFault {
+    const text = Buffer.from(fault.sampleBase64, 'base64').toString('latin1');
+    const isSecret = this.#textsOf.some((textOf) => textOf(text) !== shownText(text));
+    return isSecret ? { ...fault, sampleBase64: '(hidden)' } : fault;
   }
 
   note(fault: DecodeFault): void {
@@ -84,7 +95,7 @@ export class Report {
     const nowMs = performance.now();
     for (const line of this.#faults.values()) {
       if (line.since === 0 || nowMs - line.loggedAtMs < faultEveryMs) continue;
-      this.#log.warn({ ...line.newest, count: line.since, total: line.total }, 'undecodable_events');
+      this.#log.warn({ ...this.#shown(line.newest), count: line.since, total: line.total }, 'undecodable_events');
       line.since = 0;
       line.loggedAtMs = nowMs;
     }

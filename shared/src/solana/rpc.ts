@@ -1,7 +1,7 @@
 import type { Abortable } from '../abort/when-aborted.ts';
 import { parseAnswer } from './answers/large-answers.ts';
 import { answerLimit } from './answers/limits.ts';
-import { nodeTextOf, shownText } from './answers/node-text.ts';
+import { nodeTextOf, shownText, type NodeText } from './answers/node-text.ts';
 import { suspensionOf, type EndpointSuspension, type ImpossibleAnswer } from './answers/suspensions.ts';
 import { createJsonPost, type JsonPost } from './json-post.ts';
 
@@ -94,7 +94,7 @@ const sickness: ReadonlySet<number> = new Set([
 interface Endpoint {
   readonly post: JsonPost;
   /** Hides what the endpoint's address must keep secret. */
-  readonly textOf: (text: string) => string;
+  readonly textOf: NodeText;
   readonly suspension: EndpointSuspension;
   calls: number;
   failed: number;
@@ -117,7 +117,7 @@ function failed(kind: RpcErrorKind, message: string): FailedAttempt {
   return { ok: false, error: new RpcError(kind, 0, message), next: kind !== 'aborted', sick: kind !== 'aborted' };
 }
 
-function readAnswer(answer: unknown, id: number, textOf: Endpoint['textOf']): Attempt {
+function readAnswer(answer: unknown, id: number, textOf: NodeText): Attempt {
   if (typeof answer !== 'object' || answer === null) return failed('malformed', 'The answer is not an object.');
   const { id: answeredId, result, error } = answer as Record<string, unknown>;
   if (typeof error === 'object' && error !== null) {

@@ -6,7 +6,7 @@ import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction
 import type { OrderError } from '../../order-model/life.ts';
 import type { OrderTerms } from '../../order-model/order.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
-import { classifyFailure, type FailureTerms } from '../simulate/failure.ts';
+import { classifyFailure, type FailureTerms, type ReportedFailure } from '../simulate/failure.ts';
 import type { Trade } from '../../signer/trade-instruction.ts';
 import { readFill, type FillReading } from './fill.ts';
 import { onlyTradeOf } from '../simulate/only-trade.ts';
@@ -52,10 +52,10 @@ export interface LandedReader {
 
 export const noReads = { read: 0, unusable: 0, otherSlot: 0, disagreed: 0, contradicted: 0, givenUp: 0 };
 
-function orderError(err: unknown, logs: readonly string[], { terms, quoteJson }: LandedOrder): OrderError {
+function orderError(reported: ReportedFailure, { terms, quoteJson }: LandedOrder): OrderError {
   const quoted = terms === null ? [] : quotedBounds(quoteJson, terms.side);
   const failures = [...quoted, { quoted: null, bound: null }].map((one) =>
-    classifyFailure(err, logs, terms === null ? null : { ...knownOf(terms), ...one }, 'chain'),
+    classifyFailure(reported, terms === null ? null : { ...knownOf(terms), ...one }, 'chain'),
   );
   // Prefers the failure whose bound the program logged: then the actual amount is known.
   const { code, message, details } = failures.find((failure) => typeof failure.details['actual'] === 'string') ?? failures[0]!;
@@ -106,6 +106,8 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
   const counters = { ...noReads };
   const readings = new Semaphore(maxRunning);
   let nextAtMs = 0;
+  // Several nodes report the same text, and the status does not say which one did.
+  const textOf = (text: string): string => nodes.reduce((cleaned, node) => node.textOf(cleaned), text);
 
   async function placeInLine(signal: AbortSignal): Promise<void> {
     const nowMs = clock.steadyMs();
@@ -134,7 +136,7 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
     if (shownSlot === null) counters.unusable++;
     else if (shownSlot !== slot || (reading.kind === 'failed') !== (landed.err !== null)) counters.otherSlot++;
     else if (reading.kind === 'failed')
-      return { slot, fill: null, terms: landed.terms, error: orderError(reading.err, reading.logs, landed) };
+      return { slot, fill: null, terms: landed.terms, error: orderError({ err: reading.err, logs: reading.logs, textOf }, landed) };
     else if (reading.kind === 'fill') return { slot, fill: reading.fill, terms: reading.terms, error: null };
     else return { slot, fill: null, terms: landed.terms, error: null };
     return null;
@@ -182,7 +184,7 @@ export function createLandedReader(nodes: readonly SendNode[], clock: Clock): La
             slot: landed.slot,
             fill: null,
             terms: landed.terms,
-            error: landed.err === null ? null : orderError(landed.err, [], landed),
+            error: landed.err === null ? null : orderError({ err: landed.err, logs: [], textOf }, landed),
           };
         }
         await pause(againAfterMs, signal, { ref: false, clock });

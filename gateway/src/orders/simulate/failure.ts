@@ -1,6 +1,7 @@
 import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { describeShortfall } from '../../quote/shortfall.ts';
 import { associatedTokenProgram, solDecimals, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import type { NodeText } from '@sluice/shared/solana/answers/node-text.ts';
 import { venueByProgram } from '@sluice/shared/venues/registry.ts';
 import type { TradeFault } from '@sluice/shared/venues/trading.ts';
 import { failingProgram, type FailingProgram } from './failing-program.ts';
@@ -37,9 +38,17 @@ interface Known {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** An error shows the last log lines, each cut to a length. */
+/** What a node reports of a transaction that failed. Anything that a node may answer. */
+export interface ReportedFailure {
+  /** The runtime's error. */
+  readonly err: unknown;
+  readonly logs: readonly string[];
+  /** Cleans what is shown of the two: it is stored, logged and sent to clients. */
+  readonly textOf: NodeText;
+}
+
+/** An error shows the last log lines. */
 const maxShownLines = 8;
-const maxShownChars = 200;
 
 const systemInsufficient = 1;
 const tokenInsufficient = 1;
@@ -151,10 +160,11 @@ function knownOf(fault: TradeFailure['fault'], failing: FailingProgram | null, t
 }
 
 /** What failed, by the runtime's report. */
-function culprit(error: TransactionError, failing: FailingProgram | null) {
+function culprit(error: TransactionError, failing: FailingProgram | null, textOf: NodeText) {
+  const name = error.kind === 'unreadable' ? null : textOf(error.name);
   return {
-    program: failing?.program ?? null,
-    programError: error.kind === 'unreadable' ? null : error.kind === 'instruction' ? (error.custom ?? error.name) : error.name,
+    program: failing === null ? null : textOf(failing.program),
+    programError: error.kind === 'instruction' ? (error.custom ?? name) : name,
     instructionIndex: error.kind === 'instruction' ? error.index : null,
   };
 }
@@ -183,23 +193,19 @@ function messageOf(
   return isKnown ? said : `The simulation of the transaction failed, so nothing was sent: ${cause}.`;
 }
 
-function shownLines(logs: readonly string[]): readonly string[] {
-  return logs.slice(-maxShownLines).map((line) => (line.length > maxShownChars ? `${line.slice(0, maxShownChars)}…` : line));
-}
-
-/** What an error of the runtime means for the order. Accepts anything that a node may answer. */
-export function classifyFailure(err: unknown, logs: readonly string[], terms: FailureTerms | null, failedIn: FailedIn): TradeFailure {
+/** What an error of the runtime means for the order. */
+export function classifyFailure({ err, logs, textOf }: ReportedFailure, terms: FailureTerms | null, failedIn: FailedIn): TradeFailure {
   const error = readTransactionError(err);
   const failing = error.kind === 'instruction' ? failingProgram(logs) : null;
   const fault =
     error.kind === 'unreadable' ? 'other' : error.kind === 'transaction' ? faultOfTransaction(error) : faultOfInstruction(error, failing);
   const code = codes[fault];
-  const cause = culprit(error, failing);
+  const cause = culprit(error, failing, textOf);
   const known = knownOf(fault, failing, terms);
   return {
     fault,
     code,
     message: messageOf(code, known, cause, failedIn),
-    details: { ...known.details, ...cause, logs: shownLines(logs) },
+    details: { ...known.details, ...cause, logs: logs.slice(-maxShownLines).map(textOf) },
   };
 }

@@ -1,9 +1,10 @@
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import type { NodeText } from '@sluice/shared/solana/answers/node-text.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { bytesFaults, contextOf, countOf, linesOf } from '../nodes/answer-forms.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 import { simulatedAmounts, type ExpectedTrade } from './simulated-amounts.ts';
-import { classifyFailure, type FailureTerms, type TradeFailure } from './failure.ts';
+import { classifyFailure, type FailureTerms, type ReportedFailure, type TradeFailure } from './failure.ts';
 
 export type SimulationOutcome =
   /** `amounts`: what the expected trade gives; null if the answer does not report it, or nothing is expected. */
@@ -38,14 +39,19 @@ export type NodeAnswer =
 
 const preflightFault = -32002;
 const minContextSlotFault = -32016;
-function failed(slot: number | null, err: unknown, logs: readonly string[], terms: FailureTerms | null): NodeAnswer {
-  const failure = classifyFailure(err, logs, terms, 'simulation');
+
+function failed(slot: number | null, reported: ReportedFailure, terms: FailureTerms | null): Extract<NodeAnswer, { kind: 'outcome' }> {
+  const failure = classifyFailure(reported, terms, 'simulation');
   // A node that lags has not seen the blockhash yet.
   return { kind: 'outcome', outcome: { kind: 'failed', slot, failure, isConfirmed: false }, final: failure.fault !== 'blockhash' };
 }
 
 /** Reads the result of `simulateTransaction`. */
-export function readSimulation(result: unknown, { terms, minContextSlot, expected }: SimulationRequest, newestSlot: number): NodeAnswer {
+export function readSimulation(
+  result: unknown,
+  { terms, minContextSlot, expected }: SimulationRequest,
+  { newestSlot, textOf }: { readonly newestSlot: number; readonly textOf: NodeText },
+): NodeAnswer {
   const malformed: NodeAnswer = { kind: 'none', fault: 'malformed', reason: 'the answer is not of the documented form' };
   const context = contextOf(result, newestSlot);
   if (context === null || !isRecord(context.value) || context.value['err'] === undefined) return malformed;
@@ -54,23 +60,22 @@ export function readSimulation(result: unknown, { terms, minContextSlot, expecte
   const lines = logs === null || logs === undefined ? [] : linesOf(logs);
   if (lines === null) return malformed;
   if (minContextSlot !== null && slot < minContextSlot) return { kind: 'behind' };
-  if (err !== null) return failed(slot, err, lines, terms);
+  if (err !== null) return failed(slot, { err, logs: lines, textOf }, terms);
   const amounts = expected === null ? null : simulatedAmounts(context.value, lines, expected);
   if (amounts === 'contradicted') return malformed;
   return { kind: 'outcome', outcome: { kind: 'passed', slot, unitsConsumed: countOf(unitsConsumed), amounts }, final: true };
 }
 
 /** Reads the error of a call. Rethrows anything but an `RpcError`. */
-export function readSimulationFault(error: unknown, { terms }: SimulationRequest): NodeAnswer {
+export function readSimulationFault(error: unknown, { terms }: SimulationRequest, textOf: NodeText): NodeAnswer {
   if (!(error instanceof RpcError)) throw error;
   if (error.kind === 'malformed') return { kind: 'none', fault: 'malformed', reason: 'the answer is no JSON-RPC' };
   if (error.kind !== 'answer') return { kind: 'none', fault: 'unreachable', reason: error.kind };
   if (error.code === minContextSlotFault) return { kind: 'behind' };
   if (error.code === preflightFault && isRecord(error.data) && error.data['err'] !== undefined) {
-    return failed(null, error.data['err'], linesOf(error.data['logs']) ?? [], terms);
+    return failed(null, { err: error.data['err'], logs: linesOf(error.data['logs']) ?? [], textOf }, terms);
   }
   const name = bytesFaults.get(error.code);
   if (name === undefined) return { kind: 'none', fault: 'unreachable', reason: `error ${error.code}` };
-  const failure = classifyFailure(name, [], terms, 'simulation');
-  return { kind: 'outcome', outcome: { kind: 'failed', slot: null, failure, isConfirmed: false }, final: false };
+  return { ...failed(null, { err: name, logs: [], textOf }, terms), final: false };
 }

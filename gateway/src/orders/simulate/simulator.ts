@@ -86,9 +86,10 @@ export function createSimulator({ nodes, newestSlot, isUnavailable, log, signal 
   async function askUntilThere(index: number, attempt: Attempt): Promise<NodeAnswer> {
     const { request, params, within } = attempt;
     for (;;) {
-      const answer = await nodes[index]!.rpc.call('simulateTransaction', params, within).then(
-        (result) => readSimulation(result, request, newestSlot()),
-        (error: unknown) => readSimulationFault(error, request),
+      const { rpc, textOf } = nodes[index]!;
+      const answer = await rpc.call('simulateTransaction', params, within).then(
+        (result) => readSimulation(result, request, { newestSlot: newestSlot(), textOf }),
+        (error: unknown) => readSimulationFault(error, request, textOf),
       );
       if (within.aborted) return { kind: 'none', fault: 'unreachable', reason: 'no answer in time' };
       if (answer.kind === 'none') counters[answer.fault]++;

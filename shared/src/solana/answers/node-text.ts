@@ -26,12 +26,18 @@ function decoded(text: string): string {
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`);
 
+/** Makes a text from a node fit to be shown, stored and logged. */
+export type NodeText = (text: string) => string;
+
 /**
- * Makes a text from the node at this address fit to be shown and logged. Nodes and providers repeat their address in errors, and the address
+ * Hides the secrets of this address in the texts of its node, in error messages and in results. Nodes and providers repeat their address in errors, and the address
  * can contain a key: in the user name, the password, the path, the query or the subdomain. Each such part is hidden, also in its decoded and
  * encoded form. A URL with the node's host is hidden to its end, because the node may have shortened it.
+ *
+ * A text is cleaned where it leaves, because most texts never do. Values that were checked to be addresses, signatures or numbers are no texts;
+ * nor are the bytes of accounts and events, which are the chain's.
  */
-export function nodeTextOf(address: string): (text: string) => string {
+export function nodeTextOf(address: string): NodeText {
   if (!URL.canParse(address)) return () => '(hidden)';
   const { hostname, username, password, pathname, searchParams } = new URL(address);
   const labels = hostname.split('.').slice(0, -shownLabels);
