@@ -42,7 +42,17 @@ export const documents = [
 ];
 
 /** Sources that may be part of a program, without tests. */
-export const sourceFolders = ['cli', 'client/src', 'compile', 'gateway/src', 'gateway/web', 'ingest/src', 'shared/src', 'test/simnet'];
+export const sourceFolders = [
+  'cli',
+  'client/src',
+  'compile',
+  'gateway/src',
+  'gateway/web',
+  'ingest/src',
+  'shared/src',
+  'test/simnet',
+  'venues/src',
+];
 export const sourceFiles = [
   ...documents,
   'client/package.json',
@@ -51,6 +61,7 @@ export const sourceFiles = [
   'package.json',
   'pnpm-lock.yaml',
   'shared/package.json',
+  'venues/package.json',
 ];
 
 /** Packages with machine code. `shared/src/thread/installed-package.ts` loads them. */

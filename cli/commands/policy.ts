@@ -9,7 +9,7 @@ import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
 import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, inQuotes } from '../command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../operator-log.ts';

@@ -1,4 +1,4 @@
-import { venueNames } from '@sluice/shared/venues/names.ts';
+import { venueNames } from '@sluice/shared/wire/venues.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';

@@ -1,5 +1,5 @@
 import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from './solana/well-known.ts';
-import type { VenueName } from './venues/names.ts';
+import type { VenueName } from './wire/venues.ts';
 
 /** A coin that prices are quoted in. Its decimals never change, and its mint belongs to SPL Token. */
 export interface QuoteCoin {

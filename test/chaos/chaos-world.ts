@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import type { Chain } from '../simnet/chain.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';

@@ -9,7 +9,7 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-dir
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events.ts';
 import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';

@@ -1,8 +1,8 @@
 import { readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
 import { partsPerMillion, rawOfText } from '@sluice/gateway/quote/amounts.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { venueNames } from '@sluice/shared/venues/names.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venueTable } from '@sluice/shared/wire/venues.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
@@ -66,7 +66,16 @@ describe('the values in the documents', () => {
         .requestBody.content['application/json']!.schema['properties'];
     expect(documented('/quote')).toMatchObject({ pool: { enum: named(({ quoting }) => quoting !== null) } });
     expect(documented('/trade/buy')).toMatchObject({ pool: { enum: named(({ signing }) => signing !== null) } });
-    expect(venueNames).toEqual(expect.arrayContaining(venues.map(({ name }) => name)));
+  });
+
+  it('say of each venue what the registry says', () => {
+    const stated = Object.entries(venueTable).filter(([, facts]) => facts !== null);
+    expect(stated).toEqual(
+      venues.map(({ name, needsTransaction, curves, quoting, signing }) => [
+        name,
+        { logsTrades: !needsTransaction, curves: curves !== null, quoted: quoting !== null, traded: signing !== null },
+      ]),
+    );
   });
 });
 

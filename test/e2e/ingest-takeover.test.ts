@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readWatermark } from '@sluice/ingest/continuity/watermark.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { record, type Recorder } from '../contract/bus-recorder.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';

@@ -4,7 +4,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { programId } from '@sluice/shared/venues/pump/program.ts';
+import { programId } from '@sluice/venues/pump/program.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';

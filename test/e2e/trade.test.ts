@@ -3,9 +3,9 @@ import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransac
 import { Value } from 'typebox/value';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { pump } from '@sluice/shared/venues/pump/index.ts';
-import { canonicalPoolAddress } from '@sluice/shared/venues/pump-amm/program.ts';
-import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import { pump } from '@sluice/venues/pump/index.ts';
+import { canonicalPoolAddress } from '@sluice/venues/pump-amm/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';

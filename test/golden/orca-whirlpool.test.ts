@@ -1,8 +1,8 @@
 import { Decoder, hiddenTrades } from '@sluice/ingest/pipeline/decode.ts';
 import type { LogsSighting, WholeSighting } from '@sluice/ingest/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
-import type { VenueTrade } from '@sluice/shared/venues/venue.ts';
+import { venues } from '@sluice/venues/registry.ts';
+import type { VenueTrade } from '@sluice/venues/venue.ts';
 import { describe, expect, it } from 'vitest';
 import { fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
 

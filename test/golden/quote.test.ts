@@ -1,21 +1,15 @@
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { decodeFeeConfig, type FeeConfig } from '@sluice/shared/venues/pump-fees/fee-config.ts';
-import { decodeGlobalConfig, type PumpAmmSettings } from '@sluice/shared/venues/pump-amm/settings.ts';
-import { quotePool, type PoolState } from '@sluice/shared/venues/pump-amm/quote.ts';
-import { decodeGlobal } from '@sluice/shared/venues/pump/settings.ts';
-import { quoteCurve, type CurveState } from '@sluice/shared/venues/pump/quote.ts';
-import {
-  initialRealToken,
-  initialSupply,
-  initialVirtualSol,
-  initialVirtualToken,
-  mayhemSolVault,
-} from '@sluice/shared/venues/pump/program.ts';
-import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
-import { priceImpactBps, type QuotedTrade, type QuoteOutcome } from '@sluice/shared/venues/quoting.ts';
-import type { QuotedCurve } from '@sluice/shared/venues/pump/decode.ts';
+import { decodeFeeConfig, type FeeConfig } from '@sluice/venues/pump-fees/fee-config.ts';
+import { decodeGlobalConfig, type PumpAmmSettings } from '@sluice/venues/pump-amm/settings.ts';
+import { quotePool, type PoolState } from '@sluice/venues/pump-amm/quote.ts';
+import { decodeGlobal } from '@sluice/venues/pump/settings.ts';
+import { quoteCurve, type CurveState } from '@sluice/venues/pump/quote.ts';
+import { initialRealToken, initialSupply, initialVirtualSol, initialVirtualToken, mayhemSolVault } from '@sluice/venues/pump/program.ts';
+import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
+import { priceImpactBps, type QuotedTrade, type QuoteOutcome } from '@sluice/venues/quoting.ts';
+import type { QuotedCurve } from '@sluice/venues/pump/decode.ts';
 import { describe, expect, it } from 'vitest';
 import { ammFees } from '../simnet/programs/genesis/genesis-fees.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';

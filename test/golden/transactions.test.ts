@@ -3,7 +3,7 @@ import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
+import { venueByProgram, venues } from '@sluice/venues/registry.ts';
 import { describe, expect, it } from 'vitest';
 import { fixtureNames, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
 import { decodeEvent, type PlainDecoded, type PlainTrade } from '../support/events/decoded.ts';

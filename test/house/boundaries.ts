@@ -7,17 +7,19 @@ import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
 /** Which folders a folder may import from, besides itself. */
 const layers: Readonly<Record<string, readonly string[]>> = {
   'shared/src': [],
-  'ingest/src': ['shared/src'],
-  'gateway/src': ['shared/src'],
+  'venues/src': ['shared/src'],
+  'ingest/src': ['shared/src', 'venues/src'],
+  'gateway/src': ['shared/src', 'venues/src'],
   'client/src': [],
   'gateway/web': ['client/src'],
-  cli: ['shared/src', 'ingest/src', 'gateway/src', 'client/src', 'test/simnet'],
-  'test/simnet': ['shared/src'],
-  test: ['shared/src', 'ingest/src', 'gateway/src', 'client/src', 'gateway/web', 'cli', 'compile'],
+  cli: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'client/src', 'test/simnet'],
+  'test/simnet': ['shared/src', 'venues/src'],
+  test: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'client/src', 'gateway/web', 'cli', 'compile'],
 };
 /** The smallest plausible number of modules. A scanner that finds nothing would also find no fault. */
 const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
   'shared/src': 50,
+  'venues/src': 40,
   'ingest/src': 21,
   'gateway/src': 44,
   'client/src': 8,
@@ -36,7 +38,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
   ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/doctor/'],
-  typebox: ['shared/src/wire/', 'shared/src/venues/', 'gateway/src/'],
+  typebox: ['shared/src/wire/', 'gateway/src/'],
   '@solana/web3.js': ['shared/src/solana/'],
   '@coral-xyz/anchor': [],
   '@pump-fun/pump-sdk': [],
@@ -65,7 +67,14 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** No I/O, no environment, no logger: these may import only each other and these packages. */
-const pureFolders = ['shared/src/venues/', 'shared/src/wire/', 'shared/src/codec/', 'shared/src/errors/', 'shared/src/money.ts'];
+const pureFolders = [
+  'venues/src/',
+  'shared/src/wire/',
+  'shared/src/codec/',
+  'shared/src/errors/',
+  'shared/src/money.ts',
+  'shared/src/market/depth-share.ts',
+];
 const pureMayUse = [...pureFolders, 'shared/src/solana/'];
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
 
@@ -138,12 +147,12 @@ function isPure(path: string): boolean {
 }
 
 /** What may import a venue's own files. Everything else finds a venue in the registry. */
-const venueUsers = ['shared/src/venues/registry.ts', 'test/'];
+const venueUsers = ['venues/src/registry.ts', 'test/'];
 
 /** Folders next to the venues with code that several of them use. */
 const venueLibraries: ReadonlySet<string> = new Set(['kit', 'pump-fees']);
 
 function venueOf(path: string): string | null {
-  const folder = /^shared\/src\/venues\/([^/]+)\//.exec(path)?.[1] ?? null;
+  const folder = /^venues\/src\/([^/]+)\//.exec(path)?.[1] ?? null;
   return folder === null || venueLibraries.has(folder) ? null : folder;
 }

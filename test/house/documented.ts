@@ -84,7 +84,7 @@ export function pathFaults(file: SourceFile, { tops, ends, exists }: Tree): read
   const isFound = (path: string): boolean => exists(path) || exists(`test/${path}.test.ts`);
   const named = [...text.matchAll(/`([^`\n]+)`/g)].filter(({ 1: path = '' }) => {
     if (written.has(path)) return false;
-    // `shared/src/venues/<program>/decode.ts` means several files.
+    // `venues/src/<program>/decode.ts` means several files.
     const known = path.replace(/[<*].*$/, '');
     if (path.includes('/') && tops.has(path.slice(0, path.indexOf('/')))) return !isFound(known);
     return (isModule.test(path) || isFolder.test(path)) && !path.startsWith('/') && !ends.has(path.replace(/^(\.\.?\/)+/, ''));

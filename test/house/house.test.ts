@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fillBlocks } from '../../cli/generate/fill-document-blocks.ts';
 import { describe, expect, it } from 'vitest';
+import { fillBlocks } from '../../cli/generate/fill-document-blocks.ts';
 import { boundaryFaults } from './boundaries.ts';
 import { pathFaults, treeOf } from './documented.ts';
 import { folderCircles, leftOf, sizeFaults } from './folders.ts';
@@ -14,9 +14,9 @@ import { wallTimeFaults, wordFaults } from './words.ts';
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const known = new Set([
   'shared/src/bus/bus.ts',
-  'shared/src/venues/pump/index.ts',
-  'shared/src/venues/pump-amm/index.ts',
-  'shared/src/venues/venue.ts',
+  'venues/src/pump/index.ts',
+  'venues/src/pump-amm/index.ts',
+  'venues/src/venue.ts',
   'shared/src/log/log.ts',
   'ingest/src/ingest.ts',
   'gateway/src/gateway.ts',
@@ -41,8 +41,8 @@ describe('the boundaries', () => {
     ['ingest/src/a.ts', '@sluice/simnet/simnet.ts'],
     ['cli/a.ts', '@sluice/test/support/servers/redis.ts'],
     ['gateway/src/a.ts', '../../cli/start.ts'],
-    ['shared/src/venues/pump/a.ts', '../pump-amm/index.ts'],
-    ['shared/src/venues/pump/a.ts', '../../log/log.ts'],
+    ['venues/src/pump/a.ts', '../pump-amm/index.ts'],
+    ['venues/src/pump/a.ts', '@sluice/shared/log/log.ts'],
     ['shared/src/wire/a.ts', 'pino'],
     ['shared/src/wire/a.ts', 'node:fs'],
     ['gateway/src/stream/a.ts', '../custody/keystore.ts'],
@@ -64,8 +64,8 @@ describe('the boundaries', () => {
   it.each([
     ['gateway/src/a.ts', '@sluice/shared/bus/bus.ts'],
     ['cli/start.ts', '@sluice/simnet/simnet.ts'],
-    ['shared/src/venues/pump/a.ts', '../venue.ts'],
-    ['shared/src/venues/registry.ts', './pump/index.ts'],
+    ['venues/src/pump/a.ts', '../venue.ts'],
+    ['venues/src/registry.ts', './pump/index.ts'],
     ['gateway/src/transport/a.ts', 'uWebSockets.js'],
     ['gateway/src/orders/a.ts', '../custody/keystore.ts'],
     ['gateway/src/stream/session/a.ts', '../fanout/fanout.ts'],
@@ -83,11 +83,11 @@ describe('the boundaries', () => {
 
   it('refuse folders that depend on each other, also through a third one', () => {
     const file = (path: string, to: string): { path: string; text: string } => ({ path, text: `import { a } from '${to}';` });
-    const line = [file('shared/src/bus/a.ts', '../wire/b.ts'), file('shared/src/wire/b.ts', '../venues/pump/c.ts')];
+    const line = [file('shared/src/bus/a.ts', '../wire/b.ts'), file('shared/src/wire/b.ts', '../market/redis/c.ts')];
     expect(folderCircles(line)).toEqual([]);
-    const circle = [...line, file('shared/src/venues/pump/c.ts', '../../bus/a.ts')];
-    expect(folderCircles(circle).map((fault) => fault.split(' ')[0])).toEqual(['shared/src/bus', 'shared/src/wire', 'shared/src/venues']);
-    expect(folderCircles([...line, file('shared/src/venues/c.test.ts', '../bus/a.ts')])).toEqual([]);
+    const circle = [...line, file('shared/src/market/redis/c.ts', '../../bus/a.ts')];
+    expect(folderCircles(circle).map((fault) => fault.split(' ')[0])).toEqual(['shared/src/bus', 'shared/src/wire', 'shared/src/market']);
+    expect(folderCircles([...line, file('shared/src/market/c.test.ts', '../bus/a.ts')])).toEqual([]);
   });
 
   it('refuse crowded folders and long modules, but not many suites', () => {
@@ -199,8 +199,12 @@ it('the budgets count the lines of product code, and the bytes of manuals', () =
 });
 
 describe('the paths in documents', () => {
-  const paths = new Set(['shared/src/bus/bus.ts', 'docs/guides/charts.md', 'shared/src/venues/', 'test/ingest/continuity.test.ts']);
-  const tree = { ...treeOf([...paths]), tops: new Set(['shared', 'guides', 'ingest']), exists: (path: string) => paths.has(path) };
+  const paths = new Set(['shared/src/bus/bus.ts', 'docs/guides/charts.md', 'venues/src/', 'test/ingest/continuity.test.ts']);
+  const tree = {
+    ...treeOf([...paths]),
+    tops: new Set(['shared', 'venues', 'guides', 'ingest']),
+    exists: (path: string) => paths.has(path),
+  };
   const faultsIn = (text: string): readonly string[] => pathFaults({ path: 'docs/guides/a.md', text }, tree);
 
   it.each([
@@ -217,7 +221,7 @@ describe('the paths in documents', () => {
 
   it.each([
     '`shared/src/bus/bus.ts`, `bus/bus.ts`, `bus.ts`',
-    '`shared/src/venues/<program>/decode.ts`',
+    '`venues/src/<program>/decode.ts`',
     '`ingest/continuity`',
     '`bus/`, `src/bus/`',
     '[Charts](charts.md#data), [far](https://example.com/none.md)',

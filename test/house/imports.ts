@@ -20,6 +20,7 @@ const forms = [
 ];
 const folderOfPackage: Readonly<Record<string, string>> = {
   shared: 'shared/src',
+  venues: 'venues/src',
   ingest: 'ingest/src',
   gateway: 'gateway/src',
   client: 'client/src',

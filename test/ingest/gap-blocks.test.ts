@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
 import { GapReader, type GapAnswer } from '@sluice/ingest/continuity/gap-reader.ts';
 import { confirmedSlot, listProgram, type Listed } from '@sluice/ingest/continuity/listing.ts';

@@ -5,10 +5,11 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
-import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 import { until } from '../support/until.ts';
 import { addressOf, curveAccountBytes, keyOf, pumpProgram, signatureOf, whirlpoolBytes } from './pump-frames.ts';
@@ -16,7 +17,6 @@ import { dataLine, invoked, logsFrame, routedTradeLogs } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from './scripted-node.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
 import { testConfig } from '../support/test-config.ts';
 
 interface Running {

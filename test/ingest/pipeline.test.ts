@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
-import { pump as pumpVenue } from '@sluice/shared/venues/pump/index.ts';
-import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
+import { pump as pumpVenue } from '@sluice/venues/pump/index.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { valuation } from '@sluice/ingest/pipeline/price.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';

@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { bondingCurveAddress } from '@sluice/shared/venues/pump/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { marketTrade, tradeEvent, tradePrice, type MarketTrade } from '@sluice/ingest/pipeline/normalize.ts';
-import { stateOfSqrtPrice } from '@sluice/shared/venues/kit/concentrated.ts';
-import { depthOfReserves, stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
+import { stateOfSqrtPrice } from '@sluice/venues/kit/concentrated.ts';
+import { depthOfReserves } from '@sluice/shared/market/depth-share.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
 import {

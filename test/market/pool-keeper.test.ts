@@ -6,7 +6,7 @@ import type { Market } from '@sluice/shared/market/market.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
 import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
-import { depthShare } from '@sluice/shared/venues/kit/depth.ts';
+import { depthShare } from '@sluice/shared/market/depth-share.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../contract/bus-harness.ts';

@@ -1,5 +1,5 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { depthShare } from '@sluice/shared/venues/kit/depth.ts';
+import { depthShare } from '@sluice/shared/market/depth-share.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';

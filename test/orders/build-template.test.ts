@@ -12,7 +12,7 @@ import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions
 import { temporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
+import type { QuotedPool } from '@sluice/venues/quoting.ts';
 import { VersionedMessage } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,12 +1,12 @@
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
-import { quoting as poolQuoting } from '@sluice/shared/venues/pump-amm/quote.ts';
-import * as pump from '@sluice/shared/venues/pump/program.ts';
-import { quoting as curveQuoting } from '@sluice/shared/venues/pump/quote.ts';
-import type { LookedUpAccount, OpenedPool, QuotedPool, QuotedTrade } from '@sluice/shared/venues/quoting.ts';
-import type { TradeOrder } from '@sluice/shared/venues/trading.ts';
+import * as amm from '@sluice/venues/pump-amm/program.ts';
+import { quoting as poolQuoting } from '@sluice/venues/pump-amm/quote.ts';
+import * as pump from '@sluice/venues/pump/program.ts';
+import { quoting as curveQuoting } from '@sluice/venues/pump/quote.ts';
+import type { LookedUpAccount, OpenedPool, QuotedPool, QuotedTrade } from '@sluice/venues/quoting.ts';
+import type { TradeOrder } from '@sluice/venues/trading.ts';
 import { PublicKey } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { encodeWith } from '../property/encode.ts';

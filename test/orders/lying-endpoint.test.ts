@@ -6,7 +6,7 @@ import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
 import { createSimulator } from '@sluice/gateway/orders/simulate/simulator.ts';
 import type { HotState } from '@sluice/gateway/orders/state/hot-state.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { programId } from '@sluice/shared/venues/pump/program.ts';
+import { programId } from '@sluice/venues/pump/program.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { recordingLog, type LogLine } from '../ingest/harness.ts';

@@ -1,5 +1,5 @@
 import { readPumpPortalOrder } from '@sluice/gateway/orders/api/pumpportal/read.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { pumpPortalLimits, pumpPortalLocalEndpoint, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import fc from 'fast-check';

@@ -4,8 +4,8 @@ import { generateKeypair, signMessage, verifySignature } from '@sluice/shared/so
 import { associatedTokenAddress, findProgramAddress } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import * as pumpAmmProgram from '@sluice/shared/venues/pump-amm/program.ts';
-import * as pumpProgram from '@sluice/shared/venues/pump/program.ts';
+import * as pumpAmmProgram from '@sluice/venues/pump-amm/program.ts';
+import * as pumpProgram from '@sluice/venues/pump/program.ts';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,8 +1,8 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { pumpAmm } from '@sluice/shared/venues/pump-amm/index.ts';
-import { pump } from '@sluice/shared/venues/pump/index.ts';
-import type { FeePart, Venue } from '@sluice/shared/venues/venue.ts';
+import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
+import { pump } from '@sluice/venues/pump/index.ts';
+import type { FeePart, Venue } from '@sluice/venues/venue.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { Venue } from '@sluice/venues/venue.ts';
 import { PoolReader } from '@sluice/gateway/pools/pool-reader.ts';
 import { createMarkets, marketTtlMs, maxMarkets, settingsTtlMs, type MarketRead, type Markets } from '@sluice/gateway/quote/markets.ts';
 import { quoteEndpoints } from '@sluice/gateway/quote/quotes.ts';
@@ -9,10 +9,10 @@ import type { AccountReader, ChainAccount } from '@sluice/gateway/chain/account-
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { feeOfKind } from '@sluice/shared/venues/fee.ts';
-import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
-import * as pump from '@sluice/shared/venues/pump/program.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { feeOfKind } from '@sluice/venues/fee.ts';
+import * as amm from '@sluice/venues/pump-amm/program.ts';
+import * as pump from '@sluice/venues/pump/program.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { expect, test } from 'vitest';
 import type { ChainAccount as SimAccount } from '../simnet/chain.ts';
 import { feeConfigData } from '../simnet/programs/fee-schedule.ts';

@@ -10,7 +10,7 @@ import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.t
 import type { KnownPool, PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { Chain } from '../simnet/chain.ts';

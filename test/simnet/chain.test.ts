@@ -9,7 +9,7 @@ import {
   type Instruction,
 } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram, token2022Program, tokenProgram, usdcMint } from '@sluice/shared/solana/well-known.ts';
-import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
+import { programId as pumpProgram } from '@sluice/venues/pump/program.ts';
 import type { Block } from './chain.ts';
 import { minimumBalance } from './ledger/rent.ts';
 import { legacyBuy, legacySell, tradeV2, type CurveTrade } from './market/instructions.ts';

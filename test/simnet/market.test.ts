@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
-import { programId as ammProgram } from '@sluice/shared/venues/pump-amm/program.ts';
-import { programId as pumpProgram } from '@sluice/shared/venues/pump/program.ts';
+import { programId as ammProgram } from '@sluice/venues/pump-amm/program.ts';
+import { programId as pumpProgram } from '@sluice/venues/pump/program.ts';
 import { isOnCurve } from '@sluice/shared/solana/curve.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';

@@ -1,7 +1,7 @@
 import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import type { Block, Chain, TransactionErrorJson, TransactionRecord } from './chain.ts';
 
 /** How many transactions are remembered by default. The oldest slots are dropped first and counted in `forgotten`. */

@@ -3,7 +3,7 @@ import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import type { OrderSigner } from '../order-model/order-signer.ts';
 import type { PublishedOrder } from '../order-model/order.ts';
 import type { Halt } from '../store/halt.ts';

@@ -2,10 +2,10 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { quoteCoins } from '@sluice/shared/money.ts';
 import type { KnownPool, PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import type { LookedUpAccount } from '@sluice/shared/venues/quoting.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { LookedUpAccount } from '@sluice/venues/quoting.ts';
+import type { Venue } from '@sluice/venues/venue.ts';
+import { poolsAt, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
 import type { AccountReader, AccountsRead } from '../chain/account-reader.ts';
-import { poolsAt, type PoolPlace } from '@sluice/shared/pools/pool-accounts.ts';
 import {
   assembleMarket,
   narrowPlan,

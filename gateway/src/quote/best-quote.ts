@@ -1,6 +1,6 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
-import type { Quote, QuotedTrade, QuoteFault } from '@sluice/shared/venues/quoting.ts';
+import type { Quote, QuotedTrade, QuoteFault } from '@sluice/venues/quoting.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { PaperBalance } from '../store/interfaces/paper-table.ts';
 import { partOf, rawAmount, rawOfText } from './amounts.ts';

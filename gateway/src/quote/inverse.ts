@@ -1,4 +1,4 @@
-import { maxU64, type QuotedPool, type QuoteFault } from '@sluice/shared/venues/quoting.ts';
+import { maxU64, type QuotedPool, type QuoteFault } from '@sluice/venues/quoting.ts';
 
 export type Sold = { readonly ok: true; readonly base: bigint } | { readonly ok: false; readonly fault: QuoteFault };
 

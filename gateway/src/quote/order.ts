@@ -1,5 +1,5 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { Venue } from '@sluice/venues/venue.ts';
 import { slippageLimits, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { VenueName } from '@sluice/shared/wire/events.ts';
 import { partsPerMillion, rawAmount } from './amounts.ts';

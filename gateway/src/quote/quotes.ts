@@ -2,7 +2,7 @@ import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { Venue } from '@sluice/venues/venue.ts';
 import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import type { Principal } from '../auth/principal.ts';

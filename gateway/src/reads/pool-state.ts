@@ -1,9 +1,9 @@
 import { rawDepth } from '@sluice/shared/market/depth.ts';
 import { inSol, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
+import type { PoolReserves, Venue } from '@sluice/venues/venue.ts';
 import type { PriceEvent, Reserves, VenueName } from '@sluice/shared/wire/events.ts';
-import type { PoolFacts } from '@sluice/shared/pools/pool-accounts.ts';
+import type { PoolFacts } from '@sluice/venues/pool-accounts.ts';
 import type { TokenFacts } from './token-facts.ts';
 
 /** The last known state of a pool of a token. */

@@ -3,7 +3,7 @@ import { minPriceDepthSol } from '@sluice/shared/market/main-pool.ts';
 import { inSolAndUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { MintExtensions } from '@sluice/shared/solana/tokens/token-extensions.ts';
-import { isCurveVenue } from '@sluice/shared/venues/registry.ts';
+import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';

@@ -2,8 +2,8 @@ import { decodeMetaplex } from '@sluice/shared/solana/tokens/metaplex.ts';
 import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/tokens/mint.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { maxTokenNameChars, maxTokenUriChars } from '@sluice/shared/wire/values.ts';
+import { poolsAt, type CurveFacts, type PoolFacts } from '@sluice/venues/pool-accounts.ts';
 import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
-import { poolsAt, type CurveFacts, type PoolFacts } from '@sluice/shared/pools/pool-accounts.ts';
 import type { TokenPlan } from './token-plan.ts';
 
 export interface TokenIdentity {

@@ -1,5 +1,5 @@
 import { metaplexAddress } from '@sluice/shared/solana/tokens/metaplex.ts';
-import type { PoolPlace } from '@sluice/shared/pools/pool-accounts.ts';
+import type { PoolPlace } from '@sluice/venues/pool-accounts.ts';
 
 /** The accounts of a mint that are read in one call. */
 export interface TokenPlan {

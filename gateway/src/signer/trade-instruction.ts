@@ -3,8 +3,8 @@ import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { readTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
-import type { TradePositions, VenueSigning } from '@sluice/shared/venues/signing.ts';
+import { venues } from '@sluice/venues/registry.ts';
+import type { TradePositions, VenueSigning } from '@sluice/venues/signing.ts';
 import { refused, type Refusal } from './verdict.ts';
 
 /** An instruction with its accounts by address. */

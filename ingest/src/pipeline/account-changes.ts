@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import type { PoolAccount, PoolReserves, Venue } from '@sluice/shared/venues/venue.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import type { PoolAccount, PoolReserves, Venue } from '@sluice/venues/venue.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import { isPublished, type AccountChange } from './account-ticks.ts';
 import type { Emitter } from './emit.ts';
 import type { Pool, PoolBook } from './pools.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Pools whose vaults are being read. Above this limit, a change is not published, and counted. */
 const maxReads = 100;

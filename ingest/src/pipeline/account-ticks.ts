@@ -1,8 +1,8 @@
-import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import type { PriceState, VenueAccount } from '@sluice/shared/venues/venue.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import type { PriceState, VenueAccount } from '@sluice/venues/venue.ts';
+import { isLate } from '@sluice/shared/solana/slots.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { Pool } from './pools.ts';
-import { isLate } from '@sluice/shared/solana/slots.ts';
 
 /**
  * An account shows the state at the end of its slot, and may arrive before the logs of the trades that led there. It waits this long, so that

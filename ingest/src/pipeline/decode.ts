@@ -5,7 +5,7 @@ import {
   type TransactionView,
 } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/solana/transaction/logs.ts';
-import type { DecodeContext, DecodedAccount, EmittingInstruction, Venue, VenueAccount, VenueEvent } from '@sluice/shared/venues/venue.ts';
+import type { DecodeContext, DecodedAccount, EmittingInstruction, Venue, VenueAccount, VenueEvent } from '@sluice/venues/venue.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import { emittingInstruction } from './emitting-instruction.ts';
 import type { AccountState, LogsSighting, Sighting, WholeSighting } from '../sources/sighting.ts';

@@ -7,11 +7,13 @@ import type {
   TokenCreated,
   Venue,
   VenueTrade,
-} from '@sluice/shared/venues/venue.ts';
+} from '@sluice/venues/venue.ts';
 import { poolPriceOf } from '@sluice/shared/market/depth.ts';
 import { inSol } from '@sluice/shared/money.ts';
-import { flipPrice, flipReserves } from '@sluice/shared/venues/flip.ts';
-import { depthOfReserves, stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
+import { flipPrice, flipReserves } from '@sluice/venues/flip.ts';
+import { depthOfReserves } from '@sluice/shared/market/depth-share.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import { isLate } from '@sluice/shared/solana/slots.ts';
 import type { OutgoingPool, PublishableEvent } from '../publisher/outgoing.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { DecodedTransaction } from './decode.ts';
@@ -29,7 +31,6 @@ import {
 import { takeNamed, takeTick, takeTrade } from './main-pools.ts';
 import type { Pool } from './pools.ts';
 import { solUsdAt, type SolUsdAt } from './price.ts';
-import { isLate } from '@sluice/shared/solana/slots.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 
 export interface EmitCounts {

@@ -1,9 +1,9 @@
 import { poolPriceOf, rawDepth } from '@sluice/shared/market/depth.ts';
 import { firstMain, isInDoubt, placeOf, placeOfRead, priceCounts, takePlace, type PoolPrice } from '@sluice/shared/market/main-pool.ts';
 import { inSol, inUsd, quoteCoins } from '@sluice/shared/money.ts';
-import { poolsAt, type PoolPlace } from '@sluice/shared/pools/pool-accounts.ts';
-import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import type { PriceState, Venue } from '@sluice/shared/venues/venue.ts';
+import { poolsAt, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import type { PriceState, Venue } from '@sluice/venues/venue.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { OutgoingPool } from '../publisher/outgoing.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';

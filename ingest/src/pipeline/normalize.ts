@@ -2,10 +2,10 @@ import { quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { chargedFees, feesInBase } from '@sluice/shared/venues/fee.ts';
-import { flipPrice } from '@sluice/shared/venues/flip.ts';
-import { stateOfReserves } from '@sluice/shared/venues/kit/constant-product.ts';
-import type { CurveMigrated, Fee, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import { chargedFees, feesInBase } from '@sluice/venues/fee.ts';
+import { flipPrice } from '@sluice/venues/flip.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import type { CurveMigrated, Fee, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/venues/venue.ts';
 import type { Commitment, MigrationEvent, NewTokenEvent, PriceEvent, Reserves, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
 import { priceOf, priceOfAmounts, valuation, type SolUsdAt, type Valuation } from './price.ts';
 

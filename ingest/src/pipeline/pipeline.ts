@@ -1,6 +1,7 @@
 import type { MemoryBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
@@ -13,7 +14,6 @@ import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
 import { MainPoolReader, type TradeSeen } from './main-pools.ts';
 import { PoolBook, type Pool, type Token } from './pools.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import { Supplies } from './supplies.ts';
 import { Unfinished, type UnfinishedCounts } from './unfinished.ts';

@@ -1,7 +1,7 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import type { MainPool, Mutable } from '@sluice/shared/market/main-pool.ts';
 import { isReversedPair, quoteCoins } from '@sluice/shared/money.ts';
-import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/shared/venues/venue.ts';
+import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Facts about a token, shared by all its pools. */

@@ -1,6 +1,6 @@
 import { inSol, inUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { PriceState } from '@sluice/shared/venues/venue.ts';
+import type { PriceState } from '@sluice/venues/venue.ts';
 import type { SolUsd } from './sol-usd.ts';
 
 /** An older SOL/USD price is not used. */

@@ -1,10 +1,10 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { Venue } from '@sluice/venues/venue.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { Pool, PoolBook, Token } from './pools.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Accounts to be read before events of a pool can be published. */
 export interface Need {

@@ -4,12 +4,12 @@ import { quotient } from '@sluice/shared/solana/amounts.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { venueByName } from '@sluice/shared/venues/registry.ts';
-import type { PoolAccount, Venue } from '@sluice/shared/venues/venue.ts';
-import { readAccount } from '../sources/read-account.ts';
-import type { AccountState } from '../sources/sighting.ts';
+import { venueByName } from '@sluice/venues/registry.ts';
+import type { PoolAccount, Venue } from '@sluice/venues/venue.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { isLate, maxLateSlots } from '@sluice/shared/solana/slots.ts';
+import { readAccount } from '../sources/read-account.ts';
+import type { AccountState } from '../sources/sighting.ts';
 
 export interface SolUsd {
   /** USD (USDC) for one SOL. */

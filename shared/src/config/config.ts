@@ -1,7 +1,7 @@
 import type { LevelWithSilent } from 'pino';
 import type { MemoryBounds } from './memory-bounds.ts';
 import type { Plans } from './plans.ts';
-import type { VenueName } from '../venues/names.ts';
+import type { VenueName } from '../wire/venues.ts';
 
 /** The settings of a process. They are read and checked once at the start, frozen, and passed down. */
 export interface Config {

@@ -1,5 +1,5 @@
 import { quoteInSol, rawInSol } from '../money.ts';
-import { depthOfReserves } from '../venues/kit/constant-product.ts';
+import { depthOfReserves } from './depth-share.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent } from '../wire/events.ts';
 import type { PoolPrice } from './main-pool.ts';
 

@@ -1,5 +1,5 @@
 import { isLate } from '../solana/slots.ts';
-import { isCurveVenue } from '../venues/registry.ts';
+import { isCurveVenue } from '../wire/venues.ts';
 import {
   firstMain,
   placeOf,

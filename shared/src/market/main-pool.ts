@@ -1,5 +1,5 @@
-import type { VenueName } from '../venues/names.ts';
-import { isCurveVenue } from '../venues/registry.ts';
+import type { VenueName } from '../wire/venues.ts';
+import { isCurveVenue } from '../wire/venues.ts';
 
 /**
  * Which pool of a mint is its main one, and the last price there. A mint can have any number of pools, and anyone can open one and trade in it

@@ -1,6 +1,6 @@
 import type { BusEntry, LogEntry } from '../bus/bus.ts';
 import { isRecord } from '../solana/json-forms.ts';
-import { venueNames } from '../venues/names.ts';
+import { venueNames } from '../wire/venues.ts';
 import type { PoolSighting } from './pool-directory.ts';
 
 /**

@@ -2,7 +2,7 @@ import { RedisConnection } from '../bus/redis/redis-connection.ts';
 import { redisKeys, script } from '../bus/redis/redis-scripts.ts';
 import type { Logger } from '../log/log.ts';
 import type { LeaseTerm } from '../market/market.ts';
-import { venueNames } from '../venues/names.ts';
+import { venueNames } from '../wire/venues.ts';
 import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './pool-directory.ts';
 
 /** Keys in Redis. They share the hash tag of the log's keys, because the script uses several of them, and the lease, at once. */

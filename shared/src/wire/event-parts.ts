@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { feeKinds, venueNames } from '../venues/names.ts';
+import { feeKinds, venueNames } from './venues.ts';
 import { Address, Bps, Raw } from './values.ts';
 
 export const commitments = ['processed', 'confirmed', 'finalized'] as const;

@@ -22,7 +22,7 @@ import {
 } from './values.ts';
 
 export { commitments, type Commitment } from './event-parts.ts';
-export { venueNames, type VenueName } from '../venues/names.ts';
+export { venueNames, type VenueName } from './venues.ts';
 
 /** Fields of every event. */
 const common = {

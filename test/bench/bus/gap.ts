@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { silentLog } from '../../contract/bus-harness.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
+import { silentLog } from '../../contract/bus-harness.ts';
 import { createHarness } from '../../ingest/harness.ts';
 import { until } from '../../support/until.ts';
 import { ammProgram, keyOf } from '../../ingest/pump-frames.ts';

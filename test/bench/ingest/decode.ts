@@ -6,8 +6,8 @@ import { BorshCoder, type BorshEventCoder, EventParser, type Idl } from '@coral-
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { findProgramAddress } from '@sluice/shared/solana/pda.ts';
-import { pump } from '@sluice/shared/venues/pump/index.ts';
-import { eventDiscriminators, programId } from '@sluice/shared/venues/pump/program.ts';
+import { pump } from '@sluice/venues/pump/index.ts';
+import { eventDiscriminators, programId } from '@sluice/venues/pump/program.ts';
 import { PublicKey } from '@solana/web3.js';
 import type { BenchRow } from '../row.ts';
 import { decodeEvent } from '../../support/events/decoded.ts';

@@ -3,7 +3,7 @@ import { createHotState, type HotState } from '@sluice/gateway/orders/state/hot-
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { recordingLog } from '../../ingest/harness.ts';
 import { accountJson, startScriptedNode, type ScriptedNode } from '../../ingest/scripted-node.ts';

@@ -4,7 +4,7 @@ import { maxHotMarkets, maxWarmedAhead } from '@sluice/gateway/orders/state/hot-
 import { maxHotWallets } from '@sluice/gateway/orders/state/hot-wallets.ts';
 import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
 import { maxBlockhashAgeMs } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';

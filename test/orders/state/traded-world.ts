@@ -3,7 +3,7 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-dir
 import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/pools/quoted-market.ts';
 import { createHotState, type HotState, type HotStateOptions } from '@sluice/gateway/orders/state/hot-state.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { venues } from '@sluice/shared/venues/registry.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';
 import type { Chain } from '../../simnet/chain.ts';
 import { startSimnet, type Simnet } from '../../simnet/simnet.ts';

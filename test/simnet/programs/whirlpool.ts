@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
 import { tokenProgram, usdcDecimals, solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { addressBytes, derive } from '../layout/derive.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';

@@ -1,9 +1,9 @@
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { decodeData } from '@sluice/shared/venues/decode-data.ts';
-import { feeOfKind } from '@sluice/shared/venues/fee.ts';
-import type { Quote } from '@sluice/shared/venues/quoting.ts';
-import type { PumpAmmPool } from '@sluice/shared/venues/pump-amm/decode.ts';
-import { venueByProgram } from '@sluice/shared/venues/registry.ts';
+import { decodeData } from '@sluice/venues/decode-data.ts';
+import { feeOfKind } from '@sluice/venues/fee.ts';
+import type { Quote } from '@sluice/venues/quoting.ts';
+import type { PumpAmmPool } from '@sluice/venues/pump-amm/decode.ts';
+import { venueByProgram } from '@sluice/venues/registry.ts';
 import type {
   DecodedAccount,
   DecodeOutcome,
@@ -14,7 +14,7 @@ import type {
   Venue,
   VenueEvent,
   VenueTrade,
-} from '@sluice/shared/venues/venue.ts';
+} from '@sluice/venues/venue.ts';
 
 /** Fees by kind in the form that tests write; each in the quote coin. */
 export interface FeesByKind {

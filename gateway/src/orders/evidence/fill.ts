@@ -1,12 +1,12 @@
 import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { decodeData } from '@sluice/shared/venues/decode-data.ts';
-import { venueByProgram, venues } from '@sluice/shared/venues/registry.ts';
-import type { Venue, VenueTrade } from '@sluice/shared/venues/venue.ts';
+import { decodeData } from '@sluice/venues/decode-data.ts';
+import { venueByProgram, venues } from '@sluice/venues/registry.ts';
+import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import type { OrderFill, OrderTerms } from '../../order-model/order.ts';
 import type { Trade } from '../../signer/trade-instruction.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { countOf, lamportsOf, linesOf } from '../nodes/answer-forms.ts';
 
 /**

@@ -5,8 +5,8 @@ import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions
 import { temporarySol, type TemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { QuotedPool } from '@sluice/shared/venues/quoting.ts';
-import type { BuiltTrade, TradeOrder } from '@sluice/shared/venues/trading.ts';
+import type { QuotedPool } from '@sluice/venues/quoting.ts';
+import type { BuiltTrade, TradeOrder } from '@sluice/venues/trading.ts';
 import { priceIndex, surround, type LaneTip, type Surrounded, type Surroundings, type Tip, type Wrapping } from './surround.ts';
 import { compileTemplate, fillTemplate, noOtherKeys, otherKeys, type MessageTemplate, type OtherKeys } from './template.ts';
 

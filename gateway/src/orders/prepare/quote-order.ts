@@ -1,7 +1,7 @@
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import type { TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { slippageBounds } from '@sluice/shared/venues/quoting.ts';
+import { slippageBounds } from '@sluice/venues/quoting.ts';
 import { quoteOfOrder } from '../../quote/answer.ts';
 import { rawAmount } from '../../quote/amounts.ts';
 import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';

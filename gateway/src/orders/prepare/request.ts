@@ -1,5 +1,5 @@
-import { maxU64 } from '@sluice/shared/venues/quoting.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
+import { maxU64 } from '@sluice/venues/quoting.ts';
+import type { Venue } from '@sluice/venues/venue.ts';
 import type { BuyBody, SellBody } from '@sluice/shared/wire/rest/trade.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { LaneTip } from './surround.ts';

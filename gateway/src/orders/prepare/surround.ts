@@ -11,8 +11,8 @@ import type { Instruction } from '@sluice/shared/solana/transaction/transaction.
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { openTemporarySol, type TemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
-import { maxU64 } from '@sluice/shared/venues/quoting.ts';
-import { madeAccount, type BuiltTrade, type ProgramAccount, type TradeOrder } from '@sluice/shared/venues/trading.ts';
+import { maxU64 } from '@sluice/venues/quoting.ts';
+import { madeAccount, type BuiltTrade, type ProgramAccount, type TradeOrder } from '@sluice/venues/trading.ts';
 import { unitsOf, withMargin } from './compute-units.ts';
 
 export interface Tip {

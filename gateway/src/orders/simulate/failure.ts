@@ -1,9 +1,9 @@
 import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
-import { describeShortfall } from '../../quote/shortfall.ts';
 import { associatedTokenProgram, solDecimals, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { NodeText } from '@sluice/shared/solana/answers/node-text.ts';
-import { venueByProgram } from '@sluice/shared/venues/registry.ts';
-import type { TradeFault } from '@sluice/shared/venues/trading.ts';
+import { venueByProgram } from '@sluice/venues/registry.ts';
+import type { TradeFault } from '@sluice/venues/trading.ts';
+import { describeShortfall } from '../../quote/shortfall.ts';
 import { failingProgram, type FailingProgram } from './failing-program.ts';
 import { readTransactionError, type TransactionError } from './transaction-error.ts';
 

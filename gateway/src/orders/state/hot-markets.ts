@@ -1,7 +1,7 @@
+import type { LookedUpAccount } from '@sluice/venues/quoting.ts';
 import type { MarketRead } from '../../quote/markets.ts';
 import type { PoolReader } from '../../pools/pool-reader.ts';
 import { assembleMarket, type AssembledMarket, type MarketPlan } from '../../pools/quoted-market.ts';
-import type { LookedUpAccount } from '@sluice/shared/venues/quoting.ts';
 import type { AccountState } from './accounts/account-view.ts';
 import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
 import type { WatchedAccounts } from './accounts/watched-accounts.ts';

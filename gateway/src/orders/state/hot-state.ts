@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import { createRpc } from '@sluice/shared/solana/rpc.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { Venue } from '@sluice/venues/venue.ts';
 import type { AccountReader } from '../../chain/account-reader.ts';
 import { PoolReader } from '../../pools/pool-reader.ts';
 import { createAccountReader } from '../../chain/rpc-account-reader.ts';

@@ -1,6 +1,7 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { isCurveVenue, usualSupply } from '@sluice/shared/venues/registry.ts';
+import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
+import { usualSupply } from '@sluice/venues/registry.ts';
 import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/stream/pumpportal.ts';
 

@@ -1,10 +1,7 @@
-import { venues } from '../../venues/registry.ts';
-import type { Venue } from '../../venues/venue.ts';
+import { decodedVenueNames, loggedVenueNames, type VenueName } from '../../wire/venues.ts';
 
-const loggedVenues = venues.filter(({ needsTransaction }) => !needsTransaction);
-
-function namesOf(some: readonly Venue[]): string {
-  return some.map(({ name }) => `\`${name}\``).join(', ');
+function inCode(names: readonly VenueName[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 /** One setting. The table in REFERENCE.md and `.env.example` are generated from these. */
@@ -74,8 +71,8 @@ export const settingsTable = [
   {
     name: 'VENUES',
     default: 'all',
-    meaning: `Venues that ingest reads, comma-separated: ${namesOf(venues)}. The logs of ${namesOf(loggedVenues)} show their trades. Each trade of any other venue needs one more request to a node.`,
-    example: loggedVenues.map(({ name }) => name).join(','),
+    meaning: `Venues that ingest reads, comma-separated: ${inCode(decodedVenueNames)}. The logs of ${inCode(loggedVenueNames)} show their trades. Each trade of any other venue needs one more request to a node.`,
+    example: loggedVenueNames.join(','),
   },
   {
     name: 'TRADING',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { venueNames } from '../../venues/names.ts';
+import { venueNames } from '../venues.ts';
 import { Ms, Nullable, Slot, Ui } from '../values.ts';
 
 /** Fields that the answers of several endpoints share. */

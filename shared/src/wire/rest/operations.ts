@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
-import { venueNames } from '../../venues/names.ts';
+import { venueNames } from '../venues.ts';
 import { Count, Epoch, FreeText, Nullable, Slot, Version } from '../values.ts';
 
 const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });

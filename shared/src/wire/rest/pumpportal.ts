@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { tradedVenueNames } from '../../venues/registry.ts';
+import { tradedVenueNames } from '../venues.ts';
 import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, expiryHeader, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';

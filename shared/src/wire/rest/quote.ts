@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { venueNames } from '../../venues/names.ts';
-import { quotedVenueNames } from '../../venues/registry.ts';
+import { venueNames } from '../venues.ts';
+import { quotedVenueNames } from '../venues.ts';
 import { Fees } from '../event-parts.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { exampleMint } from './trade-examples.ts';

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders.ts';
-import { venueNames } from '../../venues/names.ts';
-import { tradedVenueNames } from '../../venues/registry.ts';
+import { venueNames } from '../venues.ts';
+import { tradedVenueNames } from '../venues.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { buyAmountMeaning, QuoteObject, Slippage } from './quote.ts';
 import {

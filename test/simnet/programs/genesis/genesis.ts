@@ -10,10 +10,10 @@ import {
   usdcMint,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/shared/venues/orca-whirlpool/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
-import * as amm from '@sluice/shared/venues/pump-amm/program.ts';
-import * as pump from '@sluice/shared/venues/pump/program.ts';
+import * as amm from '@sluice/venues/pump-amm/program.ts';
+import * as pump from '@sluice/venues/pump/program.ts';
 import type { ChainAccount } from '../../chain.ts';
 import { rentData } from '../../ledger/clock.ts';
 import { minimumBalance } from '../../ledger/rent.ts';

@@ -9,7 +9,7 @@ import {
   mintAuthority,
   quoteControl,
   tokenDecimals,
-} from '@sluice/shared/venues/pump/program.ts';
+} from '@sluice/venues/pump/program.ts';
 import {
   associatedTokenProgram,
   metadataProgram,

@@ -7,10 +7,10 @@ import {
   type PumpPortalBody,
 } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { expiryHeader } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { Venue } from '@sluice/shared/venues/venue.ts';
+import type { Venue } from '@sluice/venues/venue.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
 import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
+import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
 import { refusalOf } from '../../place/admission.ts';
 import type { PlaceOrder } from '../../place/place-order.ts';
 import { unsignedWire } from '../../prepare/checked-trade.ts';

@@ -1,5 +1,0 @@
-/**
- * The depth of a pool is the raw quote that sellers receive, without fees, until the price has fallen by 1 %. The square root of the price has then
- * fallen by this share of itself, and so has the quote reserve of a constant product.
- */
-export const depthShare = 1 - Math.sqrt(0.99);

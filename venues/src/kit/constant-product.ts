@@ -1,0 +1,11 @@
+import type { PoolReserves, PriceState } from '../venue.ts';
+
+/** Output of a trade against x × y = k, rounded down. */
+export function amountOut(amountIn: bigint, reserveIn: bigint, reserveOut: bigint): bigint {
+  return (reserveOut * amountIn) / (reserveIn + amountIn);
+}
+
+/** The state of a pool whose price is the quotient of its reserves. */
+export function stateOfReserves(reserves: PoolReserves): PriceState {
+  return { priceQuote: reserves.virtualQuote, priceBase: reserves.virtualBase, reserves, depth: null };
+}

@@ -1,0 +1,178 @@
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { discriminatorHex, discriminatorLength, hasPrefix } from '@sluice/shared/solana/bytes.ts';
+import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
+import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
+import { decoded, malformed, noTerms, undecodedEvent } from '../outcome.ts';
+import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, PriceState, VenueEvent } from '../venue.ts';
+import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
+import { eventDiscriminators, ignoredEvents, swapInstructions } from './program.ts';
+
+/** The fields of a Whirlpool account that prices and quotes need. */
+export interface Whirlpool {
+  readonly mintA: string;
+  readonly mintB: string;
+  readonly vaultA: string;
+  readonly vaultB: string;
+  readonly tickSpacing: number;
+  /** Hundredths of a basis point of the input. */
+  readonly feeRate: number;
+  /** Basis points of the fee. */
+  readonly protocolFeeRate: number;
+  /** The fee rate changes with the trades. Its state is in a separate oracle account. */
+  readonly adaptiveFee: boolean;
+  /** Square root of raw B per raw A, times 2^64. */
+  readonly sqrtPriceX64: bigint;
+  readonly liquidity: bigint;
+  readonly tick: number;
+}
+
+/** Reads a Whirlpool account; null if the bytes are not one. Never throws. */
+export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
+  if (data.length < whirlpoolLength || !hasPrefix(data, whirlpoolDiscriminator)) return null;
+  const view = viewOf(data);
+  const tickSpacing = view.getUint16(whirlpool.tickSpacing, true);
+  return {
+    tickSpacing,
+    feeRate: view.getUint16(whirlpool.feeRate, true),
+    protocolFeeRate: view.getUint16(whirlpool.protocolFeeRate, true),
+    // The index of an ordinary fee tier is its tick spacing.
+    adaptiveFee: view.getUint16(whirlpool.feeTierIndex, true) !== tickSpacing,
+    mintA: encodeBase58(data, whirlpool.mintA, 32),
+    mintB: encodeBase58(data, whirlpool.mintB, 32),
+    vaultA: encodeBase58(data, whirlpool.vaultA, 32),
+    vaultB: encodeBase58(data, whirlpool.vaultB, 32),
+    sqrtPriceX64: u128(view, whirlpool.sqrtPrice),
+    liquidity: u128(view, whirlpool.liquidity),
+    tick: view.getInt32(whirlpool.tick, true),
+  };
+}
+
+type Emit = (event: VenueEvent) => void;
+
+const basisPoints = 10_000n;
+
+function viewOf(data: Uint8Array): DataView {
+  return new DataView(data.buffer, data.byteOffset, data.length);
+}
+
+function u128(view: DataView, at: number): bigint {
+  return view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
+}
+
+/** The user of the swap; null if the instruction is not a swap on this pool. */
+function userOf({ accounts, data }: EmittingInstruction, pool: string): string | null {
+  const form = swapInstructions.find(({ discriminator }) => hasPrefix(data, discriminator));
+  return form === undefined || !accounts.includes(pool) ? null : (accounts[form.user] ?? null);
+}
+
+/** The event contains no rates. A rate is the fee's share of the input, rounded. */
+function feesOf(lp: bigint, protocol: bigint, input: bigint, coin: Fee['coin']): Fee[] {
+  const bpsOf = (amount: bigint): number => (input === 0n ? 0 : Number((amount * basisPoints + input / 2n) / input));
+  return [
+    { kind: 'lp', amount: lp, bps: bpsOf(lp), coin },
+    { kind: 'protocol', amount: protocol, bps: bpsOf(protocol), coin },
+  ];
+}
+
+/**
+ * The depth, but no more than either side of the pool holds. Otherwise, a few coins in a narrow price range would show a large depth. Null if the
+ * balances of the vaults are unknown. The pool owns its vaults.
+ */
+function cappedDepth(state: PriceState, pool: string, isSell: boolean, balances: readonly TokenBalance[] | null): bigint | null {
+  const vaults = (balances ?? []).filter(({ owner, before, after }) => owner === pool && before !== after);
+  const received = vaults.filter(({ before, after }) => after > before);
+  if (state.depth === null || vaults.length !== 2 || received.length !== 1) return null;
+  const paid = vaults.find((vault) => vault !== received[0])!;
+  const [base, quote] = isSell ? [received[0]!.after, paid.after] : [paid.after, received[0]!.after];
+  const worthOfBase = (base * state.priceQuote) / state.priceBase;
+  return [state.depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
+}
+
+/** A is the base and B the quote. Fees are taken from the input; a transfer fee of the input's mint never reaches the pool. */
+function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
+  const { data } = context;
+  if (data.length < tradedLength) return malformed('Traded too short');
+  const view = viewOf(data);
+  const direction = data[traded.aToB]!;
+  const [before, after] = [u128(view, traded.sqrtPriceBefore), u128(view, traded.sqrtPriceAfter)];
+  const [lp, protocol] = [view.getBigUint64(traded.lpFee, true), view.getBigUint64(traded.protocolFee, true)];
+  const received = view.getBigUint64(traded.input, true) - view.getBigUint64(traded.inputTransferFee, true);
+  const input = received - lp - protocol;
+  const output = view.getBigUint64(traded.output, true);
+  if (direction > 1 || after === 0n || input < 0n) return malformed('Traded has an invalid field');
+  const emitting = context.instruction();
+  if (emitting === null) return { kind: 'incomplete' };
+  const pool = encodeBase58(data, traded.pool, 32);
+  const trader = userOf(emitting, pool);
+  if (trader === null) return malformed('Traded was emitted by an instruction that is not a swap on its pool');
+  const isSell = direction === 1;
+  const [baseAmount, quoteAmount] = isSell ? [input, output] : [output, input];
+  const state = stateOfSqrtPrice(after, liquidityMet(quoteAmount, before, after));
+  emit({
+    type: 'trade',
+    pool,
+    mint: null,
+    quoteMint: null,
+    side: isSell ? 'sell' : 'buy',
+    trader,
+    baseAmount,
+    quoteAmount,
+    before: stateOfSqrtPrice(before, null),
+    ...state,
+    depth: cappedDepth(state, pool, isSell, context.tokenBalances),
+    fees: feesOf(lp, protocol, received, isSell ? 'base' : 'quote'),
+    feeTotal: isSell ? 0n : lp + protocol,
+    supply: null,
+    timestamp: null,
+  });
+  return decoded;
+}
+
+function decodeInitialized(data: Uint8Array, emit: Emit): DecodeOutcome {
+  if (data.length < initializedLength) return malformed('PoolInitialized too short');
+  const key = (at: number): string => encodeBase58(data, at, 32);
+  emit({
+    type: 'poolCreated',
+    pool: key(initialized.pool),
+    baseMint: key(initialized.mintA),
+    quoteMint: key(initialized.mintB),
+    baseDecimals: data[initialized.decimalsA]!,
+    quoteDecimals: data[initialized.decimalsB]!,
+    reserves: null,
+    creator: zeroAddress,
+    timestamp: null,
+  });
+  return decoded;
+}
+
+/** Decodes one event of the program. */
+export function decode(context: DecodeContext, emit: Emit): DecodeOutcome {
+  const { data } = context;
+  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+  if (hasPrefix(data, eventDiscriminators.traded)) return decodeTraded(context, emit);
+  if (hasPrefix(data, eventDiscriminators.poolInitialized)) return decodeInitialized(data, emit);
+  return undecodedEvent(data, ignoredEvents);
+}
+
+/** Decodes an account that the program owns. */
+export function decodeAccount(data: Uint8Array): DecodedAccount {
+  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+  if (!hasPrefix(data, whirlpoolDiscriminator)) return { kind: 'unknown', discriminator: discriminatorHex(data) };
+  const pool = decodeWhirlpool(data);
+  if (pool === null || pool.sqrtPriceX64 === 0n) return malformed('Whirlpool too short, or without a price');
+  return {
+    kind: 'decoded',
+    account: {
+      type: 'pool',
+      baseMint: pool.mintA,
+      quoteMint: pool.mintB,
+      baseVault: pool.vaultA,
+      quoteVault: pool.vaultB,
+      tokenCreator: null,
+      price: stateOfSqrtPrice(pool.sqrtPriceX64, pool.liquidity),
+      virtualQuote: 0n,
+      ...noTerms,
+    },
+  };
+}

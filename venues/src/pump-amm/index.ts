@@ -1,0 +1,42 @@
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { DerivedPool, Venue } from '../venue.ts';
+import { decode, decodeAccount } from './decode.ts';
+import { accountDiscriminators, canonicalPoolAddress, eventAuthority, programId } from './program.ts';
+import { quoting } from './quote.ts';
+import { signing } from './signing.ts';
+import { tradeFault } from './errors.ts';
+
+/** Quote coins with which curves migrate to a pool. Curves with another coin migrate too; their pool is known once an event names it. */
+const canonicalQuotes = [wrappedSolMint, usdcMint] as const;
+
+/** The pool to which a curve's token migrates, with its vaults. Quote coins belong to SPL Token, the token to either program. */
+function canonicalPool(mint: string, quoteMint: string): DerivedPool {
+  const address = canonicalPoolAddress(mint, quoteMint);
+  const vaults = [
+    associatedTokenAddress(address, mint, tokenProgram),
+    associatedTokenAddress(address, mint, token2022Program),
+    associatedTokenAddress(address, quoteMint, tokenProgram),
+  ];
+  return { address, vaults };
+}
+
+/** PumpSwap. A mint may have several pools, so `poolOfMint` is null. */
+export const pumpAmm: Venue = {
+  name: 'pump-amm',
+  programId,
+  reveals: 'logs',
+  needsTransaction: false,
+  textPrefix: null,
+  eventAuthority,
+  watchedAccountPrefixes: [accountDiscriminators.pool],
+  decode,
+  decodeAccount,
+  poolOfMint: () => null,
+  derivedPools: (mint) => (isAddress(mint) ? canonicalQuotes.map((quote) => canonicalPool(mint, quote)) : []),
+  curves: null,
+  quoting,
+  signing,
+  tradeFault,
+};

@@ -1,0 +1,19 @@
+import type { VenueName } from '@sluice/shared/wire/venues.ts';
+import { orcaWhirlpool } from './orca-whirlpool/index.ts';
+import { pump } from './pump/index.ts';
+import { pumpAmm } from './pump-amm/index.ts';
+import type { Venue } from './venue.ts';
+
+/** All venues that ingest decodes. To add one, add a line. */
+export const venues: readonly Venue[] = [pump, pumpAmm, orcaWhirlpool];
+
+export const venueByProgram: ReadonlyMap<string, Venue> = new Map(venues.map((venue) => [venue.programId, venue]));
+export const venueByName: ReadonlyMap<VenueName, Venue> = new Map(venues.map((venue) => [venue.name, venue]));
+
+/** Raw supply with which a coin usually starts that trades on this curve, or, in a pool, whose address names its platform; null if unknown. */
+export function usualSupply(pool: VenueName, mint: string): bigint | null {
+  for (const { name, curves } of venues) {
+    if (curves !== null && (name === pool || (curves.mintEnding !== null && mint.endsWith(curves.mintEnding)))) return curves.usualSupply;
+  }
+  return null;
+}

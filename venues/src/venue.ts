@@ -1,0 +1,291 @@
+import type { TokenBalance, TransactionInnerInstruction, TransactionInstruction } from '@sluice/shared/solana/transaction/inner-events.ts';
+import type { FeeKind, VenueName } from '@sluice/shared/wire/venues.ts';
+import type { VenueQuoting } from './quoting.ts';
+import type { VenueSigning } from './signing.ts';
+import type { TradeFault } from './trading.ts';
+
+/**
+ * One program of the chain: how it reveals trades, what its bytes mean, what a trade would give. Everything here is pure: no I/O, no clock,
+ * no logger. No function throws, even for random bytes. Addresses are base58 strings, amounts raw integers.
+ */
+export interface Venue {
+  readonly name: VenueName;
+  readonly programId: string;
+  /**
+   * The simplest form that shows all trades of the program. `logs`: `Program data:` lines, or text that begins with `textPrefix`. `cpi`:
+   * self-CPI events. `instructions`: the instructions themselves. If a program does not log its trades, ingest fetches every transaction
+   * whole.
+   */
+  readonly reveals: 'logs' | 'cpi' | 'instructions';
+  /**
+   * Each trade costs one request to a node, because its logs do not show all of it. True if `decode` returns `incomplete` for logs, or if `reveals`
+   * is not `logs`.
+   */
+  readonly needsTransaction: boolean;
+  /** Prefix of the `Program log:` lines to decode; null if the program logs no text. Requires `logs`, and no event authority. */
+  readonly textPrefix: string | null;
+  /** The account that signs the program's self-CPI events; null if the program has none. */
+  readonly eventAuthority: string | null;
+  /** Prefixes (bytes at offset 0) of the accounts to subscribe to with `programSubscribe`; empty for none. */
+  readonly watchedAccountPrefixes: readonly Uint8Array[];
+  /** Decodes one record of the program and emits its events, in order. */
+  decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
+  /** Decodes an account that the program owns. */
+  decodeAccount(data: Uint8Array): DecodedAccount;
+  /** The pool of a mint if the address can be computed from the mint alone (bonding curves); otherwise null. */
+  poolOfMint(mint: string): string | null;
+  /**
+   * Every pool of a mint whose address can be computed from the mint, with the accounts that hold its reserves; empty if the text is not an
+   * address.
+   */
+  derivedPools(mint: string): readonly DerivedPool[];
+  /** What all its pools have in common if they are bonding curves; null if they are ordinary pools. */
+  readonly curves: BondingCurves | null;
+  /** What a trade would give, by the program's own arithmetic; null if that is not known here. */
+  readonly quoting: VenueQuoting | null;
+  /** What the signer must know to sign the venue's trades; null if it signs none. */
+  readonly signing: VenueSigning | null;
+  /**
+   * The meaning of an error code of this program for a trade. Other programs use the same numbers, so ask the venue of the program that
+   * failed.
+   */
+  tradeFault(code: number): TradeFault;
+}
+
+/** A mint has at most one bonding curve, and starts on it. */
+export interface BondingCurves {
+  /** Decimals of every coin that starts on a curve of the venue; null if they differ. Then the mint's account is read. */
+  readonly decimals: number | null;
+  /** Raw supply with which a coin of the venue starts, unless it is a special one; null if supplies differ. */
+  readonly usualSupply: bigint | null;
+  /** Ending of the addresses of its coins; null if they have none. Others can make such addresses too. */
+  readonly mintEnding: string | null;
+  /** The share of a curve's tokens that was sold, in percent, from what is left. */
+  progress(realBase: bigint): number;
+}
+
+/** A record that a program emitted, with the parts of its transaction that the sighting shows. Valid only during the call of `decode`. */
+export interface DecodeContext {
+  /**
+   * An event: 8-byte discriminator and Borsh body, as logged or as sent by self-CPI (without the CPI tag). If the venue reveals its trades
+   * by `instructions`: the data of one instruction. Empty for text.
+   */
+  readonly data: Uint8Array;
+  /** Logged text with its prefix; null for bytes. */
+  readonly text: string | null;
+  /** The instruction that emitted it; null if the sighting has only logs. */
+  instruction(): EmittingInstruction | null;
+  /** Null if the sighting has only logs. */
+  readonly feePayer: string | null;
+  /** Null if the sighting has only logs, or the node did not record the balances. */
+  readonly tokenBalances: readonly TokenBalance[] | null;
+}
+
+export interface EmittingInstruction extends TransactionInstruction {
+  /** All inner instructions of the same top-level instruction, in order. */
+  readonly inner: readonly TransactionInnerInstruction[];
+  /** Its index in `inner`; -1 for the top-level instruction itself. */
+  readonly at: number;
+}
+
+/**
+ * `ignored`: known, but not used. `unknown`: a discriminator that the venue's code does not list. `malformed`: too short, or with invalid values.
+ * `incomplete`: the event needs its instruction, and the sighting has only logs; ingest then fetches the whole transaction.
+ */
+export type DecodeOutcome =
+  | { readonly kind: 'decoded' }
+  | { readonly kind: 'incomplete' }
+  | { readonly kind: 'ignored'; readonly name: string }
+  | { readonly kind: 'unknown'; readonly discriminator: string }
+  | { readonly kind: 'malformed'; readonly reason: string };
+
+/**
+ * A pool whose address can be computed from the mint, and that only the program's own migration can open there: such a pool is the main pool of its
+ * mint. Only its account shows whether it exists.
+ */
+export interface DerivedPool {
+  readonly address: string;
+  /**
+   * Possible accounts of its base coin (one for each token program), and the account of its quote coin. Empty if the pool's own account
+   * shows its reserves.
+   */
+  readonly vaults: readonly string[];
+}
+
+export type DecodedAccount =
+  | { readonly kind: 'decoded'; readonly account: VenueAccount }
+  | { readonly kind: 'ignored'; readonly name: string }
+  | { readonly kind: 'unknown'; readonly discriminator: string }
+  | { readonly kind: 'malformed'; readonly reason: string };
+
+export type VenueEvent = VenueTrade | TokenCreated | PoolCreated | CurveCompleted | CurveMigrated | ReservesChanged;
+export type VenueAccount = CurveAccount | PoolAccount;
+
+/** The price is virtualQuote / virtualBase. The real* fields are what can leave the pool. All values are those after the event. */
+export interface PoolReserves {
+  readonly virtualBase: bigint;
+  readonly virtualQuote: bigint;
+  readonly realBase: bigint;
+  readonly realQuote: bigint;
+}
+
+/** The price and depth of a pool after an event. */
+export interface PriceState {
+  /** Raw quote for raw base, exactly `priceQuote / priceBase`. Invalid unless both are above 0. */
+  readonly priceQuote: bigint;
+  readonly priceBase: bigint;
+  /** Null for a pool whose price does not follow from reserves. */
+  readonly reserves: PoolReserves | null;
+  /** Depth: raw quote that sellers receive until the price has fallen by 1 %, without fees. Null if unknown, or if it follows from `reserves`. */
+  readonly depth: bigint | null;
+}
+
+export interface FeePart {
+  readonly amount: bigint;
+  /** Rounded, if the event contains no rate. */
+  readonly bps: number;
+}
+
+/** Charged in addition to the amount through the pool. Events often contain no mints, so a fee names the side of the pair in which it was charged. */
+export interface Fee extends FeePart {
+  readonly kind: FeeKind;
+  readonly coin: 'base' | 'quote';
+}
+
+export interface VenueTrade extends PriceState {
+  readonly type: 'trade';
+  /** Null if the event does not name the pool; then it is `poolOfMint(mint)`. */
+  readonly pool: string | null;
+  /** Null if the event does not name the mint; then the pool's account shows both mints. */
+  readonly mint: string | null;
+  /** Null if it must be read from the pool. */
+  readonly quoteMint: string | null;
+  readonly side: 'buy' | 'sell';
+  /** The user account of the swap instruction. */
+  readonly trader: string;
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  /** The price before the trade, as in `PriceState`; null if the event does not show it. */
+  readonly before: Pick<PriceState, 'priceQuote' | 'priceBase'> | null;
+  readonly fees: readonly Fee[];
+  /** What the trader paid (buy) or did not receive (sell) in the quote coin beyond the amount through the pool. */
+  readonly feeTotal: bigint;
+  /** Supply of the base coin, if the event contains it. */
+  readonly supply: bigint | null;
+  /** Unix seconds of the chain's clock; null if the event has none. */
+  readonly timestamp: number | null;
+}
+
+export interface TokenCreated extends TokenTerms {
+  readonly type: 'created';
+  readonly mint: string;
+  readonly quoteMint: string;
+  readonly pool: string;
+  readonly name: string;
+  readonly symbol: string;
+  readonly uri: string;
+  readonly creator: string;
+  readonly trader: string;
+  /** Null if the event's layout did not contain it yet. */
+  readonly tokenProgram: string | null;
+  readonly supply: bigint;
+  readonly decimals: number;
+  /** Not null, because the published `newToken` has reserves. A curve without reserves needs a change of that schema first. */
+  readonly reserves: PoolReserves;
+  readonly timestamp: number | null;
+}
+
+/** What a venue records about a token. An ordinary pool has `noTerms`. */
+export interface TokenTerms {
+  /** Names of the token's special properties, as its venue defines them. */
+  readonly traits: readonly string[];
+  /** Only the mint's account shows the correct supply: events have none, or it changes without them. */
+  readonly supplyByMint: boolean;
+  /** Creator fee that was set for this token; 0 if there is none. General, because clients get it with each new token. */
+  readonly creatorFeeBps: number;
+}
+
+/** A pool was opened; `base` and `quote` are in the program's order. */
+export interface PoolCreated {
+  readonly type: 'poolCreated';
+  readonly pool: string;
+  readonly baseMint: string;
+  readonly quoteMint: string;
+  readonly baseDecimals: number;
+  readonly quoteDecimals: number;
+  /** Null for a pool whose price does not follow from reserves. */
+  readonly reserves: PoolReserves | null;
+  readonly creator: string;
+  readonly timestamp: number | null;
+}
+
+export interface CurveCompleted {
+  readonly type: 'completed';
+  readonly mint: string;
+  readonly pool: string;
+  readonly quoteMint: string;
+  readonly timestamp: number | null;
+}
+
+export interface CurveMigrated {
+  readonly type: 'migrated';
+  readonly mint: string;
+  readonly quoteMint: string;
+  readonly fromPool: string;
+  readonly toVenue: VenueName;
+  readonly toPool: string;
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  /** Quote coins that were charged to the curve in addition to those that moved. */
+  readonly fee: bigint;
+  readonly timestamp: number | null;
+}
+
+/** The venue changed the reserves without a trade: it set new virtual reserves, or bought tokens and burned them. */
+export interface ReservesChanged {
+  readonly type: 'reserves';
+  /** Null if the event does not name the pool; then it is `poolOfMint(mint)`. */
+  readonly pool: string | null;
+  readonly mint: string;
+  readonly reserves: ChangedReserves;
+  /** Tokens that were removed from the supply. */
+  readonly burned: bigint;
+  readonly timestamp: number | null;
+}
+
+/** Base reserves are null if the event does not contain them: they did not change. Without a virtual quote there is no price. */
+export interface ChangedReserves {
+  readonly virtualBase: bigint | null;
+  readonly virtualQuote: bigint;
+  readonly realBase: bigint | null;
+  readonly realQuote: bigint;
+}
+
+/** Fields of a bonding curve's account. */
+export interface CurveAccount extends TokenTerms {
+  readonly type: 'curve';
+  readonly quoteMint: string;
+  readonly reserves: PoolReserves;
+  /** Null if `supplyByMint`. */
+  readonly supply: bigint | null;
+  readonly complete: boolean;
+  readonly creator: string;
+}
+
+/** Fields of a pool's account. */
+export interface PoolAccount extends TokenTerms {
+  readonly type: 'pool';
+  readonly baseMint: string;
+  readonly quoteMint: string;
+  readonly baseVault: string;
+  readonly quoteVault: string;
+  /** Creator of the token; null if the pool does not name one. */
+  readonly tokenCreator: string | null;
+  /** Null if the price follows from the balances of the vaults. */
+  readonly price: PriceState | null;
+  /**
+   * Added to the quote vault's balance for the price; negative if a part of the balance is not liquidity, such as fees that wait in the vault. General,
+   * because several programs keep such fees in their vaults.
+   */
+  readonly virtualQuote: bigint;
+}
