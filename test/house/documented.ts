@@ -48,6 +48,8 @@ export interface Tree {
 const written: ReadonlySet<string> = new Set(['test/e2e/screenshots/']);
 const isModule = /^[\w@./-]+\.tsx?$/;
 const isFolder = /^[\w@-][\w@./-]*\/$/;
+/** `signer/wall` is test/signer/wall.test.ts. */
+const isSuite = /^[\w-]+(?:\/[\w-]+)+$/;
 /** What a drawing of the source tree names. */
 const inTree = /(?<![\w@./-])[\w@-][\w@./-]*(?:\/(?=[\s,;:)])|\.(?:ts|mjs)\b)/g;
 
@@ -87,6 +89,8 @@ export function pathFaults(file: SourceFile, { tops, ends, exists }: Tree): read
     // `venues/src/<program>/decode.ts` means several files.
     const known = path.replace(/[<*].*$/, '');
     if (path.includes('/') && tops.has(path.slice(0, path.indexOf('/')))) return !isFound(known);
+    if (isSuite.test(path) && ends.has(`test/${path.slice(0, path.indexOf('/'))}/`))
+      return !ends.has(`${path}.test.ts`) && !ends.has(`${path}/`);
     return (isModule.test(path) || isFolder.test(path)) && !path.startsWith('/') && !ends.has(path.replace(/^(\.\.?\/)+/, ''));
   });
   const linked = [...text.replaceAll(/`[^`\n]*`/g, (code) => ' '.repeat(code.length)).matchAll(/\]\(([^)#\s:]+)(?:#[^)\s]*)?\)/g)].filter(

@@ -199,7 +199,13 @@ it('the budgets count the lines of product code, and the bytes of manuals', () =
 });
 
 describe('the paths in documents', () => {
-  const paths = new Set(['shared/src/bus/bus.ts', 'docs/guides/charts.md', 'venues/src/', 'test/ingest/continuity.test.ts']);
+  const paths = new Set([
+    'shared/src/bus/bus.ts',
+    'docs/guides/charts.md',
+    'venues/src/',
+    'test/ingest/continuity.test.ts',
+    'test/signer/wall.test.ts',
+  ]);
   const tree = {
     ...treeOf([...paths]),
     tops: new Set(['shared', 'venues', 'guides', 'ingest']),
@@ -213,6 +219,7 @@ describe('the paths in documents', () => {
     '`hub.ts`',
     '`src/bus.ts`',
     '`pools/`',
+    '`signer/none`',
     '[Charts](chart.md)',
     '[Charts](../../charts.md#data)',
   ])('are reported if nothing is there: %s', (text) =>
@@ -222,7 +229,7 @@ describe('the paths in documents', () => {
   it.each([
     '`shared/src/bus/bus.ts`, `bus/bus.ts`, `bus.ts`',
     '`venues/src/<program>/decode.ts`',
-    '`ingest/continuity`',
+    '`ingest/continuity`, `signer/wall`',
     '`bus/`, `src/bus/`',
     '[Charts](charts.md#data), [far](https://example.com/none.md)',
     '`/api/data`, `a.md`, `events/s`',
