@@ -105,7 +105,7 @@ describe('names of strangers', { timeout: testTimeoutMs }, () => {
   it('are warned of in the ticket and before an order, next to the ends of the mint', async () => {
     await page.goto(`${gateway.gateway.url}/#/token/${mints.alike}`);
     const ticket = page.locator('.ticket');
-    const warning = 'This is not USDT: the well-known coin of this symbol has another mint.';
+    const warning = 'This is not USDT: the well-known coin of this symbol or name has another mint.';
     await ticket.getByText(warning).waitFor();
     await ticket.getByText(endsOf(mints.alike), { exact: true }).waitFor();
     await page.locator('h1').getByText('not USDT').waitFor();

@@ -10,6 +10,7 @@ describe('a name that its creator chose', () => {
   it.each<[raw: string, text: string, fault: NameFault | null]>([
     ['USDT', 'USDT', null],
     ['CAFÉ', 'CAFÉ', null],
+    ['Łódź Đồng Øre', 'Łódź Đồng Øre', null],
     ['Привет, мир', 'Привет, мир', null],
     ['狗狗币 DOGE', '狗狗币 DOGE', null],
     ['ビットコインBTC', 'ビットコインBTC', null],
@@ -53,13 +54,35 @@ describe('a name that its creator chose', () => {
     ['W5OL', 'WSOL'],
     ['ᴜꜱᴅᴄ', 'USDC'],
     ['TDSU', null],
+    ['USÐC', 'USDC'],
+    ['USDƇ', 'USDC'],
+    ['USƊT', 'USDT'],
+    ['UŞĐŦ', 'USDT'],
+    ['ůśđç', 'USDC'],
+    ['U̸S̸D̸T̸', 'USDT'],
+    ['🆄🆂🅳🅲', 'USDC'],
+    ['ᑌᔕᗪᑕ', 'USDC'],
+    ['ㄩ丂ᗪㄒ', 'USDT'],
+    ['₿ØŇҜ', 'BONK'],
+    ['Tether', 'USDT'],
+    ['TETHER USD', 'USDT'],
+    ['Теthеr', 'USDT'],
+    ['Ŧėţħēř', 'USDT'],
+    ['USD  Coin', 'USDC'],
+    ['ꓴꓢꓓ Сοіn', 'USDC'],
+    ['U$D-C0IN', 'USDC'],
+    ['Solana', 'SOL'],
+    ['dogwifhat', 'WIF'],
     ['USDTX', null],
-    ['SOLANA', null],
+    ['Tethered', null],
+    ['Solana Cat', null],
   ])('%j of another mint is taken for %s', (symbol, expected) => expect(imitatedBy(someMint, [symbol, null])).toBe(expected));
 
   it('is itself with its own mint', () => {
     expect(imitatedBy(usdt, ['USDT', 'USDT'])).toBeNull();
+    expect(imitatedBy(usdt, ['USD₮', 'Tether USD'])).toBeNull();
     expect(imitatedBy(usdt, ['USDC'])).toBe('USDC');
+    expect(imitatedBy(usdt, ['USDT', 'USD Coin'])).toBe('USDC');
     // The name counts too.
     expect(imitatedBy(someMint, ['XYZ', 'USDT'])).toBe('USDT');
   });

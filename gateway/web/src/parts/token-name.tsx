@@ -30,7 +30,7 @@ interface Doubt {
 function doubtOf(mint: string, symbol: string | null | undefined, name: string | null | undefined): Doubt {
   const imitated = imitatedBy(mint, [symbol, name]);
   const faults = new Set([symbol, name].map((text) => (text === null || text === undefined ? null : readName(text).fault)));
-  const isOther = imitated === null ? [] : [`This is not ${imitated}: the well-known coin of this symbol has another mint.`];
+  const isOther = imitated === null ? [] : [`This is not ${imitated}: the well-known coin of this symbol or name has another mint.`];
   return { imitated, texts: [...isOther, ...[...faults].flatMap((fault) => (fault === null ? [] : [nameFaultText(fault)]))] };
 }
 
