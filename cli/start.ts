@@ -163,7 +163,7 @@ async function paperWallet(store: Store): Promise<string> {
   const operator = { accountId: operatorAccountId };
   const known = (await listWallets(store, paperKeystore)).find((wallet) => mayUseWallet(operator, wallet));
   const wallet = known ?? (await createPaperWallet(store, { ...operator, label: embeddedLabel }));
-  if (wallet === null) throw new SettingError('DATA_DIR', 'its store has no space for another wallet');
+  if ('error' in wallet) throw new SettingError('DATA_DIR', wallet.message);
   return wallet.publicKey;
 }
 

@@ -6,7 +6,7 @@ import { logIdsIn } from '@sluice/gateway/signer/audit/segments.ts';
 import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
-import { createPaperWallet, maxPaperWallets } from '@sluice/gateway/orders/paper/paper-wallets.ts';
+import { createPaperWallet } from '@sluice/gateway/orders/paper/paper-wallets.ts';
 import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
 import type { StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -119,7 +119,7 @@ async function create(argv: readonly string[]): Promise<number> {
     const made = await withStore(config, async (store) =>
       createPaperWallet(store, { accountId: await accountOf(store, values.account), label }),
     );
-    if (made === null) throw new CommandError(`An account has at most ${maxPaperWallets} paper wallets.`);
+    if ('error' in made) throw new CommandError(made.message);
     report(walletInfo(made), values.json === true, `created. It trades on paper, with ${paperSol.start} SOL to begin with`);
     return 0;
   }

@@ -506,9 +506,9 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       expect(await elsewhere.wallets.insertKeystore('cluster', { salt: hash(3), proof: hash(4) }, nowMs)).toBe(false);
       expect(await elsewhere.wallets.keystore('cluster')).toEqual(keystore);
       const [young, old] = [wallet('young', nowMs + 1), wallet('old')];
-      expect(await store.wallets.insert('cluster', young)).toBe(true);
-      expect(await store.wallets.insert('cluster', old)).toBe(true);
-      expect(await elsewhere.wallets.insert('cluster', { ...old, imported: false })).toBe(false);
+      expect(await store.wallets.insert('cluster', young)).toBe('stored');
+      expect(await store.wallets.insert('cluster', old)).toBe('stored');
+      expect(await elsewhere.wallets.insert('cluster', { ...old, imported: false })).toBe('exists');
       const plain = (one: typeof old) => ({ ...one, sealedSeed: Uint8Array.from(one.sealedSeed) });
       expect(await elsewhere.wallets.list('cluster')).toEqual([plain(old), plain(young)]);
       expect(await elsewhere.wallets.byPublicKey('cluster', 'old')).toEqual(plain(old));
@@ -520,7 +520,7 @@ describe.each(storeKinds)('the store in %s', (kind) => {
     it('belong to an existing account, or to the operator', async () => {
       await store.wallets.insertKeystore('cluster', { salt: hash(1), proof: hash(2) }, nowMs);
       await holder('holder');
-      expect(await store.wallets.insert('cluster', { ...wallet('one'), accountId: 'holder' })).toBe(true);
+      expect(await store.wallets.insert('cluster', { ...wallet('one'), accountId: 'holder' })).toBe('stored');
       expect((await elsewhere.wallets.byPublicKey('cluster', 'one'))?.accountId).toBe('holder');
       await expect(store.wallets.insert('cluster', { ...wallet('two'), accountId: 'nobody' })).rejects.toThrow();
       expect(await elsewhere.wallets.byPublicKey('cluster', 'two')).toBeNull();
@@ -548,6 +548,25 @@ describe.each(storeKinds)('the store in %s', (kind) => {
       ]);
       await expect(store.wallets.setDefault('cluster', 'k1', 'elsewhere')).rejects.toThrow();
       await expect(store.wallets.setDefault('cluster', 'k9', 'a')).rejects.toThrow();
+    });
+
+    it('are never more than an account or the keystore may have, also if processes insert them at once', async () => {
+      for (const name of ['cluster', 'simnet']) await store.wallets.insertKeystore(name, { salt: hash(1), proof: hash(2) }, nowMs);
+      await holder('holder');
+      const insertions = (accountId: string | null, limits: object, names: readonly string[]): Promise<readonly string[]> =>
+        Promise.all(names.map((name, at) => [store, elsewhere][at % 2]!.wallets.insert('cluster', { ...wallet(name), accountId }, limits)));
+      await store.wallets.insert('simnet', { ...wallet('other'), accountId: 'holder' });
+      expect((await insertions('holder', { ofAccount: 2 }, ['a', 'b', 'c', 'd'])).toSorted()).toEqual([
+        'account_full',
+        'account_full',
+        'stored',
+        'stored',
+      ]);
+      // Wallets without an account are the operator's.
+      expect(await insertions(null, { ofAccount: 1 }, ['e'])).toEqual(['stored']);
+      expect(await insertions(operatorAccountId, { ofAccount: 1 }, ['f'])).toEqual(['account_full']);
+      expect((await insertions(null, { inKeystore: 4 }, ['g', 'h'])).toSorted()).toEqual(['full', 'stored']);
+      expect(await store.wallets.list('cluster')).toHaveLength(4);
     });
 
     it('need a keystore', async () => {

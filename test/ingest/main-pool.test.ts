@@ -3,11 +3,9 @@ import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { canonicalPoolAddress } from '@sluice/venues/pump-amm/program.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { until } from '../support/until.ts';
 import { createHarness, type Harness } from './harness.ts';
-import { dataLine, invoked } from './log-frames.ts';
 import {
   addressOf,
   ammProgram,
@@ -18,26 +16,19 @@ import {
   mintAccountBytes,
   poolAccountBytes,
   pumpProgram,
-  signatureOf,
   tokenAccountBytes,
 } from './pump-frames.ts';
 import { accountJson } from './scripted-node.ts';
-import { logsSighting } from './sightings.ts';
+import { curveAddress, mint, mintAddress, take as takeEvents } from './some-coin.ts';
 import { curveBuy } from './some-trades.ts';
 
-const mint = keyOf('coin');
-const mintAddress = addressOf('coin');
-const curveAddress = bondingCurveAddress(mintAddress);
 const canonical = canonicalPoolAddress(mintAddress, wrappedSolMint);
 const sol = addressBytes(wrappedSolMint);
 const solUsd = { price: 150, slot: 9, atMs: 1_791_485_924_000 };
 const supply = 1e9;
 
-let serial = 0;
-function take(harness: Harness, program: string, event: Buffer, slot = 100): void {
-  const logs = invoked(program, 1, [dataLine(event)]);
-  harness.pipeline.takeNew(logsSighting({ signature: signatureOf(`main ${serial++}`), slot, logs, receivedUs: solUsd.atMs * 1000 }));
-}
+const take = (harness: Harness, program: string, event: Buffer): string =>
+  takeEvents(harness, program, [event], { receivedMs: solUsd.atMs });
 
 /** Somebody buys five units of a pool of eleven for 2 SOL. */
 const fewUnits = (timestamp = 1_791_485_924): Buffer =>

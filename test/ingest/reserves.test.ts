@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { marketTrade, tradeEvent, tradePrice, type MarketTrade } from '@sluice/ingest/pipeline/normalize.ts';
@@ -30,15 +29,11 @@ import {
   tokenAccountBytes,
   virtualReservesEventBytes,
 } from './pump-frames.ts';
-import { dataLine, invoked } from './log-frames.ts';
+import { curveAddress, mint, mintAddress, take } from './some-coin.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountAnswers, accountJson } from './scripted-node.ts';
 import { unpack } from '../support/clients/msgpack.ts';
-import { logsSighting } from './sightings.ts';
 
-const mint = keyOf('coin');
-const mintAddress = addressOf('coin');
-const curveAddress = bondingCurveAddress(mintAddress);
 const curve = addressBytes(curveAddress);
 const trader = keyOf('trader');
 const pool = keyOf('pool');
@@ -60,16 +55,6 @@ const ammBuy = (overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {
     timestamp,
     ...overrides,
   });
-
-let serial = 0;
-
-function take(harness: Harness, program: string, events: readonly Buffer[], slot = 100): string {
-  const signature = signatureOf(`reserves ${serial++}`);
-  harness.pipeline.takeNew(
-    logsSighting({ signature, slot, logs: invoked(program, 1, events.map(dataLine)), receivedUs: Date.now() * 1000 }),
-  );
-  return signature;
-}
 
 function account(harness: Harness, address: string, owner: string, data: Uint8Array, slot: number): void {
   harness.pipeline.takeAccount({ address, owner, data, slot, receivedUs: Date.now() * 1000 });
@@ -275,13 +260,13 @@ describe('reserves without a price', () => {
   it('wait for the account of a mayhem coin whose event lacks the quote, and are not malformed', () => {
     const harness = createHarness();
     take(harness, pumpProgram, [curveBuy()]);
-    take(harness, pumpProgram, [virtualReservesEventBytes(mint, 10n ** 15n, 0n, timestamp)], 101);
+    take(harness, pumpProgram, [virtualReservesEventBytes(mint, 10n ** 15n, 0n, timestamp)], { slot: 101 });
     expect(kinds(harness)).toEqual(['trade', 'price']);
     expect(harness.faults).toEqual([]);
     account(harness, curveAddress, pumpProgram, curveAccountBytes(10n ** 15n, 50_000_000_000n), 101);
     expect(lastPrice(harness)).toMatchObject({ source: 'account', slot: 101, priceSol: 5e-8 });
     // The next trade follows from the new reserves.
-    take(harness, pumpProgram, [curveBuy({ virtualToken: 10n ** 15n - 34_612_903_225_806n })], 102);
+    take(harness, pumpProgram, [curveBuy({ virtualToken: 10n ** 15n - 34_612_903_225_806n })], { slot: 102 });
     expect(harness.pipeline.emitter.counts.discontinuities).toBe(0);
   });
 
@@ -386,7 +371,7 @@ describe('the depth of a pool', () => {
 describe('the buy that empties a curve', () => {
   it('continues into its pool without a missing trade', () => {
     const harness = createHarness();
-    take(harness, pumpProgram, [curveBuy({ virtualToken: 280_900_000_000_000n })], 99);
+    take(harness, pumpProgram, [curveBuy({ virtualToken: 280_900_000_000_000n })], { slot: 99 });
     const end = curveBuy({ virtualToken: 279_900_000_000_000n, tokenAmount: 1_000_000_000_000n });
     const beyond = postCompleteBuyEventBytes({
       mint,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
@@ -16,16 +15,11 @@ import {
   mintAccountBytes,
   poolAccountBytes,
   pumpProgram,
-  signatureOf,
 } from './pump-frames.ts';
-import { dataLine, invoked } from './log-frames.ts';
+import { curveAddress, mint, mintAddress, take } from './some-coin.ts';
 import { curveBuy } from './some-trades.ts';
 import { accountJson } from './scripted-node.ts';
-import { logsSighting } from './sightings.ts';
 
-const mint = keyOf('coin');
-const mintAddress = addressOf('coin');
-const curveAddress = bondingCurveAddress(mintAddress);
 const trader = keyOf('trader');
 const pool = keyOf('pool');
 const timestamp = 1_791_485_924;
@@ -35,15 +29,8 @@ function sold(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {})
   return ammTradeEventBytes({ side: 'sell', pool, trader, ...amounts, timestamp, ...overrides });
 }
 
-let serial = 0;
-
-/** Processes a transaction that was received `afterMs` from now. */
-function take(harness: Harness, program: string, events: readonly Buffer[], afterMs = 0): void {
-  const logs = invoked(program, 1, events.map(dataLine));
-  harness.pipeline.takeNew(
-    logsSighting({ signature: signatureOf(`supply ${serial++}`), slot: 100, logs, receivedUs: (Date.now() + afterMs) * 1000 }),
-  );
-}
+/** In milliseconds from now. */
+const received = (afterMs: number) => ({ receivedMs: Date.now() + afterMs });
 
 const supplyOf = (harness: Harness): bigint | null => harness.pipeline.book.token(mintAddress).supply;
 const askedFor = (harness: Harness, address: string): number =>
@@ -119,9 +106,9 @@ describe('the supply of a mayhem coin', () => {
     const accounts = new Map([[mintAddress, accountJson(token2022Program, mintAccountBytes(6, 1_200_000_000_000_000n))]]);
     const harness = createHarness({ accounts });
     take(harness, pumpProgram, [created]);
-    take(harness, pumpProgram, [curveBuy()], 30_000);
+    take(harness, pumpProgram, [curveBuy()], received(30_000));
     expect(harness.calls).toEqual([]);
-    take(harness, pumpProgram, [curveBuy()], 61_000);
+    take(harness, pumpProgram, [curveBuy()], received(61_000));
     expect(worth(last(harness, 'trade'))).toBe(2_000_000_000);
     await until('the mint was read', () => supplyOf(harness) === 1_200_000_000_000_000n);
     take(harness, pumpProgram, [curveBuy()]);
@@ -146,7 +133,7 @@ describe('the supply of other coins', () => {
     const harness = createHarness({ accounts: new Map([[curveAddress, accountJson(pumpProgram, curveAccountBytes())]]) });
     take(harness, pumpProgram, [curveBuy()]);
     await until('the curve was read', () => supplyOf(harness) !== null);
-    take(harness, pumpProgram, [curveBuy()], 3_600_000);
+    take(harness, pumpProgram, [curveBuy()], received(3_600_000));
     expect(worth(last(harness, 'trade'))).toBe(1_000_000_000);
     expect(harness.calls).toHaveLength(1);
   });
@@ -166,7 +153,7 @@ describe('the supply of other coins', () => {
       accounts.set(mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 4_000_000_000n)));
       take(harness, ammProgram, [trade]);
       expect(askedFor(harness, mintAddress)).toBe(1);
-      take(harness, ammProgram, [trade], 120_000);
+      take(harness, ammProgram, [trade], received(120_000));
       await until('the mint was read again', () => supplyOf(harness) === 4_000_000_000n);
       take(harness, ammProgram, [trade]);
       expect(worth(last(harness, 'trade'))).toBe(4_000);

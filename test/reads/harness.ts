@@ -1,4 +1,5 @@
 import { TokenBook } from '@sluice/gateway/reads/token-book.ts';
+import { portfolioBinding } from '@sluice/gateway/reads/wallets/portfolio-endpoint.ts';
 import { PoolReader } from '@sluice/gateway/pools/pool-reader.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
 import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chain/rpc-account-reader.ts';
@@ -12,10 +13,13 @@ import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { Chain } from '../simnet/chain.ts';
 import { manualClock } from '../support/clocks.ts';
 import { entryOf } from '../support/events/stream-events.ts';
+
+const log = createLog({ level: 'silent', name: 'test' });
 
 /** An account as a node reports it. */
 export interface NodeAccount {
@@ -100,7 +104,6 @@ export class BookHarness {
       trades: async () => [],
       reportDemand: async () => [],
     };
-    const log = createLog({ level: 'silent', name: 'test' });
     this.book = new TokenBook({
       accounts: { read: async (addresses) => ({ ...(await this.reader.read(addresses)), askedAtMs: this.clock.steadyMs() }) },
       market,
@@ -144,5 +147,16 @@ export class BookHarness {
     this.book.refreshIfDue(outcome.token);
     outcome.token.rendered = null;
     return JSON.parse(this.book.render(outcome.token).toString()) as TokenInfo;
+  }
+
+  /** Answers `GET /portfolio` as a gateway with this node and this history. */
+  portfolio(rpc: Rpc, history = this.history): (publicKey: string) => Promise<Portfolio | { readonly error: string }> {
+    const { health, book, clock } = this;
+    const { signal } = new AbortController();
+    const { handler } = portfolioBinding({ rpc, book, health, history, paperBalanceOf: () => null, clock, log, signal });
+    return async (publicKey) => {
+      const answer = (await handler({ params: { publicKey } } as never)) as { jsonBytes: Uint8Array } | { error: string };
+      return 'error' in answer ? answer : (JSON.parse(Buffer.from(answer.jsonBytes).toString()) as Portfolio);
+    };
   }
 }

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { portfolioBinding } from '@sluice/gateway/reads/wallets/portfolio-endpoint.ts';
 import { History } from '@sluice/gateway/stream/history/history.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
@@ -13,7 +11,6 @@ import { BookHarness } from './harness.ts';
 
 const wallet = addressOf(1);
 const mint = addressOf(2);
-const log = createLog({ level: 'silent', name: 'test' });
 
 /** A node that is behind our stream: the wallet bought in slot 105. */
 let nodeSlot: number;
@@ -47,21 +44,8 @@ beforeEach(() => {
       return answer;
     },
   };
-  const { health, book, clock } = new BookHarness(quietChain());
-  const { handler } = portfolioBinding({
-    rpc,
-    book,
-    health,
-    history,
-    paperBalanceOf: () => null,
-    clock,
-    log,
-    signal: new AbortController().signal,
-  });
-  ask = async () => {
-    const answer = (await handler({ params: { publicKey: wallet } } as never)) as { jsonBytes: Uint8Array } | { error: string };
-    return 'error' in answer ? answer : (JSON.parse(Buffer.from(answer.jsonBytes).toString()) as Portfolio);
-  };
+  const portfolioOf = new BookHarness(quietChain()).portfolio(rpc, history);
+  ask = () => portfolioOf(wallet);
 });
 afterEach(() => vi.useRealTimers());
 

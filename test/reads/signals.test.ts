@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { portfolioBinding } from '@sluice/gateway/reads/wallets/portfolio-endpoint.ts';
 import { Blockhashes } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
 import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
-import { History } from '@sluice/gateway/stream/history/history.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
@@ -42,23 +40,9 @@ function listeningNode(answer: (method: string) => unknown): { rpc: Rpc; signals
 
 describe('an answered call', () => {
   it('frees its signal after reading a wallet', async () => {
-    const { health, book, clock } = new BookHarness(quietChain());
-    const history = new History({ maxEntries: 10, maxBytes: 1024 });
     const { rpc, signals, left } = listeningNode((method) => ({ context: { slot: 1 }, value: method === 'getBalance' ? 5 : [] }));
-    const { handler } = portfolioBinding({
-      rpc,
-      book,
-      health,
-      history,
-      paperBalanceOf: () => null,
-      clock,
-      log,
-      signal: new AbortController().signal,
-    });
-    for (let n = 0; n < 50; n++) {
-      const answer = await handler({ params: { publicKey: addressOf(n) } } as never);
-      expect(answer).toHaveProperty('jsonBytes');
-    }
+    const portfolioOf = new BookHarness(quietChain()).portfolio(rpc);
+    for (let n = 0; n < 50; n++) expect(await portfolioOf(addressOf(n))).toHaveProperty('holdings');
     expect(signals).toHaveLength(150);
     await until('the signals to be gone', () => left() <= stillInHand);
   });

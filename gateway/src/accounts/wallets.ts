@@ -2,7 +2,7 @@ import type { Faucet } from '../chain/faucet.ts';
 import { mayUseWallet } from '../orders/place/wallet-access.ts';
 import type { SealWallet } from '../orders/seal-wallet.ts';
 import { operatorAccountId, type StoredAccount } from '../store/interfaces/account-table.ts';
-import { maxWallets, type StoredWallet } from '../store/interfaces/wallet-table.ts';
+import { limitsOf, type StoredWallet, type WalletInsertion } from '../store/interfaces/wallet-table.ts';
 import type { Store } from '../store/store.ts';
 import { labelOf, wrongLabel, type KeysOutcome } from './keys.ts';
 import type { DefaultWalletBody, ImportBody, NewWalletBody } from './schemas.ts';
@@ -13,8 +13,6 @@ const maxListed = 200;
 const maxListedKeys = 50;
 /** Wallets that an account can make or import in the page. The operator can make more by commands. */
 const maxPerAccount = 100;
-/** Anybody may get an account where sign-up is open. So accounts, without the operator's, fill at most half of the keystore. */
-const maxOfHolders = maxWallets / 2;
 
 export interface WalletParts {
   readonly store: Store;
@@ -31,6 +29,11 @@ const noSigner: KeysOutcome = {
     'No signing process is ready to seal the wallet. On the machine of the server, `sluice wallets create` makes one, and says what is missing.',
 };
 const onPaper: KeysOutcome = { error: 'FORBIDDEN', message: 'On paper, `POST /paper/wallets` makes wallets. They have no secret keys.' };
+const notInserted: Readonly<Record<Exclude<WalletInsertion, 'stored'>, KeysOutcome>> = {
+  exists: { error: 'FORBIDDEN', message: 'This wallet is on the server already.' },
+  account_full: { error: 'FORBIDDEN', message: `An account has at most ${maxPerAccount} wallets.`, details: { limit: maxPerAccount } },
+  full: { error: 'UPSTREAM_UNAVAILABLE', message: 'The keystore has no space for another wallet.' },
+};
 const badLabel: KeysOutcome = { error: 'INVALID_REQUEST', details: { fields: { label: wrongLabel } } };
 
 /** The custodial wallets of an account, newest first, without their sealed seeds, and the keys that trade with them by default. */
@@ -66,12 +69,6 @@ async function addWallet(
 ): Promise<KeysOutcome> {
   const label = labelOf(body);
   if (label === undefined) return badLabel;
-  const all = await store.wallets.list(keystore);
-  if (all.filter((wallet) => isOf(account, wallet)).length >= maxPerAccount) {
-    return { error: 'FORBIDDEN', message: `An account has at most ${maxPerAccount} wallets.`, details: { limit: maxPerAccount } };
-  }
-  const isFull = all.length >= (account.id === operatorAccountId ? maxWallets : maxOfHolders);
-  if (isFull) return { error: 'UPSTREAM_UNAVAILABLE', message: 'The keystore has no space for another wallet.' };
   const sealed = await seal(secretKey);
   if (!sealed.ok) {
     if (sealed.reason === 'secret_key')
@@ -80,8 +77,8 @@ async function addWallet(
   }
   const accountId = account.id === operatorAccountId ? null : account.id;
   const wallet = { ...sealed.wallet, accountId, label, imported: secretKey !== null, createdAtMs: store.time.nowMs() };
-  if (!(await store.wallets.insert(keystore, wallet))) return { error: 'FORBIDDEN', message: 'This wallet is on the server already.' };
-  return { value: { publicKey: wallet.publicKey } };
+  const inserted = await store.wallets.insert(keystore, wallet, limitsOf(accountId, maxPerAccount));
+  return inserted === 'stored' ? { value: { publicKey: wallet.publicKey } } : notInserted[inserted];
 }
 
 export async function nameWallet(parts: WalletParts, account: StoredAccount, publicKey: string, body: NewWalletBody): Promise<KeysOutcome> {

@@ -96,7 +96,7 @@ function unlocked(store: Store, name: string, key: Uint8Array): Keystore {
     const { publicKey } = keypair;
     const sealedSeed = sealWallet(key, name, keypair);
     const wallet = { publicKey, accountId, label, imported, createdAtMs: store.time.nowMs(), sealedSeed };
-    return (await store.wallets.insert(name, wallet)) ? walletInfo(wallet) : null;
+    return (await store.wallets.insert(name, wallet)) === 'stored' ? walletInfo(wallet) : null;
   };
   return {
     create: (label, accountId) => add(generateKeypair(), false, label, accountId),

@@ -14,7 +14,7 @@ import { chainForOrder, type ChainIdentity } from '../nodes/chain-identity.ts';
 import { refusalOf } from '../place/admission.ts';
 import type { Refusal } from '../place/outcome.ts';
 import { mayUseWallet, type WalletAccess } from '../place/wallet-access.ts';
-import { createPaperWallet, maxPaperWallets } from './paper-wallets.ts';
+import { createPaperWallet } from './paper-wallets.ts';
 
 export interface PaperTrading {
   /** Null: the server does not trade on paper. */
@@ -52,7 +52,7 @@ export function openPaperTrading({ store, chain, wallets }: PaperTradingParts): 
     const lamports = lamportsOf(amount);
     if (typeof lamports !== 'bigint') return lamports;
     const wallet = await createPaperWallet(store, { accountId, label: text === '' ? null : text });
-    return wallet === null ? tooMany : set(wallet, amount, true);
+    return 'error' in wallet ? wallet : set(wallet, amount, true);
   };
   return {
     balanceOf: (owner, publicKey) =>
@@ -75,12 +75,6 @@ export function openPaperTrading({ store, chain, wallets }: PaperTradingParts): 
     ],
   };
 }
-
-const tooMany: Refusal = {
-  error: 'FORBIDDEN',
-  message: `An account has at most ${maxPaperWallets} paper wallets. Reset the balance of one.`,
-  details: { limit: maxPaperWallets },
-};
 
 function noSuchWallet(publicKey: string): Refusal {
   return { error: 'FORBIDDEN', message: 'There is no such paper wallet that this key may use.', details: { publicKey } };

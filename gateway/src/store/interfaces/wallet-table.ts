@@ -1,3 +1,5 @@
+import { operatorAccountId } from './account-table.ts';
+
 export interface StoredKeystore {
   readonly salt: Uint8Array;
   /** A known text encrypted under the passphrase's key. It shows whether a passphrase is right. */
@@ -20,6 +22,17 @@ export interface WalletUser {
   readonly accountId: string;
 }
 
+/** How many wallets there may be after an insertion. */
+export interface WalletLimits {
+  /** Of the wallet's account. Default: any number. */
+  readonly ofAccount?: number;
+  /** In the keystore. Default, and the most: `maxWallets`. */
+  readonly inKeystore?: number;
+}
+
+/** `exists`: the keystore has this wallet. `account_full`, `full`: a limit of the account, of the keystore. */
+export type WalletInsertion = 'stored' | 'exists' | 'account_full' | 'full';
+
 /** The stored custodial wallets. Their seeds are always sealed. */
 export interface WalletTable {
   keystore(name: string): Promise<StoredKeystore | null>;
@@ -38,9 +51,16 @@ export interface WalletTable {
   setLabel(keystore: string, publicKey: string, label: string | null): Promise<boolean>;
   /** Null: the keystore has no such wallet. */
   byPublicKey(keystore: string, publicKey: string): Promise<StoredWallet | null>;
-  /** False: the keystore has this wallet, or `maxWallets`. Rejects if there is no such account. */
-  insert(keystore: string, wallet: StoredWallet): Promise<boolean>;
+  /** Counts and inserts at once, so that concurrent insertions keep to the limits. Rejects if there is no such account or keystore. */
+  insert(keystore: string, wallet: StoredWallet, limits?: WalletLimits): Promise<WalletInsertion>;
 }
 
 /** Maximum number of wallets of one keystore. A further one is refused. */
 export const maxWallets = 10_000;
+/** Anybody may get an account where sign-up is open. So what accounts add, without the operator's, fills at most half of a keystore. */
+const maxOfHolders = maxWallets / 2;
+
+/** The limits of wallets that an account makes for itself. */
+export function limitsOf(accountId: string | null, ofAccount: number): WalletLimits {
+  return { ofAccount, inKeystore: accountId === null || accountId === operatorAccountId ? maxWallets : maxOfHolders };
+}

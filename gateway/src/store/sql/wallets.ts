@@ -32,9 +32,12 @@ export function walletTable(db: Database): WalletTable {
       const row = await db.get('SELECT * FROM wallets WHERE keystore = ? AND public_key = ?', keystore, publicKey);
       return row === null ? null : readWallet(row);
     },
-    insert: (keystore, wallet) =>
+    insert: (keystore, wallet, { ofAccount = Infinity, inKeystore = maxWallets } = {}) =>
       db.transaction('wallets', async (sql) => {
-        if ((await countOf(sql, 'SELECT count(*) AS count FROM wallets WHERE keystore = ?', keystore)) >= maxWallets) return false;
+        const count = 'SELECT count(*) AS count FROM wallets WHERE keystore = ?';
+        if ((await countOf(sql, count, keystore)) >= Math.min(inKeystore, maxWallets)) return 'full';
+        const own = [keystore, operatorAccountId, wallet.accountId ?? operatorAccountId];
+        if ((await countOf(sql, `${count} AND coalesce(account_id, ?) = ?`, ...own)) >= ofAccount) return 'account_full';
         const inserted = await sql.run(
           `INSERT INTO wallets (keystore, public_key, account_id, label, imported, sealed_seed, created_at_ms)
            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -46,7 +49,7 @@ export function walletTable(db: Database): WalletTable {
           wallet.sealedSeed,
           wallet.createdAtMs,
         );
-        return inserted > 0;
+        return inserted > 0 ? 'stored' : 'exists';
       }),
   };
 }
