@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { nodeTextOf } from '@sluice/shared/solana/answers/node-text.ts';
 import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { CommandError } from '../command.ts';
 import { ownCommand } from '../own-command.ts';
@@ -39,15 +40,16 @@ export interface Airdropped {
 /** Requests lamports for a wallet, and waits until they have landed. Throws a `CommandError` if the node refuses, or cannot be reached. */
 export async function airdrop(rpcUrl: string, address: string, lamports: bigint): Promise<Airdropped> {
   const rpc = createRpc([rpcUrl], { timeoutMs });
+  const textOf = nodeTextOf(rpcUrl);
   try {
     const signature = String(await rpc.call('requestAirdrop', [address, Number(lamports)]));
     const deadlineMs = performance.now() + landsWithinMs;
     while (!(await hasLanded(rpc, signature))) {
       if (performance.now() > deadlineMs)
-        throw new CommandError(`The airdrop ${signature} has not landed within ${landsWithinMs / 1000} s.`);
+        throw new CommandError(`The airdrop ${textOf(signature)} has not landed within ${landsWithinMs / 1000} s.`);
       await pause(pollMs);
     }
-    return { signature, balanceLamports: await balanceOf(rpc, address) };
+    return { signature: textOf(signature), balanceLamports: await balanceOf(rpc, address) };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     const { origin } = new URL(rpcUrl);
