@@ -50,7 +50,7 @@ const rules: readonly Rule[] = [
     applies: (path) => isCode(path) && isPure(path),
   },
   ...Object.entries(replacedWords).map(([word, term]) => ({
-    what: `a word that GLOSSARY.md replaces; write ${term}`,
+    what: `a word that the project does not use; write ${term}`,
     pattern: new RegExp(`\\b${word}\\b`, 'i'),
     applies: (path: string) => !naming.has(path),
   })),
