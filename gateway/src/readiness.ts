@@ -5,7 +5,7 @@ import type { MarketHealth } from './reads/market-health.ts';
 import type { Store } from './store/store.ts';
 import type { Hub } from './stream/hub.ts';
 
-/** Slots last 200 to 400 ms. If ingest has received none for this long, the stream has stopped. */
+/** Slots last about 200 ms. If ingest has received none for this long, the stream has stopped. */
 const maxSlotAgeMs = 10_000;
 
 export interface ReadinessParts {

@@ -9,7 +9,7 @@ import type { IngestStats } from './stats.ts';
 export const makers = metricsOf('sluice_ingest');
 const { counter, gauge, histogram } = makers;
 
-/** A chain that reports no slot for this long is not followed: slots last 200 to 400 ms. */
+/** A chain that reports no slot for this long is not followed: slots last about 200 ms. */
 const maxSlotAgeMs = 5_000;
 
 /** An ingest process' own numbers. Labels are the endpoints of the settings, by their numbers, and the venues. */

@@ -44,7 +44,7 @@ const nextStates: Readonly<Record<OrderState, readonly OrderState[]>> = {
   // Until a block is confirmed, its fork may die. Then nobody knows whether the transaction lands again.
   processed: ['confirmed', 'finalized', 'failed', 'expired', 'unknown'],
   unknown: ['submitted', 'processed', 'confirmed', 'finalized', 'failed', 'expired'],
-  // Two thirds of the stake voted for the block, so only the finalized chain can contradict it.
+  // The validators confirmed the block, so only the finalized chain can contradict it.
   confirmed: ['finalized', 'failed', 'expired'],
   finalized: [],
   failed: [],

@@ -7,7 +7,7 @@ const stateWords: Readonly<Record<Status, string>> = {
   simulated: 'The simulation passed. Nothing was sent.',
   submitted: 'Sent to the chain.',
   processed: 'In a block.',
-  confirmed: 'Two thirds of the stake voted for its block.',
+  confirmed: 'The validators confirmed its block.',
   finalized: 'Done. It cannot be undone any more.',
   failed: 'It failed on the chain.',
   expired: 'It did not land, and can no longer land.',

@@ -18,7 +18,7 @@ import {
 } from './accounts.ts';
 import { logsSubscription, readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
 
-/** Slots that a notification may be ahead of the chain, ten minutes: an endpoint counts slots and sends logs in one stream. */
+/** Slots that a notification may be ahead of the chain, five minutes: an endpoint counts slots and sends logs in one stream. */
 const maxAheadSlots = 1_500;
 const compareEveryMs = 1_000;
 

@@ -10,7 +10,7 @@ import { readWholeSighting, type Unusable } from './whole-sighting.ts';
 const maxOpen = 2_000;
 /** Requests at a time. */
 const maxConcurrent = 8;
-/** A transaction is readable once it is confirmed, within a second or two. One on a dead fork never is. */
+/** A transaction is readable once it is confirmed, about 150 ms after it was processed. One on a dead fork never is. */
 const giveUpAfterMs = 30_000;
 /** A request for a slot that no endpoint has confirmed would be in vain. It waits for the confirmation, but at most for this time. */
 const confirmedWithinMs = 2_000;

@@ -11,7 +11,7 @@ import { longestFrameBytes, maxFrameBytes, shortFrameBytes, type Subscription } 
 
 /** Time from opening the connection until all required subscriptions are confirmed. */
 const settleWithinMs = 10_000;
-/** Longest time between two slots, at 200 to 400 ms a slot, before the endpoint is treated as stalled. */
+/** Longest time between two slots, at about 200 ms a slot, before the endpoint is treated as stalled. */
 const slotSilenceMs = 3_000;
 /** The same for an endpoint that does not report slots: any notification counts. */
 const anySilenceMs = 10_000;

@@ -7,7 +7,7 @@ import type { ChainAccount } from '../../../chain/account-reader.ts';
 import { readChainAccount } from '../../../chain/rpc-account-reader.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 
-/** A link that reported no slot for this long may have missed changes. Slots last 200 to 400 ms; skipped slots make the pause longer. */
+/** A link that reported no slot for this long may have missed changes. Slots last about 200 ms; skipped slots make the pause longer. */
 export const maxSilenceMs = 1_000;
 /** The accounts of a slot arrive one by one. After this long without another one, all have arrived. */
 const quietMs = 3;
