@@ -502,12 +502,17 @@ describe('sluice wallets', () => {
     expect((await run(['wallets', 'policy', 'show'])).stderr).toContain('missing');
     const sign = (key: string, version: number, ...rules: readonly string[]) =>
       json(['wallets', 'policy', 'sign', '--key', key, '--version', String(version), '--keystore', 'simnet', ...rules]);
-    const put = (policy: unknown): void => writeFileSync(join(folder, 'policy.json'), JSON.stringify(policy));
+    // As an editor writes it that puts a byte order mark at the beginning.
+    const put = (policy: unknown): void => writeFileSync(join(folder, 'policy.json'), `\uFEFF${JSON.stringify(policy)}`);
+    writeFileSync(join(folder, 'operator.json'), `\uFEFF${readFileSync(join(folder, 'operator.json'), 'utf8')}`);
     put(await sign('operator.json', 2, '--max-hour-sol', '1.5', '--venues', 'pump'));
     const rules = { version: 2, maxHourLamports: '1500000000', maxDayLamports: null, venues: [expect.any(String)], tokens: null };
     expect(await json(['wallets', 'policy', 'install', 'policy.json'])).toMatchObject(rules);
     expect(await json(['wallets', 'policy', 'show'])).toMatchObject({ key: publicKey, ...rules });
     expect((await run(['wallets', 'policy', 'install', 'policy.json'])).stderr).toContain('higher --version');
+    const installed = join(folder, '.data', 'audit', 'simnet.policy');
+    writeFileSync(installed, `\uFEFF${readFileSync(installed, 'utf8')}`);
+    expect(await json(['wallets', 'policy', 'show'])).toMatchObject({ key: publicKey, ...rules });
     await json(['wallets', 'policy', 'keygen', 'other.json']);
     put(await sign('other.json', 3));
     expect((await run(['wallets', 'policy', 'install', 'policy.json'])).stderr).toContain('has not signed it');
