@@ -75,10 +75,14 @@ export class StreamDialogue {
     return Object.entries(names).reduce((filled, [name, value]) => filled.replaceAll(name, value), text);
   }
 
-  /** A reply with the same `id`, or a frame of the same topic. */
+  /** A reply with the same `id`, or a frame or notice of the same topic; with `prev` if the document shows one. */
   async #expect(shown: ReturnType<typeof shownJson>): Promise<readonly string[]> {
-    const { id, topic } = shown.value as { readonly id?: unknown; readonly topic?: unknown };
-    const found = await this.#find((message) => (id !== undefined ? message['id'] === id : message['topic'] === topic));
+    const like = shown.value as Readonly<Record<string, unknown>>;
+    const found = await this.#find((message) =>
+      like['id'] !== undefined
+        ? message['id'] === like['id']
+        : message['topic'] === like['topic'] && message['op'] === like['op'] && 'prev' in message === 'prev' in like,
+    );
     return found === null ? [`nothing like ${JSON.stringify(shown.value)} arrived`] : differences(shown, found);
   }
 
