@@ -149,7 +149,9 @@ async function clusterBlock(config: Config, store: Store, url: string): Promise<
     '',
     `  dashboard   ${url}/`,
     ...(config.trading === 'paper' ? paperLines(await paperWallet(store)) : []),
-    `  API keys    ${ownCommand()} keys create --plan standard`,
+    `  sign in     ${commandLine(config, 'accounts link', new URL(url).port)}`,
+    '              (prints a link that opens the dashboard signed in; it works once, within ten minutes)',
+    `  API keys    ${commandLine(config, 'keys create --plan standard')}`,
     '',
   ].join('\n');
 }
@@ -184,7 +186,7 @@ async function embeddedBlock(config: Config, store: Store, simnet: Simnet, url: 
     `              (WebSocket: ${simnet.wsUrl})`,
     `  get SOL     ${airdropCommandLine(simnet.rpcUrl)}`,
     '              (for any wallet, also of your own; requestAirdrop at the RPC works too)',
-    `  live events ${watchCommandLine(config, url)}`,
+    `  live events ${commandLine(config, 'watch trades')}${url === 'http://127.0.0.1:8080' ? '' : ` --url ${url}`}`,
     '',
   ].join('\n');
 }
@@ -223,10 +225,9 @@ async function embeddedWallet(config: Config, store: Store): Promise<string> {
 }
 
 /** The command for another terminal in this folder. It repeats the settings that may be set for this process only. */
-function watchCommandLine(config: Config, url: string): string {
-  const environment = config.dataDir === '.data' ? '' : `DATA_DIR=${config.dataDir} `;
-  const address = url === 'http://127.0.0.1:8080' ? '' : ` --url ${url}`;
-  return `${environment}${ownCommand()} watch trades${address}`;
+function commandLine({ dataDir }: Config, command: string, port = '8080'): string {
+  const environment = [...(dataDir === '.data' ? [] : [`DATA_DIR=${dataDir}`]), ...(port === '8080' ? [] : [`PORT=${port}`])];
+  return [...environment, ownCommand(), command].join(' ');
 }
 
 await runOnSettings(process.env, {}, start);

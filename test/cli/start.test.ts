@@ -215,6 +215,10 @@ describe('start', () => {
       await until('the block', () => stdout.includes('API keys'), startTimeoutMs);
       expect(stdout).toContain('trades ON PAPER');
       const [url, publicKey] = [/dashboard +(http:\S+)\/\n/, /wallet +(\w+)/].map((pattern) => pattern.exec(stdout)?.[1] ?? '');
+      // Nobody is signed in. The block names the command that prints a link to this gateway, with the settings of this process.
+      expect(stdout).toMatch(new RegExp(`sign in +PORT=${new URL(url!).port} npx -y pnpm@12 sluice accounts link\\n`));
+      const link = await sluice(['accounts', 'link'], { folder, env: { PORT: new URL(url!).port } });
+      expect(link.stdout).toContain(`${url}/#sign-in=`);
       // The commands of the same settings see the same wallet, and make further ones without a passphrase.
       expect(JSON.parse((await sluice(['wallets', 'list', '--json'], { folder, env })).stdout)).toMatchObject([{ publicKey }]);
       expect(await sluice(['wallets', 'create', '--label', 'second'], { folder, env })).toMatchObject({

@@ -87,8 +87,8 @@ export function SignIn() {
       )}
       {isOpen && wallets.length === 0 && (
         <p>
-          No Solana wallet found in this browser. On the machine of the server, <code>npx -y pnpm@12 start</code> prints a link that opens
-          this page signed in; <code>sluice accounts link</code> makes another.
+          No Solana wallet found in this browser. On the machine of the server, <code>sluice accounts link</code> prints a link that opens
+          this page signed in (in a clone of the project: <code>npx -y pnpm@12 sluice accounts link</code>).
         </p>
       )}
       <p class="faint">
