@@ -133,12 +133,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     publish: (room, message, binary) => transport?.publish(room, message, binary),
     market,
     servesKeyless: config.pumpPortalKeyless,
+    slotAgeMs: () => reading.health.slotAgeMs(),
     clock: keys.clock,
     log,
   });
   const stopFollowingKeys = followKeyChanges(keys.authenticator, hub);
-  const paperBalanceOf: ReadsParts['paperBalanceOf'] = () => trading.paperBalanceOf;
-  const reading = openReading({ ...options, market, directory, clock: keys.clock, paperBalanceOf }, hub);
+  const reading = openReading({ ...options, market, directory, clock: keys.clock, paperBalanceOf: () => trading.paperBalanceOf }, hub);
   const addressOf = addressReader(config);
   const trading: Trading = openTrading({ ...options, ...reading, ...sealing, clock: keys.clock, directory, store, hub });
   const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.usages, gateways: () => fleet.size() };

@@ -29,7 +29,7 @@ function follow(followers: number, batched: boolean) {
   const bus = { epoch: 'e', position: () => 0 };
   const history = { read: () => null, newest: () => 0, oldest: () => 0 };
   const fanout = new Fanout(publish, new StreamStats(), bus, history);
-  const rooms = new HeartbeatRooms({ fanout, bus, publish });
+  const rooms = new HeartbeatRooms({ fanout, bus, publish, slotAgeMs: () => null });
   for (let i = 0; i < followers; i++) {
     const topics = new TopicMap<Group>();
     topics.set('trades', fanout.acquire('trades', 'json', batched, null, 'key')!);

@@ -83,6 +83,13 @@ window.shown = [];
   requestAnimationFrame(look);
 })();`;
 
+/** Of each migration: route, market cap and age, and the market cap of the newest trade of the token in the list of trades. Runs in the page. */
+const migratedRows = `[...document.querySelectorAll('.migrations tbody tr')].map((row) => {
+  const link = (of) => of.querySelector('a.token').href;
+  const trade = [...document.querySelectorAll('.trades tbody tr')].find((one) => link(one) === link(row));
+  return [1, 3, 4].map((at) => row.cells[at].firstChild.textContent).concat(trade?.cells[5].textContent ?? '');
+})`;
+
 const units: Readonly<Record<string, number>> = { K: 1e3, M: 1e6, B: 1e9 };
 /** `$0.0₇2923`, `$4.47K`. */
 function numberOf(text: string): number {
@@ -119,6 +126,20 @@ describe('the age of numbers', { timeout: testTimeoutMs }, () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
+  it('a migrated token shows what it is worth now, and not at its migration', async () => {
+    const live = await context.newPage();
+    await live.goto(`${url}/#/live`);
+    // Later than the first trades of the pool, which are worth as much as the migration.
+    await until('a market cap that both lists show', async () => {
+      const migrated = (await live.evaluate<readonly (readonly string[])[]>(migratedRows)).filter(([, , age]) =>
+        /^(\d\d+s|\d+m)$/.test(age!),
+      );
+      expect(migrated.filter(([route]) => route !== 'pump → PumpSwap')).toEqual([]);
+      return migrated.some(([, cap, , traded]) => cap === traded);
+    });
+    await live.close();
+  });
+
   it('what a page reads from time to time shows its age', async () => {
     const pages = [
       ['Wallets', '**/api/portfolio/**'],
@@ -127,6 +148,7 @@ describe('the age of numbers', { timeout: testTimeoutMs }, () => {
     ] as const;
     for (const [section, path] of pages) {
       await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: section, exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: section }).waitFor();
       const age = page.locator('.as-of').first();
       await age.waitFor();
       await page.route(path, () => undefined);
@@ -164,6 +186,26 @@ describe('the age of numbers', { timeout: testTimeoutMs }, () => {
     expect(await line.textContent()).toBe(first);
     isSilent = refuses = false;
     await line.waitFor({ state: 'hidden' });
+    await other.close();
+  });
+
+  it('a connection over which no news of the chain comes is not called live', async () => {
+    const other = await context.newPage();
+    let slotAgeMs = 90;
+    await other.routeWebSocket(/\/api\/data/, (socket) => {
+      socket.connectToServer().onMessage((message) => socket.send(String(message).replace(/"slotAgeMs":\d+/, `"slotAgeMs":${slotAgeMs}`)));
+    });
+    await other.goto(`${url}/#/live`);
+    const state = other.locator('.connection [role=status]');
+    await until('a connection', async () => (await state.textContent()) === 'live');
+    slotAgeMs = 7_200_000;
+    const line = other.getByText(/^No news of the chain arrives at the server\. .* those of \d\d:\d\d:\d\d\.$/);
+    await line.waitFor();
+    expect(await state.textContent()).toBe('interrupted');
+    expect(await other.locator('.dot.live').count()).toBe(0);
+    slotAgeMs = 90;
+    await line.waitFor({ state: 'hidden' });
+    expect(await state.textContent()).toBe('live');
     await other.close();
   });
 });

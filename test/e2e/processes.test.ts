@@ -108,6 +108,29 @@ describe('ingest and gateway as separate processes', () => {
     });
   });
 
+  it('tell clients by the heartbeats that a node or ingest has stopped', async () => {
+    const rpcUrl = await startUntil('cli/sluice.ts', ['simnet', '--port', '0'], {}, /SOLANA_RPC_URL=(\S+)/);
+    const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: rpcUrl, PORT: '0' };
+    const url = await startUntil('gateway/src/main.ts', [], env, /"url":"([^"]+)","msg":"listening"/);
+    await startUntil('ingest/src/main.ts', [], env, /"(ingest_started)"/);
+    const [simnet, , ingest] = children;
+    const created = await sluice(['keys', 'create', '--plan', 'premium', '--json'], { folder });
+    const messages = subscribe(url, (JSON.parse(created.stdout) as { readonly key: string }).key);
+    const ages = (): readonly unknown[] => messages.filter(({ op }) => op === 'heartbeat').map(({ slotAgeMs }) => slotAgeMs);
+    const isSilent = (age: unknown): boolean => typeof age === 'number' && age > 2_000;
+    const isCurrent = (age: unknown): boolean => typeof age === 'number' && age <= 2_000;
+    const last = async (fits: (age: unknown) => boolean): Promise<void> =>
+      vi.waitFor(() => expect(ages().at(-1)).toSatisfy(fits), { timeout: waitMs, interval: 50 });
+    await last(isCurrent);
+    for (const stopped of [simnet!, ingest!]) {
+      // Of ingest, the last report remains on the bus for some time, and says that its slot was new.
+      stopped.kill('SIGSTOP');
+      await last(isSilent);
+      stopped.kill('SIGCONT');
+      await last(isCurrent);
+    }
+  });
+
   it('refuse to start without the bus and the chain they need', async () => {
     await expect(startUntil('ingest/src/main.ts', [], {}, /"(ingest_started)"/)).rejects.toThrow(
       /ended with 1.*SOLANA_RPC_URL.*REDIS_URL/s,

@@ -9,14 +9,16 @@ const seq = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const topicName = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((name) => name !== '__proto__');
 const heartbeat = fc.record({
   ts: seq,
+  slotAgeMs: fc.option(seq),
   batch: fc.boolean(),
   epoch: fc.string({ unit: 'grapheme-ascii', maxLength: 40 }),
   positions: fc.array(fc.tuple(topicName, seq), { maxLength: 400 }),
 });
 
 /** The message that the decoder must return. If a topic appears twice, the last position wins. */
-function expected({ ts, batch, epoch, positions }: typeof heartbeat extends fc.Arbitrary<infer T> ? T : never) {
-  const whole = { op: 'heartbeat', ts, positions: Object.fromEntries(positions.map(([topic, at]) => [topic, { epoch, seq: at }])) };
+function expected({ ts, slotAgeMs, batch, epoch, positions }: typeof heartbeat extends fc.Arbitrary<infer T> ? T : never) {
+  const named = Object.fromEntries(positions.map(([topic, at]) => [topic, { epoch, seq: at }]));
+  const whole = { op: 'heartbeat', ts, slotAgeMs, positions: named };
   return batch ? [whole] : whole;
 }
 
@@ -26,7 +28,7 @@ describe('the writer of heartbeats', () => {
       const writer = new HeartbeatWriter();
       fc.assert(
         fc.property(heartbeat, (one) => {
-          writer.begin(format, one.batch, one.ts);
+          writer.begin(format, one.batch, one.ts, one.slotAgeMs);
           for (const [topic, at] of one.positions) writer.add(frameHead(topic), one.epoch, at);
           const bytes = Buffer.from(writer.end());
           const read: unknown = format === 'json' ? JSON.parse(bytes.toString('utf8')) : unpack(bytes);

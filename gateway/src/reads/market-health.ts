@@ -6,9 +6,14 @@ import type { PriceEvent } from '@sluice/shared/wire/events.ts';
 
 /** A SOL/USD price older than this is not used. */
 const solUsdStaleAfterMs = 60_000;
-/** How often the statuses of ingest are read, and how long the last ones stay valid if no new ones can be read. */
-const statusEveryMs = 1_000;
+/**
+ * How often the statuses of ingest are read, and how long the last ones stay valid if no new ones can be read. Ingest sets them each second. Read as
+ * seldom, two could be two seconds apart, and a chain that is not silent would seem so.
+ */
+const statusEveryMs = 250;
 const statusGoodForMs = 5_000;
+/** Other processes write the reports. */
+const maxSlotAgeMs = 1e12;
 /** How long a live entry proves that an ingest process publishes, even without a status. */
 const liveForMs = 3_000;
 /** How many slots a node may be ahead of the slot that ingest last reported, and how many more for each second since. */
@@ -51,6 +56,8 @@ export class MarketHealth {
   #slotAtMs = 0;
   /** Time since ingest last saw a newer slot, when it reported. Null: it reported none. */
   reportedSlotAgeMs: number | null = null;
+  /** The last report of a slot, and when the slot was seen. A process that is stopped leaves its last report. */
+  #slotReport = { text: '', seenAtMs: null as number | null };
   #solUsd: SolUsdReport | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -59,7 +66,7 @@ export class MarketHealth {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Reads the statuses once, then every second. */
+  /** Reads the statuses once, then again and again. */
   async start(): Promise<void> {
     await this.poll();
     this.#timer = setInterval(() => void this.poll(), statusEveryMs);
@@ -96,8 +103,9 @@ export class MarketHealth {
     this.#noteContinuity(ingests.filter((value) => value['leads'] === true && !isBlind(value)));
     const status = leader ?? ingests[0];
     const slotAgeMs = status?.['slotAgeMs'];
-    this.reportedSlotAgeMs = typeof slotAgeMs === 'number' ? Math.max(0, slotAgeMs) : null;
+    this.reportedSlotAgeMs = typeof slotAgeMs === 'number' ? Math.min(maxSlotAgeMs, Math.max(0, slotAgeMs)) : null;
     if (status === undefined) return;
+    this.#noteSlotAge(status, nowMs);
     if (typeof status['simulated'] === 'boolean') this.simulated = status['simulated'];
     if (typeof status['slot'] === 'number' && status['slot'] > 0) {
       this.#slot = status['slot'];
@@ -139,15 +147,22 @@ export class MarketHealth {
     return this.#slot;
   }
 
-  /** Time since ingest last saw a newer slot. Null: none reports it. */
+  /** Time since ingest last saw a newer slot. Null: none has reported it so far. */
   slotAgeMs(): number | null {
-    return this.reportedSlotAgeMs === null ? null : Math.round(this.#clock.steadyMs() - this.#statusAtMs) + this.reportedSlotAgeMs;
+    const { seenAtMs } = this.#slotReport;
+    return seenAtMs === null ? null : Math.round(this.#clock.steadyMs() - seenAtMs);
   }
 
   /** The newest slot that a node can plausibly have reached. */
   newestSlot(): number {
     if (this.#slot === 0) return newestPossibleSlot;
     return this.#slot + maxAheadSlots + Math.ceil(((this.#clock.steadyMs() - this.#slotAtMs) / 1000) * slotsPerSecond);
+  }
+
+  #noteSlotAge({ instance, uptimeMs }: BusStatus['value'], nowMs: number): void {
+    const text = `${String(instance)}/${String(uptimeMs)}`;
+    if (this.reportedSlotAgeMs === null || text === this.#slotReport.text) return;
+    this.#slotReport = { text, seenAtMs: nowMs - this.reportedSlotAgeMs };
   }
 
   #noteContinuity(leaders: readonly BusStatus['value'][]): void {

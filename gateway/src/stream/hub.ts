@@ -42,6 +42,8 @@ export interface HubOptions {
   readonly market: Pick<MarketReader, 'reportDemand'>;
   /** Serve PumpPortal clients without a key. */
   readonly servesKeyless: boolean;
+  /** Time since ingest last saw a newer slot; null before its first report. */
+  readonly slotAgeMs: () => number | null;
   readonly clock?: Clock;
   readonly log: Logger;
 }
@@ -64,7 +66,18 @@ export class Hub {
   #draining = false;
 
   constructor(options: HubOptions) {
-    const { authenticator, admit, subscriber: bus, events, history: bounds, publish, market, clock = systemClock, log } = options;
+    const {
+      authenticator,
+      admit,
+      subscriber: bus,
+      events,
+      history: bounds,
+      publish,
+      market,
+      slotAgeMs,
+      clock = systemClock,
+      log,
+    } = options;
     const { stats } = this;
     const slices = this.#slices;
     const slowConsumers = new SlowConsumers(slices, stats, clock);
@@ -75,7 +88,7 @@ export class Hub {
     const dialect = new PumpPortalDialect(fanout.publish);
     const resume: FindResumePoint = (topic, since, current) => resumePoint({ bus, history, pauses, losses }, topic, since, current);
     const catchUps = new CatchUps(history, bus, stats, pauses, resume, clock);
-    const heartbeats = new HeartbeatRooms({ fanout, bus, publish });
+    const heartbeats = new HeartbeatRooms({ fanout, bus, publish, slotAgeMs });
     const shared = {
       bus,
       history,
@@ -89,6 +102,7 @@ export class Hub {
       slowConsumers,
       stats,
       publish,
+      slotAgeMs,
       clock,
       log,
     };

@@ -18,7 +18,7 @@ import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
 import { Empty } from './parts/parts.tsx';
 import { useStore } from './state/store.ts';
-import { interruptedSince } from './state/stream-state.ts';
+import { interruptedSince, isChainSilent } from './state/stream-state.ts';
 
 const sections: readonly PageName[] = ['live', 'orders', 'wallets', 'api-keys', 'status'];
 
@@ -157,9 +157,10 @@ function NoteLine() {
 /** Says since when the numbers of the page may be old. */
 function StreamLine() {
   const since = useStore(interruptedSince);
+  const why = useStore(isChainSilent) ? 'No news of the chain arrives at the server.' : 'The stream is interrupted.';
   return (
     <div role="status" class={since === null ? '' : 'note fault'}>
-      {since !== null && `The stream is interrupted. Prices, trades and charts on this page are those of ${clockTime(since)}.`}
+      {since !== null && `${why} Prices, trades and charts on this page are those of ${clockTime(since)}.`}
     </div>
   );
 }

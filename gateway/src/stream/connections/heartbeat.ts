@@ -20,10 +20,12 @@ const minEarlyMembers = maxRoomMembers / 2;
 
 const writer = new HeartbeatWriter();
 
-interface HeartbeatParts {
+export interface HeartbeatParts {
   readonly fanout: Pick<Fanout, 'batcher'>;
   readonly bus: BusPosition;
   readonly publish: Publish;
+  /** Time since ingest last saw a newer slot, in whole milliseconds; null before its first report. */
+  readonly slotAgeMs: () => number | null;
 }
 
 /** The rooms of connections with equal heartbeats. Every other connection gets a heartbeat of its own. */
@@ -75,9 +77,9 @@ export class HeartbeatRooms {
   }
 
   #publish({ room, topic, format, batch }: HeartbeatRoom): void {
-    const { fanout, bus, publish } = this.#parts;
+    const { fanout, bus, publish, slotAgeMs } = this.#parts;
     if (topic !== null && batch) flushTopic(topic, fanout.batcher);
-    writer.begin(format, batch, nowUs());
+    writer.begin(format, batch, nowUs(), slotAgeMs());
     if (topic !== null) writer.add(topic.head, bus.epoch, topic.seq);
     publish(room, writer.end(), format === 'msgpack');
   }
@@ -125,10 +127,12 @@ function flushTopic({ groups }: TopicState, batcher: Fanout['batcher']): void {
 }
 
 /** Sends the heartbeat of one connection, in as many messages as it needs. It names all topics, or above a bound those that moved since the last one. */
-export function sendHeartbeat(connection: Connection, { batcher }: Pick<Fanout, 'batcher'>, { epoch }: BusPosition): void {
+export function sendHeartbeat(connection: Connection, { fanout, bus, slotAgeMs }: Omit<HeartbeatParts, 'publish'>): void {
+  const { batcher } = fanout;
+  const { epoch } = bus;
   const { topics, heartbeatAtTick, format, batch } = connection;
-  const ts = nowUs();
-  writer.begin(format, batch, ts);
+  const [ts, ageMs] = [nowUs(), slotAgeMs()];
+  writer.begin(format, batch, ts, ageMs);
   if (topics !== null) {
     const all = topics.size <= streamLimits.heartbeatTopics;
     for (const [, following] of topics.entries()) {
@@ -138,7 +142,7 @@ export function sendHeartbeat(connection: Connection, { batcher }: Pick<Fanout, 
       if (batch && replay === null) flushTopic(topic, batcher);
       if (!writer.hasRoom(topic.head)) {
         connection.write(writer.end());
-        writer.begin(format, batch, ts);
+        writer.begin(format, batch, ts, ageMs);
       }
       if (replay === null) writer.add(topic.head, epoch, topic.seq);
       else writer.add(topic.head, replay.awaitedEpoch ?? epoch, replay.next - 1);

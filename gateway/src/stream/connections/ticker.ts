@@ -5,7 +5,7 @@ import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition } from '../fanout/topic-group.ts';
 import type { CatchUps } from '../replay/catch-up.ts';
 import type { Connection } from '../session/connection.ts';
-import { getsHeartbeats, sendHeartbeat, type HeartbeatRooms } from './heartbeat.ts';
+import { getsHeartbeats, sendHeartbeat, type HeartbeatParts, type HeartbeatRooms } from './heartbeat.ts';
 import { sliceCount, type Slices } from './slices.ts';
 import type { SlowConsumers } from './slow-consumers.ts';
 
@@ -23,6 +23,7 @@ export interface TickerParts {
   readonly fanout: Fanout;
   readonly catchUps: CatchUps;
   readonly bus: BusPosition;
+  readonly slotAgeMs: HeartbeatParts['slotAgeMs'];
   readonly stats: StreamStats;
   readonly clock: Clock;
 }
@@ -58,7 +59,7 @@ export class Ticker {
   }
 
   #onTick(tick: number): void {
-    const { slices, slowConsumers, heartbeats, fanout, bus } = this.#parts;
+    const { slices, slowConsumers, heartbeats, fanout } = this.#parts;
     const slice = tick % sliceCount;
     const members = slices.at(slice);
     for (let at = 0; at < sliceCount; at += sliceCount / slowChecksPerSecond) slowConsumers.check((slice + at) % sliceCount);
@@ -66,7 +67,7 @@ export class Ticker {
     heartbeats.beat(slice);
     for (const connection of members) {
       if (connection.heartbeatRoom !== null || !getsHeartbeats(connection)) continue;
-      sendHeartbeat(connection, fanout, bus);
+      sendHeartbeat(connection, this.#parts);
       connection.heartbeatAtTick = tick;
     }
     fanout.tick(tick);

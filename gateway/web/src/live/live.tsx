@@ -10,6 +10,7 @@ import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
+import { interruptedSince } from '../state/stream-state.ts';
 import { connection, feed, filters, isPaused, known, type LiveChannel } from './feed.ts';
 import { isNoAmount, noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
 import { capOf } from '../metadata/market-caps.ts';
@@ -89,7 +90,8 @@ export function LivePage() {
 /** Why a list is empty. */
 function Why({ channel, hidden }: { readonly channel: LiveChannel; readonly hidden: number }) {
   const paused = useStore(isPaused);
-  return <Empty>{whyEmpty(channel, hidden, paused, useStore(connection))}</Empty>;
+  const interrupted = useStore(interruptedSince) !== null;
+  return <Empty>{whyEmpty(channel, hidden, paused, interrupted, useStore(connection))}</Empty>;
 }
 
 /** Requests the names of the newest tokens of a list that are not known. */
@@ -101,7 +103,9 @@ function useNames(list: readonly { readonly mint: string }[]): void {
 }
 
 function ConnectionState() {
-  const { state, detail, missed, rate, delayMs } = useStore(connection);
+  const { detail, missed, rate, delayMs, ...of } = useStore(connection);
+  const interrupted = useStore(interruptedSince) !== null;
+  const state = interrupted && of.state === 'live' ? 'interrupted' : of.state;
   const paused = useStore(isPaused);
   const toggle = (): void => isPaused.set(!isPaused.value);
   return (
@@ -183,10 +187,12 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
   );
 }
 
+/** Without the trades, the page does not learn how market caps change. */
+const useSeesNoTrades = (): boolean => useStore(connection).refused.trades !== undefined;
+
 function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
   const now = useNow();
-  // Without the trades, the page does not learn how market caps change.
-  const isFirst = useStore(connection).refused.trades !== undefined;
+  const isFirst = useSeesNoTrades();
   return (
     <table>
       <thead>
@@ -196,7 +202,9 @@ function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
             {isFirst ? 'Market cap at launch' : 'Market cap'}
             <span class="second-line">First buy</span>
           </th>
-          <th class="number wide-only">First buy</th>
+          <th class="number wide-only" title="What the creator bought together with the creation">
+            First buy
+          </th>
           <th class="wide-only">Creator</th>
           <th class="number">Age</th>
         </tr>
@@ -271,21 +279,23 @@ function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
   );
 }
 
-const routeOf = ({ from, pool }: Migration): string => `${from.pool} → ${pool}`;
+const routeOf = ({ from, pool }: Migration): string => `${venueName(from.pool)} → ${venueName(pool)}`;
 
 function MigrationTable({ migrations }: { readonly migrations: readonly Migration[] }) {
   const now = useNow();
+  const isFirst = useSeesNoTrades();
   return (
     <table>
       <thead>
         <tr>
           <th>Token</th>
           <th class="wide-only">From, to</th>
-          <th class="number">
-            Liquidity<span class="second-line">From, to</span>
+          <th class="number" title="What the curve moved to the pool">
+            Moved<span class="second-line">From, to</span>
           </th>
           <th class="number">
-            Market cap<span class="second-line">Age</span>
+            {isFirst ? 'Market cap then' : 'Market cap'}
+            <span class="second-line">Age</span>
           </th>
           <th class="number wide-only">Age</th>
         </tr>
@@ -306,7 +316,7 @@ function MigrationTable({ migrations }: { readonly migrations: readonly Migratio
               <span class="second-line">{routeOf(migration)}</span>
             </td>
             <td class="number">
-              {shortUsd(migration.marketCapUsd)}
+              {shortUsd((isFirst ? null : capOf(migration.mint)) ?? migration.marketCapUsd)}
               <span class="second-line">{age(now - migration.ts.received / 1_000)}</span>
             </td>
             <td class="number faint wide-only">{age(now - migration.ts.received / 1_000)}</td>

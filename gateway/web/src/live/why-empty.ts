@@ -10,7 +10,7 @@ const contents: Readonly<Record<LiveChannel, string>> = {
 const quiet: Readonly<Record<LiveChannel, string>> = {
   newTokens: 'Quiet: no token was created lately.',
   trades: 'Quiet: nobody has traded lately.',
-  migrations: 'Quiet: no curve was completed lately.',
+  migrations: 'Quiet: no token has moved from its bonding curve to a pool lately.',
 };
 
 /** Why the server does not send a list, for people. A plan that lacks the list is named with those that have it. */
@@ -28,11 +28,17 @@ export function refusalText(channel: LiveChannel, error: unknown): string {
 }
 
 /** Why a list shows nothing. `hidden`: events that the filters hide. */
-export function whyEmpty(channel: LiveChannel, hidden: number, isPaused: boolean, { state, detail, refused }: Connection): string {
+export function whyEmpty(
+  channel: LiveChannel,
+  hidden: number,
+  isPaused: boolean,
+  isInterrupted: boolean,
+  { state, detail, refused }: Connection,
+): string {
   const refusal = refused[channel];
   if (refusal !== undefined) return refusal;
   if (hidden > 0) return `The filters hide all ${hidden} that were received.`;
   if (isPaused) return 'Paused.';
-  if (state === 'live') return quiet[channel];
+  if (state === 'live') return isInterrupted ? 'Nothing arrives at present.' : quiet[channel];
   return state === 'connecting' ? 'Loading …' : `Not connected: ${detail}`;
 }

@@ -9,8 +9,12 @@ const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const brace = 0x7d;
 const comma = 0x2c;
 const jsonOpen = latin1('{"op":"heartbeat","ts":');
+const jsonSlotAge = latin1(',"slotAgeMs":');
+const jsonNull = latin1('null');
 const jsonPositions = latin1(',"positions":{');
-const msgpackOpen = latin1('\x83\xa2op\xa9heartbeat\xa2ts');
+const msgpackOpen = latin1('\x84\xa2op\xa9heartbeat\xa2ts');
+const msgpackSlotAge = latin1('\xa9slotAgeMs');
+const msgpackNull = latin1('\xc0');
 /** With the header of a `map 16`, whose count is written at the end. */
 const msgpackPositions = latin1('\xa9positions\xde\x00\x00');
 
@@ -43,7 +47,7 @@ export class HeartbeatWriter {
   #epoch = epochPart('');
 
   /** Begins a message; with `batch`, it is the only element of an array. */
-  begin(format: Format, batch: boolean, ts: number): void {
+  begin(format: Format, batch: boolean, ts: number, slotAgeMs: number | null): void {
     this.#at = 0;
     this.#count = 0;
     this.#format = format;
@@ -52,11 +56,17 @@ export class HeartbeatWriter {
       if (batch) this.#buffer[this.#at++] = 0x5b;
       this.#put(jsonOpen);
       this.#at = writeDecimal(this.#buffer, this.#at, ts);
+      this.#put(jsonSlotAge);
+      if (slotAgeMs === null) this.#put(jsonNull);
+      else this.#at = writeDecimal(this.#buffer, this.#at, slotAgeMs);
       this.#put(jsonPositions);
     } else {
       if (batch) this.#buffer[this.#at++] = 0x91;
       this.#put(msgpackOpen);
       this.#at = writeUnsigned(this.#buffer, this.#at, ts);
+      this.#put(msgpackSlotAge);
+      if (slotAgeMs === null) this.#put(msgpackNull);
+      else this.#at = writeUnsigned(this.#buffer, this.#at, slotAgeMs);
       this.#put(msgpackPositions);
       this.#countAt = this.#at - 2;
     }

@@ -125,6 +125,11 @@ export const Heartbeat = Type.Object(
   {
     op: Type.Literal('heartbeat'),
     ts: UnixUs("The gateway's clock, Unix microseconds."),
+    slotAgeMs: Nullable(
+      Ms(
+        'Time since ingest last saw a newer slot; null before its first report. Above 2,000, the nodes or ingest have stopped: prices may be old.',
+      ),
+    ),
     positions: Type.Record(Type.String(), Position),
   },
   closed(
