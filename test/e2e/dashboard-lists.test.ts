@@ -57,7 +57,7 @@ describe('the lists of the page', { timeout: testTimeoutMs }, () => {
     const page = await openAs('standard');
     const why = (list: string) => page.locator(`.${list} .empty`);
     await why('trades').getByText('Your plan is standard. The plans premium and enterprise include the trades of all tokens.').waitFor();
-    expect(await why('migrations').textContent()).toBe('Quiet: no curve was completed lately.');
+    expect(await why('migrations').textContent()).toBe('Quiet: no token has moved from its bonding curve to a pool lately.');
     expect(await page.locator('.connection [role=status]').textContent()).toBe('live');
     await page.getByLabel('Token', { exact: true }).fill('no such token');
     await why('tokens').getByText('The filters hide all 3 that were received.').waitFor();

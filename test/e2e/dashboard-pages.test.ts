@@ -233,6 +233,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     expect(await look(page, 'token')).toEqual([]);
     // Followed to its end here, and not only on the page of orders.
     await page.locator('.progress .state.finalized').waitFor({ timeout: 60_000 });
+    expect(await page.locator('.progress').innerText()).toMatch(/Network fee 0\.0\d+ SOL, rent and tips 0 SOL/);
     await page.getByLabel('Amount').fill('0.1');
     await page.getByRole('button', { name: 'Simulate the purchase' }).click();
     await page.locator('.progress').getByText('simulated only').waitFor();
@@ -309,6 +310,13 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
       .first()
       .click();
     await page.getByText('Fees of the venue').waitFor();
+    // The first purchase opened an account for the tokens: all that left the wallet is named.
+    await page
+      .getByRole('button', { name: /^More about order/ })
+      .last()
+      .click();
+    const rent = page.locator('.fact', { hasText: 'Rent and tips' }).locator('dd');
+    await until('its rent', async () => /^0\.00[1-9]\d* SOL$/.test((await rent.textContent()) ?? ''));
     expect(await look(page, 'orders')).toEqual([]);
   });
 
@@ -396,6 +404,17 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     expect(await fact('Result').textContent()).toMatch(/^[+−]\S+ SOL \([+−]\d+\.\d\d %\)$/);
     expect(await cards.getByRole('button', { name: 'Deposit' }).count()).toBe(0);
     expect(await look(paper, 'paper-wallets', 'phone')).toEqual([]);
+    await paper.getByRole('link', { name: 'Trades and orders' }).click();
+    await paper.getByText('An order on paper is no trade on the chain.').waitFor();
+    // A token without a price counts as nothing, and the page says so.
+    await paper.route('**/api/portfolio/**', async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.json()) as { readonly totals: object };
+      await route.fulfill({ response: answer, json: { ...body, totals: { ...body.totals, unpriced: 1 } } });
+    });
+    await open('Wallets', paper);
+    await until('the result', async () => (await fact('Result').textContent())?.endsWith(' without 1 token that no price is known for'));
+    await paper.unrouteAll({ behavior: 'ignoreErrors' });
     await sell('100 %');
     await until('the wallet to hold SOL only', async () => (await fact('Tokens').textContent()) === '0');
     // The market may have risen by more than the fees.

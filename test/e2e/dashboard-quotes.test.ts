@@ -77,6 +77,11 @@ describe('the quote of the ticket', { timeout: testTimeoutMs }, () => {
     expect(before).toMatch(/^0\.1 SOL → [\d.]+M SIMTEST/);
     await page
       .locator('.quotes')
+      .getByText(/^at 0\.0\S+ SOL, impact /)
+      .first()
+      .waitFor();
+    await page
+      .locator('.quotes')
       .getByText(/^\d+\.\d s old$/)
       .first()
       .waitFor();

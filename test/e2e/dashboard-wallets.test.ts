@@ -141,7 +141,10 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     await page.goto(`${product.url}/#/wallet/${other!}`);
     const orders = page.getByRole('region', { name: 'Orders' });
     await orders.locator('.side.buy').waitFor();
-    await page.getByRole('region', { name: 'Trades' }).locator('.side.buy').first().waitFor();
+    const trades = page.getByRole('region', { name: 'Trades' });
+    await trades.locator('.side.buy').first().waitFor();
+    expect(await trades.locator('th').allTextContents()).toEqual(['Time', 'Side', 'Token', 'Size', 'Price', 'Market cap']);
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('yours: third');
     expect(await look(page, 'own-wallet')).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });

@@ -48,6 +48,11 @@ export function whole(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** `1 slot`, `1,234 slots`; `unknown slots` if the number is unknown. */
+export function many(value: number | null, what: string): string {
+  return value === null ? `unknown ${what}s` : `${whole(value)} ${what}${value === 1 ? '' : 's'}`;
+}
+
 /** An amount of SOL, at most four digits after the point: `0.5 SOL`. */
 export function sol(value: number | null | undefined): string {
   return value === null || value === undefined || !Number.isFinite(value) ? none : `${coins(value)} SOL`;

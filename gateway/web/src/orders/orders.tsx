@@ -10,8 +10,9 @@ import { DocsLink, OutLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { explorerTx } from '../format/explorers.ts';
+import { venueName } from '../format/venues.ts';
 import { ModeBadge, OrderBadge } from './mode.tsx';
-import { errorText, stateText } from './words.ts';
+import { aboutRent, errorText, stateText } from './words.ts';
 
 type ListedOrder = OrderPage['orders'][number];
 const pageSize = 50;
@@ -183,7 +184,7 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
         </td>
         <td class="number wide-only">{paid}</td>
         <td class="number wide-only">{received}</td>
-        <td class="wide-only faint">{order.pool ?? '–'}</td>
+        <td class="wide-only faint">{order.pool === null ? '–' : venueName(order.pool)}</td>
         <td class="number wide-only faint" title={dateTime(order.createdAtMs)}>
           {ago(order.createdAtMs, now)}
         </td>
@@ -233,13 +234,23 @@ function Details({ order }: { readonly order: ListedOrder }) {
       {fill !== null && <Fact name={`Filled at, in ${coin}`}>{price(fill.price)}</Fact>}
       {fill !== null && <Fact name="Fees of the venue">{inQuoteCoin(fill.venueFeesUi, order.quoteMint)}</Fact>}
       {fill !== null && <Fact name="Network fee">{sol(Number(fill.networkFee) / 1e9)}</Fact>}
+      {fill !== null && (
+        <Fact name="Rent and tips" title={`${aboutRent} Less than 0: the wallet got rent back.`}>
+          {sol(Number(fill.otherLamports) / 1e9)}
+        </Fact>
+      )}
       {fill !== null && <Fact name="Slot">{fill.slot.toLocaleString('en-US')}</Fact>}
       {signature !== null && (
         <Fact name="Transaction" title={signature}>
           {isSimulated ? <code>{shortAddress(signature)}</code> : <OutLink href={explorerTx(signature)}>{shortAddress(signature)}</OutLink>}
         </Fact>
       )}
-      {order.timing != null && <Fact name="Answered in">{`${Math.round(order.timing.totalMs)} ms`}</Fact>}
+      {order.timing != null && (
+        <Fact
+          name="Prepared in"
+          title="From the request until the order could be stored and sent"
+        >{`${Math.round(order.timing.totalMs)} ms`}</Fact>
+      )}
     </dl>
   );
 }

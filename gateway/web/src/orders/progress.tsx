@@ -2,13 +2,13 @@ import type { OrderObject, TradeAnswer } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { faultText, simulated, sluice } from '../state/server.ts';
 import { explorerTx } from '../format/explorers.ts';
-import { short } from '../format/price.ts';
+import { short, sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { OutLink } from '../parts/links.tsx';
 import { Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { OrderBadge } from './mode.tsx';
-import { errorText, isFinal, stateText } from './words.ts';
+import { aboutRent, errorText, isFinal, stateText } from './words.ts';
 
 const steps = ['submitted', 'processed', 'confirmed', 'finalized'] as const;
 /** The stream reports changes at once. The order is also read regularly, in case the stream is disconnected. */
@@ -44,6 +44,12 @@ function useOrder(id: string | null): { readonly order: OrderObject | null; read
     return () => ended.abort();
   }, [id]);
   return { order, fault };
+}
+
+/** What the wallet paid next to the trade. */
+function costsText({ networkFee, otherLamports }: NonNullable<OrderObject['fill']>): string {
+  const rest = Number(otherLamports) / 1e9;
+  return `Network fee ${sol(Number(networkFee) / 1e9)}, rent and tips ${sol(rest)}`;
 }
 
 /** The steps of a placed order, up to its final state. */
@@ -85,6 +91,11 @@ export function OrderProgress(props: {
       {fill !== null && (
         <p>
           {short(fill.baseUiAmount)} <bdi>{symbol}</bdi> for {inQuoteCoin(fill.traderQuoteUiAmount, order?.quoteMint ?? null)}
+        </p>
+      )}
+      {fill !== null && (
+        <p class="faint" title={aboutRent}>
+          {costsText(fill)}
         </p>
       )}
       {order?.error != null && <Fault text={errorText(order.error)} />}

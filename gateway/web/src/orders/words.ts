@@ -35,6 +35,8 @@ const errorWords: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 /** An error in plain words, followed by the server's message. */
+export const aboutRent = 'A wallet deposits rent for each account that a trade creates, and gets it back when the account is closed.';
+
 export function errorText({ code, message }: { readonly code: ErrorCode; readonly message: string }): string {
   const words = errorWords[code];
   return words === undefined || message.startsWith(words) ? message : `${words} ${message}`;

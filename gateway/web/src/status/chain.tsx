@@ -1,4 +1,4 @@
-import { usd, whole } from '../format/price.ts';
+import { many, usd, whole } from '../format/price.ts';
 import { duration } from '../format/text.ts';
 import { Empty, Fact } from '../parts/parts.tsx';
 
@@ -81,7 +81,3 @@ function FromIngest({ chain: { slot, watermark, solUsd, gaps, forks } }: { reado
 
 const known = (value: number | null): string => (value === null ? 'unknown' : whole(value));
 const slots = (value: number): string => many(value, 'slot');
-
-function many(value: number | null, what: string): string {
-  return value === null ? `unknown ${what}s` : `${whole(value)} ${what}${value === 1 ? '' : 's'}`;
-}

@@ -1,7 +1,7 @@
 import type { Portfolio } from '@sluice/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { short } from '../format/price.ts';
-import { inQuoteCoin, wrappedSol } from '../format/quote-coin.ts';
+import { inQuoteCoin, quoteSymbol, wrappedSol } from '../format/quote-coin.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { AsOf } from '../parts/parts.tsx';
 import { sluice } from '../state/server.ts';
@@ -73,6 +73,7 @@ export function BalanceLine(props: {
         </span>
       )}
       <AsOf readAtMs={readAtMs} />
+      {quoteCoins === 0 && <a href="#/wallets">Add {quoteSymbol(quoteMint)}</a>}
     </p>
   );
 }

@@ -16,7 +16,7 @@ import { ConfirmOrder, type OrderWish } from './confirm-order.tsx';
 import { useLiveQuotes, type LiveQuotes } from './live-quotes.ts';
 import { MovedPrice } from './moved-price.tsx';
 import { usePlacing, type Placing } from './placing.ts';
-import { tradedVenues } from '../format/venues.ts';
+import { tradedVenues, venueName } from '../format/venues.ts';
 import { Quotes } from './quotes.tsx';
 import { TicketFields, type TicketValues } from './ticket-fields.tsx';
 
@@ -81,7 +81,7 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, price, venues, trad
   return (
     <section class="card ticket" aria-labelledby="ticket">
       <TicketHead token={token} mode={mode} />
-      {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.join(', ')}).</p>}
+      {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.map(venueName).join(', ')}).</p>}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />
       <TicketFields
         symbol={symbol}

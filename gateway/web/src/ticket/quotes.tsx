@@ -1,5 +1,5 @@
 import { short, price } from '../format/price.ts';
-import { inQuoteCoin } from '../format/quote-coin.ts';
+import { inQuoteCoin, quoteSymbol } from '../format/quote-coin.ts';
 import { useNow } from '../parts/hooks.ts';
 import type { Side } from './amounts.ts';
 import type { LiveQuotes } from './live-quotes.ts';
@@ -39,7 +39,7 @@ function QuoteLine({ side, shown, symbol }: { readonly side: Side; readonly show
         <TradeLine side={side} shown={shown} symbol={symbol} />
       </span>
       <small class="faint">
-        at {price(quote.price)}, impact {quote.priceImpactPct} %, fees {inQuoteCoin(quote.feeTotalUi, quoteMint)}
+        at {price(quote.price)} {quoteSymbol(quoteMint)}, impact {quote.priceImpactPct} %, fees {inQuoteCoin(quote.feeTotalUi, quoteMint)}
       </small>
       <small class="faint">
         at least <Received side={side} amount={quote.minOutUiAmount} quoteMint={quoteMint} symbol={symbol} />, <QuoteAge shown={shown} />

@@ -53,7 +53,7 @@ export function TicketFields(props: {
           <PartInUnits part={fields.amount.trim()} held={held} symbol={symbol} />
         ) : (
           <>
-            Buy: {quote} to spend. Sell: <bdi>{symbol}</bdi>, or a part such as 50%.
+            Buy: {quote} to spend. To sell, choose a part such as 50 %, or enter <bdi>{symbol}</bdi>.
           </>
         )}
       </p>

@@ -1,7 +1,7 @@
 import type { TokenInfo } from '@sluice/client';
 import { useEffect } from 'preact/hooks';
 import { simulated } from '../state/server.ts';
-import { price, short, shortUsd, sol } from '../format/price.ts';
+import { many, price, short, shortUsd, sol } from '../format/price.ts';
 import { quoteSymbol } from '../format/quote-coin.ts';
 import { isAddress, shortAddress } from '../format/text.ts';
 import { learnImage } from '../metadata/images.ts';
@@ -106,7 +106,9 @@ function Head({ info, readAtMs }: { readonly info: TokenInfo; readonly readAtMs:
         </p>
       </div>
       <dl class="facts big">
-        <Fact name="Price">{info.priceUsd === null ? price(info.priceQuote) : `$${price(info.priceUsd)}`}</Fact>
+        <Fact name="Price" title="Of the newest trade, at the value of SOL now">
+          {info.priceUsd === null ? price(info.priceQuote) : `$${price(info.priceUsd)}`}
+        </Fact>
         <Fact name="Market cap">{shortUsd(info.marketCapUsd)}</Fact>
         <Fact name="Liquidity">{shortUsd(info.liquidityUsd)}</Fact>
         <Fact name="Volume 24h">
@@ -152,7 +154,12 @@ function Facts({ info, readAtMs, isSimulated }: FactsProps) {
         </Fact>
         <Fact name="Creator">{info.creator === null ? 'unknown' : <WalletLink address={info.creator} />}</Fact>
         {info.creatorFeeBps !== null && (
-          <Fact name="Creator fee">{info.creatorFeeBps === 0 ? 'set by the venue' : `${info.creatorFeeBps / 100} %`}</Fact>
+          <Fact
+            name="Creator fee"
+            title="What the creator receives of each trade. The venue decides unless another fee was set for this token"
+          >
+            {info.creatorFeeBps === 0 ? 'set by the venue' : `${info.creatorFeeBps / 100} %`}
+          </Fact>
         )}
         <Fact name="Mint authority">{info.mintAuthority === null ? 'none' : shortAddress(info.mintAuthority)}</Fact>
         <Fact name="Freeze authority">{info.freezeAuthority === null ? 'none' : shortAddress(info.freezeAuthority)}</Fact>
@@ -160,7 +167,8 @@ function Facts({ info, readAtMs, isSimulated }: FactsProps) {
         {info.windows !== null &&
           (['5m', '1h', '24h'] as const).map((span) => (
             <Fact key={span} name={`Trades ${span}`}>
-              <span class="buy">{info.windows![span].buys}</span> / <span class="sell">{info.windows![span].sells}</span>{' '}
+              <span class="buy">{many(info.windows![span].buys, 'buy')}</span>,{' '}
+              <span class="sell">{many(info.windows![span].sells, 'sell')}</span>{' '}
               <span class="faint">{shortUsd(info.windows![span].volumeUsd)}</span>
             </Fact>
           ))}

@@ -38,7 +38,9 @@ export function NewWallet({ onClose, onDone }: NewProps) {
           onDone((await ask<{ readonly publicKey: string }>('wallets', { label: textIn(fields, 'label') })).publicKey)
         }
       >
-        <p class="faint">The signing process of the server makes the secret key, and stores it encrypted. The key never leaves it.</p>
+        <p class="faint">
+          The signing process of the server makes the secret key, and stores it encrypted. Only a command on the server can export it.
+        </p>
         <NameField />
       </DialogForm>
     </Dialog>

@@ -1,6 +1,6 @@
 import type { Portfolio } from '@sluice/client';
 import { sluice } from '../state/server.ts';
-import { price, short, sol, usd } from '../format/price.ts';
+import { many, price, short, sol, usd } from '../format/price.ts';
 import { openToken } from '../live/live.tsx';
 import { useLoaded } from '../parts/hooks.ts';
 import { TokenLink } from '../parts/links.tsx';
@@ -20,13 +20,14 @@ export function Holdings({ publicKey, sets = 0 }: { readonly publicKey: string; 
   return (
     <>
       <dl class="facts big">
-        <Fact name="Value">
-          {totals.valueUsd === null ? sol(totals.valueSol) : usd(totals.valueUsd)} <AsOf readAtMs={Math.min(readAtMs, portfolio.asOfMs)} />
-        </Fact>
+        <Fact name="Value">{totals.valueUsd === null ? sol(totals.valueSol) : usd(totals.valueUsd)}</Fact>
         <Fact name={paper === undefined ? 'SOL' : 'SOL on paper'}>{sol(own.uiAmount)}</Fact>
-        {paper !== undefined && <Result paper={paper} />}
+        {paper !== undefined && <Result paper={paper} unpriced={totals.unpriced} />}
         <Fact name="Tokens">{holdings.length + omittedHoldings}</Fact>
         {totals.unpriced > 0 && <Fact name="Without a price">{totals.unpriced}</Fact>}
+        <Fact name="As of">
+          <AsOf readAtMs={Math.min(readAtMs, portfolio.asOfMs)} />
+        </Fact>
       </dl>
       <Fault text={fault} />
       {holdings.length > 0 && (
@@ -63,13 +64,15 @@ export function Holdings({ publicKey, sets = 0 }: { readonly publicKey: string; 
 }
 
 /** What the trades of a paper wallet have gained or lost, with what it holds now at its value. */
-function Result({ paper: { resultSol, resultPct, startUiAmount } }: { readonly paper: NonNullable<Portfolio['paper']> }) {
+function Result(props: { readonly paper: NonNullable<Portfolio['paper']>; readonly unpriced: number }) {
+  const { resultSol, resultPct, startUiAmount } = props.paper;
   const sign = resultSol < 0 ? '−' : '+';
   return (
     <Fact name="Result" title={`Value now, less the ${startUiAmount} SOL that its owner put in. All fees are included.`}>
       {sign}
       {sol(Math.abs(resultSol))}
       {resultPct !== null && ` (${sign}${Math.abs(resultPct).toFixed(2)} %)`}
+      {props.unpriced > 0 && <small> without {many(props.unpriced, 'token')} that no price is known for</small>}
     </Fact>
   );
 }

@@ -7,7 +7,7 @@ import { Icon } from '../parts/icon.tsx';
 import { OutLink, TokenLink } from '../parts/links.tsx';
 import { Copy, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
-import { simulated } from '../state/server.ts';
+import { me, simulated } from '../state/server.ts';
 import { useTrades } from '../parts/tape.tsx';
 import { OrderList } from '../orders/orders.tsx';
 import { Holdings } from './holdings.tsx';
@@ -21,13 +21,16 @@ export function WalletPage({ id: address }: { readonly id: string }) {
 function KnownWallet({ address }: { readonly address: string }) {
   const { trades, fault } = useTrades({ account: address });
   const isSimulated = useStore(simulated) === true;
-  const isOwn = useOwnWallets().value?.some(({ publicKey }) => publicKey === address) === true;
+  const isPaper = useStore(me)?.trading === 'paper';
+  const own = useOwnWallets().value?.find(({ publicKey }) => publicKey === address);
   return (
     <>
       <div class="token-head">
         <Icon of={address} size={52} />
         <div class="titles">
-          <h1>Wallet {shortAddress(address)}</h1>
+          <h1>
+            Wallet {shortAddress(address)} {own !== undefined && <small>{own.label === null ? 'yours' : `yours: ${own.label}`}</small>}
+          </h1>
           <p class="faint">
             <code class="whole">{address}</code> <Copy text={address} />{' '}
             {!isSimulated && <OutLink href={`https://solscan.io/account/${address}`}>Solscan</OutLink>}
@@ -37,7 +40,7 @@ function KnownWallet({ address }: { readonly address: string }) {
       <section class="card" aria-label="Holdings">
         <Holdings publicKey={address} />
       </section>
-      {isOwn && (
+      {own !== undefined && (
         <section class="card" aria-labelledby="wallet-orders">
           <h2 id="wallet-orders">Orders</h2>
           <OrderList wallet={address} />
@@ -47,10 +50,24 @@ function KnownWallet({ address }: { readonly address: string }) {
         <h2 id="wallet-trades">Trades</h2>
         <Fault text={fault} />
         {(trades ?? []).length === 0 && (
-          <Empty>No trade of this wallet is among the events that the server still has. New ones appear here.</Empty>
+          <Empty>
+            {own !== undefined && isPaper
+              ? 'An order on paper is no trade on the chain. The orders above are all that this wallet has done.'
+              : 'No trade of this wallet is among the events that the server still has. New ones appear here.'}
+          </Empty>
         )}
         {(trades ?? []).length > 0 && (
           <table>
+            <thead>
+              <tr>
+                <th>Time</th>
+                <th>Side</th>
+                <th>Token</th>
+                <th class="number">Size</th>
+                <th class="number wide-only">Price</th>
+                <th class="number wide-only">Market cap</th>
+              </tr>
+            </thead>
             <tbody>
               {trades!.map((trade) => (
                 <tr key={trade.id} class="opens" onClick={(event) => openToken(event, trade.mint)}>
