@@ -124,7 +124,7 @@ export class Gate {
     const token = await beginSession(store, accountId, before, store.time.nowMs());
     if (token === null) return this.#refuse(request, 'account');
     log.info({ accountId }, 'signed_in');
-    return jsonAnswer(request, { signedIn: true }, { headers: { 'Set-Cookie': sessionCookie(token, origin.secure, maxSessionMs / 1000) } });
+    return jsonAnswer({ signedIn: true }, { headers: { 'Set-Cookie': sessionCookie(token, origin.secure, maxSessionMs / 1000) } });
   }
 
   #refuse(request: HttpRequest, fault: SignInFault): HttpAnswer {

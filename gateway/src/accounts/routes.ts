@@ -33,10 +33,10 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
     {
       method: 'GET',
       path: '/dashboard/me',
-      handler: (request) => gate.read(request, (signedIn) => me(request, gate.origins(), config, signedIn)),
+      handler: (request) => gate.read(request, (signedIn) => me(gate.origins(), config, signedIn)),
     },
-    gate.visitor('/dashboard/sign-in/nonce', undefined, async (request, _body, origin) =>
-      jsonAnswer(request, offerSignIn(nonces, origin, store.time.nowMs())),
+    gate.visitor('/dashboard/sign-in/nonce', undefined, async (_request, _body, origin) =>
+      jsonAnswer(offerSignIn(nonces, origin, store.time.nowMs())),
     ),
     gate.visitor('/dashboard/sign-in', SignInBody, async (request, body: SignInBody, origin) =>
       gate.signIn(request, origin, await signInByWallet({ store, nonces, signUp: config.signUp }, body, origin, store.time.nowMs())),
@@ -44,10 +44,10 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
     gate.visitor('/dashboard/sign-in/link', LinkBody, async (request, body: { token: string }, origin) =>
       gate.signIn(request, origin, await signInByLink(store, body.token, store.time.nowMs())),
     ),
-    gate.change('/dashboard/sign-out', undefined, async (request, signedIn, _body, origin) => {
+    gate.change('/dashboard/sign-out', undefined, async (_request, signedIn, _body, origin) => {
       await store.sessions.remove(signedIn.session.tokenHash);
       log.info({ accountId: signedIn.account.id }, 'signed_out');
-      return jsonAnswer(request, { signedOut: true }, { headers: { 'Set-Cookie': endedSessionCookie(origin.secure) } });
+      return jsonAnswer({ signedOut: true }, { headers: { 'Set-Cookie': endedSessionCookie(origin.secure) } });
     }),
     {
       method: 'GET',
@@ -64,7 +64,7 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
       path: '/dashboard/wallets',
       handler: (request) =>
         gate.read(request, async (signedIn) =>
-          signedIn === null ? notSignedIn(request) : jsonAnswer(request, await listOwnWallets(wallets, signedIn.account)),
+          signedIn === null ? notSignedIn(request) : jsonAnswer(await listOwnWallets(wallets, signedIn.account)),
         ),
     },
     ...walletRoutes(gate, wallets, log),
@@ -135,19 +135,14 @@ function whileStoreAnswers(handler: RouteHandler, log: Logger): RouteHandler {
 }
 
 /** Who is signed in, or how to sign in. */
-function me(
-  request: HttpRequest,
-  origins: PublicOrigins,
-  { signUp, trading }: Pick<Config, 'signUp' | 'trading'>,
-  signedIn: SignedIn | null,
-): HttpAnswer {
+function me(origins: PublicOrigins, { signUp, trading }: Pick<Config, 'signUp' | 'trading'>, signedIn: SignedIn | null): HttpAnswer {
   const signIn = origins.ok ? { open: true, signUp } : { open: false, why: origins.why };
-  if (signedIn === null) return jsonAnswer(request, { account: null, csrfToken: null, signIn, trading });
+  if (signedIn === null) return jsonAnswer({ account: null, csrfToken: null, signIn, trading });
   const { account, csrfToken, session } = signedIn;
   const { id, kind, wallet, plan } = account;
-  return jsonAnswer(request, { account: { id, kind, wallet, plan }, csrfToken, signIn, trading, signedInAtMs: session.createdAtMs });
+  return jsonAnswer({ account: { id, kind, wallet, plan }, csrfToken, signIn, trading, signedInAtMs: session.createdAtMs });
 }
 
 function keysAnswer(request: HttpRequest, outcome: KeysOutcome): HttpAnswer {
-  return 'value' in outcome ? jsonAnswer(request, outcome.value) : errorAnswer(request, outcome.error, outcome.message, outcome.details);
+  return 'value' in outcome ? jsonAnswer(outcome.value) : errorAnswer(request, outcome.error, outcome.message, outcome.details);
 }

@@ -27,9 +27,9 @@ export function browserPages(folder?: string): BrowserPages {
       const location = places.get(path);
       if (location === undefined) return null;
       const moved = { Location: location, 'Cache-Control': 'no-store', Vary: 'Accept' };
-      return (request) => (wantsPage(request) ? { ...pageAnswer(request, moved, ''), status: 303 } : null);
+      return (request) => (wantsPage(request) ? { ...pageAnswer(moved, ''), status: 303 } : null);
     },
-    missing: (request) => (wantsPage(request) ? { ...pageAnswer(request, headers, body), status: 404 } : null),
+    missing: (request) => (wantsPage(request) ? { ...pageAnswer(headers, body), status: 404 } : null),
   };
 }
 

@@ -84,9 +84,9 @@ function fileRoute(path: string, forms: Forms, headers: Readonly<Record<string, 
     method: 'GET',
     path,
     handler: (request) => {
-      if (request.header('if-none-match') === tag) return { ...pageAnswer(request, all, ''), status: 304 };
+      if (request.header('if-none-match') === tag) return { ...pageAnswer(all, ''), status: 304 };
       const coding = isCompressed ? acceptedCoding(request) : null;
-      return pageAnswer(request, coding === null ? all : { ...all, 'content-encoding': coding }, forms[coding ?? 'plain']);
+      return pageAnswer(coding === null ? all : { ...all, 'content-encoding': coding }, forms[coding ?? 'plain']);
     },
   };
 }

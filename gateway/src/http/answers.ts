@@ -23,7 +23,6 @@ const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-
 export const jsonLines = `${commonLines}${linesOf(jsonHeaders)}`;
 
 export function jsonAnswer(
-  _request: HttpRequest,
   value: unknown,
   { status = 200, headers = {} }: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
 ): HttpAnswer {
@@ -31,7 +30,7 @@ export function jsonAnswer(
 }
 
 /** A page. A header in `headers` replaces the common header of the same name. */
-export function pageAnswer(_request: HttpRequest, headers: Readonly<Record<string, string>>, body: string | Uint8Array): HttpAnswer {
+export function pageAnswer(headers: Readonly<Record<string, string>>, body: string | Uint8Array): HttpAnswer {
   const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const common = Object.entries(shared).filter(([name]) => !own.has(name.toLowerCase()));
   return { status: 200, lines: '', headers: { ...Object.fromEntries(common), ...headers }, body };
@@ -51,5 +50,5 @@ export function errorAnswer(
   const challenge: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
   const error = errorBody(code, message, details);
   const body = { error, ...(inList ? { errors: errorTexts(error) } : {}), requestId: request.requestId };
-  return jsonAnswer(request, body, { status, headers: { ...retry, ...challenge, ...headers } });
+  return jsonAnswer(body, { status, headers: { ...retry, ...challenge, ...headers } });
 }

@@ -296,7 +296,7 @@ describe('besides the markets', () => {
   });
 
   it('fees are those that others pay for the same accounts, up to the cap', async () => {
-    const state = world.open({ maxMicroLamports: 5_000n });
+    const state = world.open();
     await inMemory(state, world.curve.mint);
     const { result } = await state.market(world.curve.mint);
     const pool = result.kind === 'market' ? result.market.pools[0]!.pool.address : '';
@@ -316,10 +316,10 @@ describe('besides the markets', () => {
     await until('that of the pool, for any payer', () => state.feeLevel([pool, trader.publicKey]) === 2_112n);
     expect(state.feeLevel([pool, maker.publicKey])).toBe(2_112n);
     for (let i = 0; i < 150; i++) {
-      pay(9_000, maker.publicKey);
+      pay(90_000_000, maker.publicKey);
       world.chain.advance();
     }
-    await until('the cap', () => state.feeLevel([]) === 5_000n);
+    await until('the cap', () => state.feeLevel([]) === 20_000_000n);
     expect(state.counts().fees.capped).toBeGreaterThan(0);
   });
 });

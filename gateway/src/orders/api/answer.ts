@@ -6,8 +6,8 @@ interface Answered<Json> {
 }
 
 /** The HTTP answer of an outcome. */
-export function answerOf<Answer, Json>(outcome: Outcome<Answer>, jsonOf: (answer: Answer) => Json): Answered<Json> | Refusal {
+export function answerOf<Json>(outcome: Outcome<Json>): Answered<Json> | Refusal {
   if ('error' in outcome) return outcome;
-  const json = jsonOf(outcome.answer);
-  return outcome.isReplay ? { json, headers: { 'Idempotency-Replayed': 'true' } } : { json };
+  const { answer: json, isReplay } = outcome;
+  return isReplay ? { json, headers: { 'Idempotency-Replayed': 'true' } } : { json };
 }

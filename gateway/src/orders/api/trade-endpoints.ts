@@ -17,7 +17,7 @@ export function tradeEndpoints(placeOrder: PlaceOrder, venues: readonly Venue[])
     const request = readTradeRequest(side, body, venues);
     if ('error' in request) return request;
     const { id } = side === 'buy' ? tradeBuyEndpoint : tradeSellEndpoint;
-    return withIdempotency(call, id, async (use) => answerOf(await placeOrder(owner, request, use), (answer) => answer));
+    return withIdempotency(call, id, async (use) => answerOf(await placeOrder(owner, request, use)));
   };
   return [orderEndpoint(tradeBuyEndpoint, (call) => trade('buy', call)), orderEndpoint(tradeSellEndpoint, (call) => trade('sell', call))];
 }

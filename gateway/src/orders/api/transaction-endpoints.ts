@@ -74,7 +74,5 @@ async function send(
   if (owner === null) return { error: 'UNAUTHENTICATED' };
   const wire = new Uint8Array(Buffer.from(body.transaction, 'base64'));
   const signed = { wire, skipSimulation: body.skipSimulation === true };
-  return withIdempotency(call, transactionSendEndpoint.id, async (use) =>
-    answerOf(await sendSigned(owner, signed, use), (answer) => answer),
-  );
+  return withIdempotency(call, transactionSendEndpoint.id, async (use) => answerOf(await sendSigned(owner, signed, use)));
 }

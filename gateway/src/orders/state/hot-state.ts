@@ -28,10 +28,6 @@ export interface HotStateOptions {
   readonly directory: PoolLookup;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Highest automatic priority fee, in micro-lamports for each compute unit. */
-  readonly maxMicroLamports?: bigint;
-  /** Percentile of recent fees that the automatic priority fee uses, 1 to 100. */
-  readonly feePercentile?: number;
 }
 
 export interface HotStateCounts {
@@ -87,16 +83,7 @@ export interface HotState {
   close(): void;
 }
 
-export function createHotState({
-  httpUrls,
-  wsUrls,
-  venues,
-  directory,
-  log,
-  signal,
-  maxMicroLamports,
-  feePercentile,
-}: HotStateOptions): HotState {
+export function createHotState({ httpUrls, wsUrls, venues, directory, log, signal }: HotStateOptions): HotState {
   const life = new AbortController();
   const ended = AbortSignal.any([signal, life.signal]);
   // Each endpoint adds several listeners.
@@ -123,8 +110,6 @@ export function createHotState({
     endpoints,
     signal: ended,
     isShared: (address) => markets.follows(address),
-    ...(maxMicroLamports === undefined ? {} : { cap: maxMicroLamports }),
-    ...(feePercentile === undefined ? {} : { percentile: feePercentile }),
   });
 
   watched.start();

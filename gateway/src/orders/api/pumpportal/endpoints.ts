@@ -57,9 +57,10 @@ async function trade(
   });
   const request = publicKey === null ? { publicKey, dryRun: false, of: requestOf } : requestOf(publicKey);
   const warnings = jitoOnly && !hasBlockEngine ? { warnings: [noBlockEngine] } : {};
-  return withIdempotency(call, pumpPortalTradeEndpoint.id, async (use) =>
-    answerOf(await placeOrder(owner, request, use), (answer) => ({ ...pumpPortalAnswer(answer), ...warnings })),
-  );
+  return withIdempotency(call, pumpPortalTradeEndpoint.id, async (use) => {
+    const outcome = await placeOrder(owner, request, use);
+    return answerOf('error' in outcome ? outcome : { ...outcome, answer: { ...pumpPortalAnswer(outcome.answer), ...warnings } });
+  });
 }
 
 const noBlockEngine = 'jitoOnly: this server has no block engine (JITO_URL), so the order is sent to its nodes as usual.';

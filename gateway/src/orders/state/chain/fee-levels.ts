@@ -15,9 +15,10 @@ const maxConcurrentGroups = 4;
 /** Most blocks in an answer: the limit of nodes. */
 const maxSlots = 150;
 const maxAccounts = 128;
-const defaultPercentile = 75;
-/** Micro-lamports for each compute unit. For 200,000 units this is 0.004 SOL. */
-const defaultCap = 20_000_000n;
+/** Percentile of the recent fees. */
+const percentile = 75;
+/** Highest level, in micro-lamports for each compute unit. For 200,000 units this is 0.004 SOL. */
+const cap = 20_000_000n;
 
 export interface FeeLevelOptions {
   /** All are asked. The median of their answers counts. */
@@ -25,10 +26,6 @@ export interface FeeLevelOptions {
   readonly signal: AbortSignal;
   /** Whether many traders write to an account. The fees of other accounts, such as wallets, are not requested. */
   readonly isShared: (address: string) => boolean;
-  /** 1 to 100. */
-  readonly percentile?: number;
-  /** Highest level, in micro-lamports for each compute unit. */
-  readonly cap?: bigint;
 }
 
 interface Group {
@@ -51,14 +48,12 @@ export interface FeeCounts {
 export class FeeLevels {
   readonly counts: FeeCounts = { calls: 0, failures: 0, malformed: 0, capped: 0 };
   readonly #options: FeeLevelOptions;
-  readonly #cap: bigint;
   readonly #groups = new Map<string, Group>();
   readonly #everywhere: Group;
   #running = 0;
 
   constructor(options: FeeLevelOptions) {
     this.#options = options;
-    this.#cap = options.cap ?? defaultCap;
     this.#everywhere = this.#newGroup([], Infinity);
   }
 
@@ -67,9 +62,9 @@ export class FeeLevels {
     const group = this.#use(writableAccounts);
     const nowMs = performance.now();
     const level = this.#voted(group, nowMs) ?? this.#voted(this.#everywhere, nowMs) ?? 0n;
-    if (level <= this.#cap) return level;
+    if (level <= cap) return level;
     this.counts.capped++;
-    return this.#cap;
+    return cap;
   }
 
   /** Requests the fees that are due. Call it several times a second. */
@@ -117,7 +112,7 @@ export class FeeLevels {
 
   /** Never rejects. */
   async #askOne({ accounts, ballot, askedAtMs }: Group, rpc: Rpc, endpoint: number): Promise<void> {
-    const { signal, percentile = defaultPercentile } = this.#options;
+    const { signal } = this.#options;
     this.counts.calls++;
     let fees: bigint[] | null = null;
     try {
@@ -146,7 +141,7 @@ export function readFees(answer: unknown): bigint[] | null {
 }
 
 /** The fee that this percentage of the fees does not exceed; 0 if there are none. */
-export function percentileOf(fees: readonly bigint[], percentile: number): bigint {
+export function percentileOf(fees: readonly bigint[], percent: number): bigint {
   const ascending = fees.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return ascending[Math.max(0, Math.ceil((ascending.length * percentile) / 100) - 1)] ?? 0n;
+  return ascending[Math.max(0, Math.ceil((ascending.length * percent) / 100) - 1)] ?? 0n;
 }
