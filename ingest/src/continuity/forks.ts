@@ -4,7 +4,7 @@ import type { Outgoing, PublishableEvent } from '../publisher/outgoing.ts';
 import type { Sighting } from '../sources/sighting.ts';
 import type { SlotLedger, Verdict } from './slot-ledger.ts';
 
-/** Slots whose pools are remembered until they are decided: half an hour. Above this limit, the oldest is dropped. */
+/** Slots whose pools are remembered until they are decided: about 14 minutes. Above this limit, the oldest is dropped. */
 const maxSlots = 4_096;
 /** Sightings of transactions in a second slot, held until one of the two slots is decided. Above this limit, new ones are dropped and counted. */
 const maxHeld = 10_000;

@@ -5,7 +5,7 @@ import type { Forks } from './forks.ts';
 import { answersOf, firstAvailable, listBlocks, Unreachable } from './listing.ts';
 import type { BlockList, SlotLedger } from './slot-ledger.ts';
 
-/** If endpoints contradict each other about a slot, it is reported as lost once it is this many slots (half a minute) behind the tip. */
+/** If endpoints contradict each other about a slot, it is reported as lost once it is this many slots (about 13 seconds) behind the tip. */
 const giveUpAfterSlots = 64;
 
 export interface SlotJudgeParts {

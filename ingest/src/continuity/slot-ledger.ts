@@ -1,6 +1,6 @@
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 
-/** Slots whose state is retained, nearly half an hour. Above this limit, the oldest is dropped, and counted if it was still open. */
+/** Slots whose state is retained, about 14 minutes. Above this limit, the oldest is dropped, and counted if it was still open. */
 const maxSlots = 4_096;
 /** Dead slots that are remembered, so that later reports of them are ignored. */
 const maxDead = 4_096;

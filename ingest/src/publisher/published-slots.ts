@@ -11,7 +11,7 @@ const maxOpen = 100_000;
 const maxHeld = 10_000;
 /** Published events that are remembered, in addition to those of undecided slots and of the tail. None comes again later than that. */
 const maxRecent = 65_536;
-/** Slots whose verdict, or lack of one, is remembered: half an hour. Above this limit, the oldest is forgotten. */
+/** Slots whose verdict, or lack of one, is remembered: about 14 minutes. Above this limit, the oldest is forgotten. */
 const maxFates = 4_096;
 /** The first published events of the tail determine the first complete slot, because events of neighbouring slots mix. */
 const mixedEvents = 64;

@@ -1,7 +1,7 @@
 import type { StreamEvent } from '../wire/events.ts';
 import type { SlotVerdict } from './slot-verdict.ts';
 
-/** Number of live slots and of dead slots that are remembered: half an hour of each. */
+/** Number of live slots and of dead slots that are remembered: about 14 minutes of each. */
 const maxSlots = 4_096;
 /**
  * A slot this far behind a confirmed one is treated as confirmed even without a verdict. This is the last resort if no node lists its blocks.

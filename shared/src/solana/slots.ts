@@ -1,5 +1,5 @@
 /**
- * Two things may differ by this many slots if one of them is merely late: two to three hours, far more than any lagging endpoint that still
+ * Two things may differ by this many slots if one of them is merely late: about an hour, far more than any lagging endpoint that still
  * answers. If the difference is larger, the newer slot was wrong, and must not make everything after it look late.
  */
 export const maxLateSlots = 20_000;
