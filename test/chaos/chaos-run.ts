@@ -7,7 +7,7 @@ import { Judge } from './judge.ts';
 import { LibraryClient } from './library-client.ts';
 import { Readers, type ReadersReport } from './readers.ts';
 import { historyOf, ResumingClient, type FaultKind, type Frame, type ResumingClientOptions, type Subscription } from './resuming-client.ts';
-import { settle } from './settle.ts';
+import { catchUp, settle } from './settle.ts';
 
 export interface ChaosReport {
   /** Empty if nothing was lost without notice, repeated, or invented. */
@@ -66,7 +66,14 @@ const settleWithinMs = 60_000;
 /**
  * A busy machine takes long to read what it missed in an outage. The quiet time is longer than a round of the gap filler takes to begin.
  */
-const settleTimes = { quietMs: 5_000, giveUpMs: settleWithinMs, atMostMs: 240_000, lookEveryMs: 250 };
+const settleTimes = { quietMs: 5_000, giveUpMs: 120_000, atMostMs: 240_000, lookEveryMs: 250 };
+/**
+ * No fault begins while clients are further behind the chain than this. On a machine that works off what it missed, they never are. Events
+ * that are read later than that may be lost with the memory of a Redis, and a node forgets them in the end. The judge could not distinguish
+ * that from a fault.
+ */
+const mayLagMs = 20_000;
+const catchUpTimes = { restAfterMs: mayLagMs, atMostMs: 240_000, lookEveryMs: 1_000 };
 /** Longest pause between two faults of a kind. */
 const maxPauseMs = 1_500;
 const maxMemoryPauseMs = 6_000;
@@ -198,6 +205,8 @@ class Audience {
 }
 
 interface Plague {
+  /** Resolves when clients have everything that happened up to a time. */
+  readonly caughtUp: (untilMs: number) => Promise<void>;
   readonly random: Random;
   readonly endMs: number;
   readonly pauseMs: number;
@@ -206,7 +215,8 @@ interface Plague {
 }
 
 /** Causes one fault after the other until the time is over: first `first` if it is given, then any of them. */
-async function plague(world: ChaosWorld, makes: typeof linkFaults, { random, endMs, pauseMs, first, note }: Plague): Promise<void> {
+async function plague(world: ChaosWorld, makes: typeof linkFaults, options: Plague): Promise<void> {
+  const { caughtUp, random, endMs, pauseMs, first, note } = options;
   const names = Object.keys(makes);
   // Each kind occurs once, in an order that depends on the seed, before any is repeated.
   let line: string[] = first === undefined ? [] : [first];
@@ -217,15 +227,13 @@ async function plague(world: ChaosWorld, makes: typeof linkFaults, { random, end
         .toSorted((a, b) => a.at - b.at)
         .map(({ kind }) => kind);
     const kind = line.shift()!;
+    await caughtUp(performance.now() - mayLagMs);
     const fault = makes[kind]!(world, random);
     note(kind, fault.name);
     await fault.run();
     await delay(random.below(pauseMs));
   } while (performance.now() < endMs);
 }
-
-/** The longest wait for earlier events before a Redis loses its memory for the first time. After it the judge reports them as missing. */
-const caughtUpWithinMs = 60_000;
 
 /** Faults after which the log continues completely, in a new epoch. */
 const continuing = new Set(['Redis killed', 'Redis handed over']);
@@ -246,12 +254,14 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
     world.simnet.chain.start();
     await audience.comeLate(Math.ceil(readers.each / 10));
     const forgetsAtMs = performance.now() + durationMs;
-    const way = (name: string, endMs: number, pauseMs = maxPauseMs) => ({ random: createRandom(`${seed} ${name}`), endMs, pauseMs, note });
+    const caughtUp = (untilMs: number): Promise<void> =>
+      catchUp({ hasAll: (ms) => audience.judge.hasAll(world.emitted, ms), rest: world.rest }, untilMs, catchUpTimes);
+    const way = (name: string, endMs: number, pauseMs = maxPauseMs): Plague => {
+      return { caughtUp, random: createRandom(`${seed} ${name}`), endMs, pauseMs, note };
+    };
     const inProcesses = async (): Promise<void> => {
       await plague(world, plagues.first, way('processes', forgetsAtMs));
-      // Events that are read late would be lost with that memory, and the judge could not distinguish that from a fault.
-      const firstMs = performance.now();
-      while (!audience.judge.hasAll(world.emitted, firstMs) && performance.now() < firstMs + caughtUpWithinMs) await delay(1_000);
+      await caughtUp(performance.now());
       const forget = (): void => audience.forgot();
       await plague(world, plagues.later(forget), way('memory', forgetsAtMs + forgetfulMs, maxMemoryPauseMs));
     };

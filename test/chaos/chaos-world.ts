@@ -47,8 +47,8 @@ export interface ChaosWorld {
   readonly apiKey: string;
   /** What the chain has emitted and not retracted: topic to `<type> <id>`, and when (as `performance.now()`). */
   readonly emitted: Emitted;
-  /** Traders stop. Slots continue, so that everything that happened is confirmed. */
-  readonly rest: () => void;
+  /** Traders stop until the returned function is called. Slots continue, so that everything that happened is confirmed. */
+  readonly rest: () => () => void;
   /** What each process logged since its last start and before it, as far as it is stored. */
   readonly journal: () => readonly string[];
   /** One sentence for each process that ended by itself while it worked. */
@@ -228,8 +228,8 @@ export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: Chao
   async function open(): Promise<ChaosWorld> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-chaos-'));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
-    let atRest = false;
-    const market = { tradesPerSecond, newTokensPerSecond: 1, completeEverySeconds: 10, isAtRest: () => atRest };
+    const rests = new Set<symbol>();
+    const market = { tradesPerSecond, newTokensPerSecond: 1, completeEverySeconds: 10, isAtRest: () => rests.size > 0 };
     const chain = createChain({ seed, slotMs, market, history });
     const emitted = new Map<string, Map<string, number>>(Object.values(topics).map((topic) => [topic, new Map()]));
     recordEmitted(chain, emitted);
@@ -253,7 +253,11 @@ export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: Chao
       await until('both ingest processes to see the chain', () => simnet.subscriptions('logs') === subscriptions, readyWithinMs);
     };
     await sighted();
-    const rest = (): void => void (atRest = true);
+    const rest = (): (() => void) => {
+      const mine = Symbol('a rest');
+      rests.add(mine);
+      return () => void rests.delete(mine);
+    };
     const journal = (): string[] => [...ingests, ...gateways].flatMap((part) => part.journal().map((line) => `${part.name} ${line}`));
     return { simnet, redis, ingests, gateways, apiKey, emitted, rest, journal, deaths, sighted, close };
   }

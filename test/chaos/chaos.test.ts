@@ -10,7 +10,7 @@ const seed = process.env['CHAOS_SEED'] ?? '51377';
 const durationMs = 12_000;
 const forgetfulMs = 6_000;
 
-it('loses and repeats nothing without notice when processes die, stall or are disconnected', { timeout: 240_000 }, async () => {
+it('loses and repeats nothing without notice when processes die, stall or are disconnected', { timeout: 900_000 }, async () => {
   const world = await openChaosWorld({ seed, tradesPerSecond: 40 });
   onTestFinished(() => world.close());
   const printed: string[] = [];

@@ -221,11 +221,11 @@ export class Judge implements Witness {
     });
   }
 
-  /** Whether everything that was emitted up to a time was published. */
+  /** Whether everything that was emitted up to a time was published, except what a Redis may have lost. */
   hasAll(emitted: Emitted, untilMs: number): boolean {
     return [...emitted].every(([topic, ids]) => {
       const { valid } = this.#walk(topic);
-      return [...ids].every(([key, atMs]) => atMs > untilMs || valid.has(key));
+      return [...ids].every(([key, atMs]) => atMs > untilMs || valid.has(key) || this.#isDeclared(atMs));
     });
   }
 

@@ -15,7 +15,7 @@ const tradesPerSecond = 200;
 const clients = 16;
 const readers = { processes: 2, each: 60 };
 /** Additional time for start, rest and judgement. After it the run ends in any case. */
-const graceMs = 8 * 60_000;
+const graceMs = 20 * 60_000;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((a, b) => a + b, 0);

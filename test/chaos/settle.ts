@@ -29,3 +29,31 @@ export async function settle({ isSettled, frames }: Settling, { quietMs, giveUpM
     await delay(lookEveryMs);
   }
 }
+
+/** What the wait for clients that are behind depends on. */
+export interface CatchingUp {
+  /** Whether clients have everything that happened up to a time. */
+  readonly hasAll: (untilMs: number) => boolean;
+  /** Stops the market until the returned function is called. */
+  readonly rest: () => () => void;
+}
+
+export interface CatchUpTimes {
+  /** The market rests while clients lack something that happened this long ago, so that a slow machine falls no further behind. */
+  readonly restAfterMs: number;
+  /** The wait ends after this time in any case. */
+  readonly atMostMs: number;
+  readonly lookEveryMs: number;
+}
+
+/** Resolves when clients have everything that happened up to a time. */
+export async function catchUp({ hasAll, rest }: CatchingUp, untilMs: number, times: CatchUpTimes): Promise<void> {
+  const { restAfterMs, atMostMs, lookEveryMs } = times;
+  const endMs = performance.now() + atMostMs;
+  let resume: (() => void) | null = null;
+  for (let nowMs = performance.now(); nowMs < endMs && !hasAll(untilMs); nowMs = performance.now()) {
+    if (nowMs - untilMs >= restAfterMs) resume ??= rest();
+    await delay(lookEveryMs);
+  }
+  resume?.();
+}

@@ -7,7 +7,7 @@ import { startReplicas } from './redis-fleet.ts';
 /** The short form. `pnpm test:failover [minutes] [seed]` runs for the requested time, also with a cluster. */
 const seed = process.env['FAILOVER_SEED'] ?? '51377';
 
-it('reports every loss and every duplicate while Redis fails over', { timeout: 180_000 }, async () => {
+it('reports every loss and every duplicate while Redis fails over', { timeout: 900_000 }, async () => {
   const fleet = await startReplicas({ users: partNames.map(userOf) });
   onTestFinished(() => fleet.close());
   const redisUrlOf = (part: string): string => fleet.urlsOf(userOf(part)).join(',');

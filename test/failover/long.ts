@@ -17,7 +17,7 @@ const tradesPerSecond = 100;
 const clients = 12;
 const readers = { processes: 1, each: 40 };
 /** Additional time for two starts, pauses and checks. After it the run ends in any case. */
-const graceMs = 8 * 60_000;
+const graceMs = 20 * 60_000;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function run(start: typeof startCluster): Promise<boolean> {
