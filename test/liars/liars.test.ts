@@ -3,7 +3,7 @@ import { runLiars } from './liars-run.ts';
 
 /** The same lies each time. `pnpm test:liars [minutes] [seed]` sends others, for longer. */
 const seed = process.env['LIARS_SEED'] ?? '13';
-/** Next to other suites, on a busy machine; the command allows one second. */
+/** Next to other suites, on a busy machine; the command allows less. */
 const loadFactor = 10;
 
 it.concurrent.each([

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
@@ -26,6 +26,8 @@ export interface LiarsWorld {
   metrics(): Promise<string>;
   /** Bytes that the process has resident. */
   residentBytes(): number;
+  /** How long it has waited for a core so far, in milliseconds. */
+  stalledMs(): number;
   close(): Promise<void>;
 }
 
@@ -111,6 +113,7 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
     wallets: keypairs.map(({ publicKey }) => publicKey),
     metrics: async () => (await fetch(`${operations}/metrics`)).text(),
     residentBytes: () => residentBytes(program.child.pid!),
+    stalledMs: () => stalledMs(program.child.pid!),
   };
 }
 
@@ -118,4 +121,10 @@ function residentBytes(pid: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   if (kilobytes === undefined) throw new Error(`the process ${pid} has ended`);
   return Number(kilobytes) * 1_024;
+}
+
+/** Only the main thread. On a system that does not count it: 0. */
+function stalledMs(pid: number): number {
+  const file = `/proc/${pid}/schedstat`;
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split(' ')[1]) / 1e6 : 0;
 }
