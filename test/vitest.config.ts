@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { compileModules } from './loader/compile.ts';
+import { fuzzMs } from './support/fuzz.ts';
 import { SuiteReporter } from './support/suites/reporter.ts';
 
 // What the tests start, signing processes and threads too, is the compiled product.
@@ -64,7 +65,7 @@ export default defineConfig({
   test: {
     // Many files share a process, which loads each module once. It saves a third of the processor time. Each suite closes what it opens.
     isolate: false,
-    testTimeout: 120_000,
+    testTimeout: fuzzMs(120_000),
     hookTimeout: 120_000,
     // Most suites wait for a chain or a process: five at once keep two cores busy.
     maxWorkers: 5,

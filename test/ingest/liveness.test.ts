@@ -5,7 +5,7 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus
 import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';
-import { fuzzCases } from '../support/fuzz.ts';
+import { fuzzCases, fuzzMs } from '../support/fuzz.ts';
 import { holdPauses } from '../support/virtual-time.ts';
 import { ForkingChain, MortalHead, tradeOf, turns, untilTurn, type Heard } from './mortal-heads.ts';
 
@@ -297,7 +297,7 @@ describe('over any chain with forks, any drops and delays, and any kills of lead
 
   it(
     'the stream reaches the newest confirmed slot, with every trade of the chain once and none besides',
-    { timeout: 240_000 },
+    { timeout: fuzzMs(240_000) },
     async () => {
       await fc.assert(
         // Another number is another sequence, not a simpler one, so shrinking does not help.

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { paperKeystore } from '@sluice/gateway/custody/passphrase.ts';
 import { ownerOf } from '@sluice/gateway/order-model/owner.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,13 +16,14 @@ import { startMarketGateway, type MarketGateway } from '../support/market-gatewa
 import { RawConnection, requestBytes, type RawAnswer } from '../support/clients/raw-http.ts';
 import { garbage, HostileRequests, type Hostile } from './http/hostile-requests.ts';
 import { readOperations, type JsonObject } from './http/operations.ts';
-import { fuzzCases, isFullFuzz } from '../support/fuzz.ts';
+import { fuzzCases, fuzzMs, isFullFuzz } from '../support/fuzz.ts';
 
 /** The same requests every time; `TEST_SEED=… pnpm test http-hostile` sends others. */
 const seed = process.env['TEST_SEED'] ?? 'hostile';
 const connections = 48;
 /** A request that has no answer by then hangs. The server drops half a request after some ten seconds. */
 const answerWithinMs = 8_000;
+const lookEveryMs = 500;
 const garbageWithinMs = 16_000;
 /** The first faults are printed; any others are only counted. */
 const maxPrinted = 8;
@@ -76,12 +78,19 @@ describe.each([
     // On paper: nothing that they order is sent.
     const config = { corsOrigins: ['https://app.example.com'], trading: 'paper' as const };
     market = await startMarketGateway({ seed: 9, slots: 150, transport, config, store });
-    const { publicKey } = market.holder();
-    await store.wallets.insertKeystore('cluster', { salt: new Uint8Array(16), proof: new Uint8Array(16) }, Date.now());
-    const custodial = { publicKey, accountId: null, label: null, imported: true, sealedSeed: new Uint8Array(60), createdAtMs: Date.now() };
-    await store.wallets.insert('cluster', custodial);
+    const { publicKey, mint } = market.holder();
+    await store.wallets.insertKeystore(paperKeystore, { salt: new Uint8Array(0), proof: new Uint8Array(0) }, Date.now());
+    const onPaper = { publicKey, accountId: null, label: null, imported: false, sealedSeed: new Uint8Array(0), createdAtMs: Date.now() };
+    await store.wallets.insert(paperKeystore, onPaper);
     for (const [key, principal] of Object.entries(keys)) market.server.keys.add(key, principal);
     document = (await (await fetch(`http://${market.server.host}/api/openapi.json`)).json()) as JsonObject;
+    // If this order is refused, no random one can be placed.
+    const ordered = await fetch(`http://${market.server.host}/trade/buy`, {
+      method: 'POST',
+      headers: { Authorization: 'Bearer sluice_all', 'Content-Type': 'application/json' },
+      body: JSON.stringify({ publicKey, mint, amount: 0.01 }),
+    });
+    expect(ordered.status, await ordered.text()).toBe(200);
   }, 120_000);
   afterAll(async () => {
     // The setup may have failed.
@@ -130,16 +139,17 @@ describe.each([
     else if (errorTable[checked.value.error.code].status !== status) fault('an error with a status of another', about());
   }
 
-  it(`answers ${requests} of them, none with a 5xx`, { timeout: 150_000 }, async () => {
+  it(`answers ${requests} of them, none with a 5xx`, { timeout: fuzzMs(150_000) }, async () => {
     const hostile = generator();
-    const due = new Map<RawConnection, { readonly sinceMs: number; readonly about: string }>();
+    const due = new Map<RawConnection, { looks: number; readonly about: string }>();
+    // Looks are counted, because this process, which is the server too, may pause.
     const watchdog = setInterval(() => {
-      for (const [connection, { sinceMs, about }] of due) {
-        if (performance.now() - sinceMs < answerWithinMs) continue;
-        fault('no answer in time', about);
+      for (const [connection, one] of due) {
+        if (++one.looks < answerWithinMs / lookEveryMs) continue;
+        fault('no answer in time', one.about);
         connection.close();
       }
-    }, 500);
+    }, lookEveryMs);
     let left: number = requests;
     const client = async (): Promise<void> => {
       let connection = await RawConnection.open(market.server.gateway.port);
@@ -147,7 +157,7 @@ describe.each([
       while (left-- > 0) {
         if (connection.closed) connection = await RawConnection.open(market.server.gateway.port);
         const one = hostile.next();
-        due.set(connection, { sinceMs: performance.now(), about: JSON.stringify(one.request) });
+        due.set(connection, { looks: 0, about: JSON.stringify(one.request) });
         const answer = await connection.ask(one.request);
         due.delete(connection);
         if (answer === null) fault('closed without an answer', `${JSON.stringify(one.request)} after ${before}`);
@@ -167,14 +177,14 @@ describe.each([
     // Not all of them were refused by the first check.
     for (const status of [200, 204, 400, 401, 403, 404, 405, 413, 415, 429])
       expect(tally.statuses.get(status) ?? 0, String(status)).toBeGreaterThan(0);
-    expect(tally.statuses.get(200)!).toBeGreaterThan(requests * 0.15);
+    expect(tally.statuses.get(200)!).toBeGreaterThan(requests * 0.1);
     // Few of the random requests are orders that can be placed.
     if (!isFullFuzz) return;
     const owner = ownerOf({ keyId: 'sluice_all', accountId: null });
-    expect(await store.orders.page({ owner, before: null, state: null, limit: 1 })).toHaveLength(1);
+    expect(await store.orders.page({ owner, before: null, state: null, limit: 2 })).toHaveLength(2);
   });
 
-  it(`survives ${pieces} pieces of garbage`, { timeout: 150_000 }, async () => {
+  it(`survives ${pieces} pieces of garbage`, { timeout: fuzzMs(150_000) }, async () => {
     const hostile = generator();
     const send = (bytes: Buffer): Promise<string | null> =>
       new Promise((resolve) => {

@@ -330,7 +330,6 @@ describe('random mutations', () => {
     ];
     const verdicts: Record<string, number> = {};
     const kinds: Record<string, number> = {};
-    const startedAt = performance.now();
     for (let run = 0; run < logRuns; run++) {
       const reading = readLogs(mutateLog(lines, below), (programId, path, data) => {
         if (path.length === 0 || path.length > 12) throw new Error(`an invalid path: ${path}`);
@@ -341,7 +340,6 @@ describe('random mutations', () => {
       });
       count(verdicts, reading.truncated ? 'truncated' : (reading.malformed ?? 'fine'));
     }
-    expect(performance.now() - startedAt).toBeLessThan(40_000);
     expect(Object.values(verdicts).reduce((sum, number) => sum + number, 0)).toBe(logRuns);
     for (const verdict of [
       'fine',

@@ -10,7 +10,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { address } from '../simnet/support/test-chain.ts';
 import { tickArrayData, whirlpoolAccountData, type ArrayForm, type ArrayTick } from '../support/chain/whirlpool-accounts.ts';
-import { fuzzCases } from '../support/fuzz.ts';
+import { fuzzCases, fuzzMs } from '../support/fuzz.ts';
 
 /**
  * Quotes on Whirlpools against the SDK of the program's authors (1.0.2, the last under the Apache licence), on random pools with ticks in
@@ -164,7 +164,7 @@ describe('quotes on Whirlpools, against the SDK', () => {
     expect([sqrtPriceOfTick(minTick), sqrtPriceOfTick(maxTick)]).toEqual([minSqrtPrice, maxSqrtPrice]);
   });
 
-  it('gives the same amounts and fees, across ticks and arrays', { timeout: 240_000 }, () => {
+  it('gives the same amounts and fees, across ticks and arrays', { timeout: fuzzMs(240_000) }, () => {
     const counts = { quoted: 0, crossed: 0, refused: 0 };
     fc.assert(
       fc.property(world, trade, fc.boolean(), (parts, order, leaveOutEmpty) => {

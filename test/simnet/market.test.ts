@@ -77,7 +77,7 @@ test(`${slots} slots: coins are created, traded, completed, migrated and traded 
       flag,
     ).toBe(true);
   expect(curves.some(({ quoteMint }) => quoteMint !== systemProgram)).toBe(true);
-}, 90_000);
+});
 
 test('the addresses of mints end in `pump`, are points of the curve, and depend on the seed', () => {
   const mints = Array.from({ length: 200 }, (_, number) => pumpMint('seed', number));
