@@ -137,10 +137,10 @@ export interface Trade {
   readonly marketCapUsd: number | null;
   /** Null if the event on the chain does not show it. */
   readonly priceQuoteBefore: number | null;
-  /** Fees of the venue, one for each kind that was charged. */
+  /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
   readonly fees: readonly ({
-    /** `cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers. */
-    readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards';
+    /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+    readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
     /** Amount. Raw integer in its smallest unit, as a decimal string. */
     readonly amount: string;
     /** Rate in basis points. */
@@ -774,10 +774,10 @@ export interface QuoteAnswer {
     readonly price: number;
     /** How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths. */
     readonly priceImpactPct: number;
-    /** Fees of the venue, one for each kind that was charged. */
+    /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
     readonly fees: readonly ({
-      /** `cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers. */
-      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards';
+      /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
       /** Amount. Raw integer in its smallest unit, as a decimal string. */
       readonly amount: string;
       /** Rate in basis points. */
@@ -850,10 +850,10 @@ export interface TradeAnswer {
     readonly price: number;
     /** How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths. */
     readonly priceImpactPct: number;
-    /** Fees of the venue, one for each kind that was charged. */
+    /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
     readonly fees: readonly ({
-      /** `cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers. */
-      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards';
+      /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
       /** Amount. Raw integer in its smallest unit, as a decimal string. */
       readonly amount: string;
       /** Rate in basis points. */
@@ -1004,10 +1004,10 @@ export interface OrderObject {
     readonly price: number;
     /** How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths. */
     readonly priceImpactPct: number;
-    /** Fees of the venue, one for each kind that was charged. */
+    /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
     readonly fees: readonly ({
-      /** `cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers. */
-      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards';
+      /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
       /** Amount. Raw integer in its smallest unit, as a decimal string. */
       readonly amount: string;
       /** Rate in basis points. */
@@ -1137,10 +1137,10 @@ export interface OrderPage {
       readonly price: number;
       /** How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths. */
       readonly priceImpactPct: number;
-      /** Fees of the venue, one for each kind that was charged. */
+      /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
       readonly fees: readonly ({
-        /** `cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers. */
-        readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards';
+        /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+        readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
         /** Amount. Raw integer in its smallest unit, as a decimal string. */
         readonly amount: string;
         /** Rate in basis points. */
@@ -1504,10 +1504,10 @@ export interface TradePage {
     readonly marketCapUsd: number | null;
     /** Null if the event on the chain does not show it. */
     readonly priceQuoteBefore: number | null;
-    /** Fees of the venue, one for each kind that was charged. */
+    /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
     readonly fees: readonly ({
-      /** `cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers. */
-      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards';
+      /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
       /** Amount. Raw integer in its smallest unit, as a decimal string. */
       readonly amount: string;
       /** Rate in basis points. */

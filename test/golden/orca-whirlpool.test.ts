@@ -1,9 +1,13 @@
 import { Decoder, hiddenTrades } from '@sluice/ingest/pipeline/decode.ts';
 import type { LogsSighting, WholeSighting } from '@sluice/ingest/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { VenueTrade } from '@sluice/venues/venue.ts';
+import { decode } from '@sluice/venues/orca-whirlpool/decode.ts';
+import { eventDiscriminators, programId, swapInstructions } from '@sluice/venues/orca-whirlpool/program.ts';
+import type { VenueEvent, VenueTrade } from '@sluice/venues/venue.ts';
 import { describe, expect, it } from 'vitest';
+import { BorshWriter } from '../simnet/layout/borsh.ts';
 import { fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
 
 interface ExpectedSwap {
@@ -48,9 +52,40 @@ function tradesIn(file: string): VenueTrade[] {
 
 /** What the trader gave and received, from an event that counts the fees separately. */
 function moved({ side, baseAmount, quoteAmount, fees }: VenueTrade): readonly [bigint, bigint] {
-  const charged = fees.reduce((sum, { amount }) => sum + amount, 0n);
-  return side === 'sell' ? [baseAmount + charged, quoteAmount] : [quoteAmount + charged, baseAmount];
+  const charged = (of: 'base' | 'quote'): bigint => fees.reduce((sum, { amount, coin }) => (coin === of ? sum + amount : sum), 0n);
+  return side === 'sell'
+    ? [baseAmount + charged('base'), quoteAmount - charged('quote')]
+    : [quoteAmount + charged('quote'), baseAmount - charged('base')];
 }
+
+it.each([
+  ['sell', [1_000n, 500n], { feeTotal: 15n, baseAmount: 958n, quoteAmount: 515n }],
+  ['buy', [1_000n, 500n], { feeTotal: 42n, baseAmount: 515n, quoteAmount: 958n }],
+] as const)('a %s of coins that take transfer fees: what the trader paid and received', (side, [paid, received], expected) => {
+  const [poolKey, trader] = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)].map((key) => encodeBase58(key, 0, 32));
+  // Of the input, 30 is withheld by its coin and 12 goes to the pool's fees. The vault sends 515, of which the other coin withholds 15.
+  const data = new BorshWriter()
+    .bytes(eventDiscriminators.traded)
+    .address(poolKey!)
+    .bool(side === 'sell')
+    .u128(1n << 64n)
+    .u128(1n << 63n);
+  const rest = data
+    .u64(paid)
+    .u64(received + 15n)
+    .u64(30n)
+    .u64(15n)
+    .u64(10n)
+    .u64(2n)
+    .done();
+  const [swap] = swapInstructions;
+  const accounts = Array.from({ length: 11 }, (_, index) => (index === swap!.user ? trader! : poolKey!));
+  const emitting = { programId, accounts, data: swap!.discriminator, inner: [], at: -1 };
+  const events: VenueEvent[] = [];
+  decode({ data: rest, text: null, instruction: () => emitting, feePayer: trader!, tokenBalances: null }, (event) => events.push(event));
+  expect(events).toEqual([expect.objectContaining({ type: 'trade', side, ...expected })]);
+  expect(moved(events[0] as VenueTrade)).toEqual([paid, received]);
+});
 
 describe.skipIf(!fixturesPresent)(`recorded swaps on Whirlpools (${fixturesNote})`, () => {
   const files = fixturesPresent ? (fixtureJson('venues/expected.json') as readonly ExpectedFile[]) : [];

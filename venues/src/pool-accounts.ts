@@ -1,5 +1,6 @@
 import { isReversedPair } from '@sluice/shared/money.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
+import { reservesOfVaults } from './kit/constant-product.ts';
 import { flipPrice, flipReserves } from './flip.ts';
 import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from './venue.ts';
 import type { AccountBytes } from './quoting.ts';
@@ -58,8 +59,8 @@ export function poolsAt(
 }
 
 function flipAccount(account: PoolAccount): PoolAccount {
-  const { baseMint, quoteMint, baseVault, quoteVault, price } = account;
-  const vaults = { baseVault: quoteVault, quoteVault: baseVault };
+  const { baseMint, quoteMint, baseVault, quoteVault, virtualBase, virtualQuote, price } = account;
+  const vaults = { baseVault: quoteVault, quoteVault: baseVault, virtualBase: virtualQuote, virtualQuote: virtualBase };
   return { ...account, ...vaults, baseMint: quoteMint, quoteMint: baseMint, price: price === null ? null : flipPrice(price) };
 }
 
@@ -77,9 +78,5 @@ function vaultsOf(
   const quote = balance(account.quoteVault, account.quoteMint);
   // If the account states a price, the price does not follow from the balances of the vaults.
   if (account.price !== null || base === null || quote === null) return { reserves: null, baseHeld: base, quoteHeld: quote };
-  return {
-    reserves: { virtualBase: base, virtualQuote: quote + account.virtualQuote, realBase: base, realQuote: quote },
-    baseHeld: base,
-    quoteHeld: quote,
-  };
+  return { reserves: reservesOfVaults(account, base, quote), baseHeld: base, quoteHeld: quote };
 }

@@ -146,7 +146,13 @@ export interface FeePart {
   readonly bps: number;
 }
 
-/** Charged in addition to the amount through the pool. Events often contain no mints, so a fee names the side of the pair in which it was charged. */
+/**
+ * Charged in addition to the amount through the pool. Events often contain no mints, so a fee names the side of the pair in which it was charged.
+ *
+ * The rule for all amounts: of the coin that the trader gives, he pays the amount plus the fees in that coin; of the other coin, he receives the amount
+ * less the fees in that coin. A coin that takes a fee from transfers (Token-2022) adds a fee of the kind `transfer`, in each direction. So an amount is
+ * what the pool's formula counts: what reached the pool less its fees, or what left the pool before the coin took its part.
+ */
 export interface Fee extends FeePart {
   readonly kind: FeeKind;
   readonly coin: 'base' | 'quote';
@@ -284,8 +290,8 @@ export interface PoolAccount extends TokenTerms {
   /** Null if the price follows from the balances of the vaults. */
   readonly price: PriceState | null;
   /**
-   * Added to the quote vault's balance for the price; negative if a part of the balance is not liquidity, such as fees that wait in the vault. General,
-   * because several programs keep such fees in their vaults.
+   * Added to the balances of the vaults for the price; negative if a part of a balance is not liquidity, such as fees that wait in the vault.
    */
+  readonly virtualBase: bigint;
   readonly virtualQuote: bigint;
 }

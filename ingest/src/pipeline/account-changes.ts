@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import { reservesOfVaults, stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import type { PoolAccount, PoolReserves, Venue } from '@sluice/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
@@ -80,7 +80,7 @@ export class AccountChanges {
     const outcome = own.owner === pool.venue.programId ? pool.venue.decodeAccount(own.data) : null;
     const [realBase, realQuote] = [balanceOf(base, pool.address), balanceOf(quote, pool.address)];
     if (outcome?.kind !== 'decoded' || outcome.account.type !== 'pool' || realBase === null || realQuote === null) return false;
-    const shown = stateOfReserves({ virtualBase: realBase, virtualQuote: realQuote + outcome.account.virtualQuote, realBase, realQuote });
+    const shown = stateOfReserves(reservesOfVaults(outcome.account, realBase, realQuote));
     if (!isPublished(pool, own.slot, shown)) this.#emitter.account(pool, own, shown);
     return true;
   }

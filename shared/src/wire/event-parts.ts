@@ -11,7 +11,7 @@ export const Fees = Type.Array(
     {
       kind: Type.Enum([...feeKinds], {
         description:
-          '`cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers.',
+          '`protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer.',
       }),
       amount: Raw('Amount.'),
       bps: Bps('Rate in basis points.'),
@@ -19,7 +19,12 @@ export const Fees = Type.Array(
     },
     { additionalProperties: false, title: 'fee' },
   ),
-  { maxItems: feeKinds.length, description: 'Fees of the venue, one for each kind that was charged.' },
+  {
+    // Both coins can withhold a fee.
+    maxItems: feeKinds.length + 1,
+    description:
+      'All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin.',
+  },
 );
 
 /** Names of special properties of a token. */

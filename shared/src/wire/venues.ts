@@ -38,8 +38,21 @@ export function isCurveVenue(name: VenueName): boolean {
   return facts[name]?.curves === true;
 }
 
-/** Kinds of fees, each charged in addition to the amount through the pool. */
-export const feeKinds = ['protocol', 'creator', 'lp', 'cashback', 'holderRewards'] as const;
+/** Kinds of fees, each charged in addition to the amount through the pool. `event-parts.ts` describes them to clients. */
+export const feeKinds = [
+  'protocol',
+  'creator',
+  'lp',
+  'cashback',
+  'holderRewards',
+  'fund',
+  'platform',
+  'share',
+  'partner',
+  'referral',
+  'host',
+  'transfer',
+] as const;
 export type FeeKind = (typeof feeKinds)[number];
 
 function namesOf(has: (venue: VenueFacts) => boolean): readonly VenueName[] {

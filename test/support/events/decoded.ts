@@ -123,9 +123,10 @@ export function decodeAccount(venue: Venue, data: Uint8Array): unknown {
   const flags = flagsOf(traits);
   if (supplyByMint !== flags.mayhemMode) throw new Error('The supply of a mayhem coin, and of no other, is the mint’s.');
   if (others.type !== 'pool') return { kind: 'decoded', account: { ...others, ...flags } };
-  const { price, tokenCreator, ...pool } = others;
+  const { price, tokenCreator, virtualBase, ...pool } = others;
   const { coinCreator } = others as PumpAmmPool;
   if (tokenCreator !== (coinCreator === zeroAddress ? null : coinCreator)) throw new Error('The pool has two creators of its token.');
+  if (virtualBase !== 0n) throw new Error('A pump pool adds nothing to its base vault.');
   if (price !== null) throw new Error('A pool of vaults has a price of its own.');
   return { kind: 'decoded', account: { ...pool, ...flags } };
 }

@@ -66,13 +66,9 @@ function userOf({ accounts, data }: EmittingInstruction, pool: string): string |
   return form === undefined || !accounts.includes(pool) ? null : (accounts[form.user] ?? null);
 }
 
-/** The event contains no rates. A rate is the fee's share of the input, rounded. */
-function feesOf(lp: bigint, protocol: bigint, input: bigint, coin: Fee['coin']): Fee[] {
-  const bpsOf = (amount: bigint): number => (input === 0n ? 0 : Number((amount * basisPoints + input / 2n) / input));
-  return [
-    { kind: 'lp', amount: lp, bps: bpsOf(lp), coin },
-    { kind: 'protocol', amount: protocol, bps: bpsOf(protocol), coin },
-  ];
+/** The event contains no rates. A rate is the fee's share of the amount that it is taken from, rounded. */
+function feeOf(kind: Fee['kind'], amount: bigint, of: bigint, coin: Fee['coin']): Fee {
+  return { kind, amount, bps: of === 0n ? 0 : Number((amount * basisPoints + of / 2n) / of), coin };
 }
 
 /**
@@ -89,7 +85,7 @@ function cappedDepth(state: PriceState, pool: string, isSell: boolean, balances:
   return [state.depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
 }
 
-/** A is the base and B the quote. Fees are taken from the input; a transfer fee of the input's mint never reaches the pool. */
+/** A is the base and B the quote. Fees are taken from the input. */
 function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
   const { data } = context;
   if (data.length < tradedLength) return malformed('Traded too short');
@@ -97,10 +93,14 @@ function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
   const direction = data[traded.aToB]!;
   const [before, after] = [u128(view, traded.sqrtPriceBefore), u128(view, traded.sqrtPriceAfter)];
   const [lp, protocol] = [view.getBigUint64(traded.lpFee, true), view.getBigUint64(traded.protocolFee, true)];
-  const received = view.getBigUint64(traded.input, true) - view.getBigUint64(traded.inputTransferFee, true);
+  const [paid, output] = [view.getBigUint64(traded.input, true), view.getBigUint64(traded.output, true)];
+  const [paidTransfer, outputTransfer] = [
+    view.getBigUint64(traded.inputTransferFee, true),
+    view.getBigUint64(traded.outputTransferFee, true),
+  ];
+  const received = paid - paidTransfer;
   const input = received - lp - protocol;
-  const output = view.getBigUint64(traded.output, true);
-  if (direction > 1 || after === 0n || input < 0n) return malformed('Traded has an invalid field');
+  if (direction > 1 || after === 0n || input < 0n || outputTransfer > output) return malformed('Traded has an invalid field');
   const emitting = context.instruction();
   if (emitting === null) return { kind: 'incomplete' };
   const pool = encodeBase58(data, traded.pool, 32);
@@ -108,6 +108,10 @@ function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
   if (trader === null) return malformed('Traded was emitted by an instruction that is not a swap on its pool');
   const isSell = direction === 1;
   const [baseAmount, quoteAmount] = isSell ? [input, output] : [output, input];
+  const [coinIn, coinOut] = isSell ? (['base', 'quote'] as const) : (['quote', 'base'] as const);
+  const fees = [feeOf('lp', lp, received, coinIn), feeOf('protocol', protocol, received, coinIn)];
+  if (paidTransfer > 0n) fees.push(feeOf('transfer', paidTransfer, paid, coinIn));
+  if (outputTransfer > 0n) fees.push(feeOf('transfer', outputTransfer, output, coinOut));
   const state = stateOfSqrtPrice(after, liquidityMet(quoteAmount, before, after));
   emit({
     type: 'trade',
@@ -121,8 +125,8 @@ function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
     before: stateOfSqrtPrice(before, null),
     ...state,
     depth: cappedDepth(state, pool, isSell, context.tokenBalances),
-    fees: feesOf(lp, protocol, received, isSell ? 'base' : 'quote'),
-    feeTotal: isSell ? 0n : lp + protocol,
+    fees,
+    feeTotal: isSell ? outputTransfer : paid - input,
     supply: null,
     timestamp: null,
   });
@@ -171,6 +175,7 @@ export function decodeAccount(data: Uint8Array): DecodedAccount {
       quoteVault: pool.vaultB,
       tokenCreator: null,
       price: stateOfSqrtPrice(pool.sqrtPriceX64, pool.liquidity),
+      virtualBase: 0n,
       virtualQuote: 0n,
       ...noTerms,
     },

@@ -26,6 +26,7 @@ export const traded = {
   input: 73,
   output: 81,
   inputTransferFee: 89,
+  outputTransferFee: 97,
   lpFee: 105,
   protocolFee: 113,
 } as const;

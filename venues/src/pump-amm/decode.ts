@@ -23,7 +23,7 @@ export interface PumpAmmPool extends PoolAccount {
 }
 
 /** The fields on which a quote and an instruction depend. */
-export type QuotedAmmPool = Omit<PumpAmmPool, 'traits' | 'supplyByMint' | 'price' | 'tokenCreator'>;
+export type QuotedAmmPool = Omit<PumpAmmPool, 'traits' | 'supplyByMint' | 'price' | 'tokenCreator' | 'virtualBase'>;
 
 interface TradeTail {
   creatorFee: FeePart;
@@ -240,6 +240,7 @@ function decodePool(data: Uint8Array): DecodedPool {
       coinCreator,
       tokenCreator: coinCreator === zeroAddress ? null : coinCreator,
       price: null,
+      virtualBase: 0n,
       virtualQuote:
         length >= poolAt.virtualQuote + 16
           ? view.getBigUint64(poolAt.virtualQuote, true) | (view.getBigInt64(poolAt.virtualQuote + 8, true) << 64n)

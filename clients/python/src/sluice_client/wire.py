@@ -105,8 +105,8 @@ class EventTimes(TypedDict):
 
 
 class Fee(TypedDict):
-    kind: Literal["protocol", "creator", "lp", "cashback", "holderRewards"]
-    """`cashback` is credited to the trader, who can claim it; `holderRewards` are paid to the holders of the token; `lp` goes to liquidity providers."""
+    kind: Literal["protocol", "creator", "lp", "cashback", "holderRewards", "fund", "platform", "share", "partner", "referral", "host", "transfer"]
+    """`protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer."""
     amount: str
     """Amount. Raw integer in its smallest unit, as a decimal string."""
     bps: int
@@ -184,7 +184,7 @@ class Trade(TypedDict):
     priceQuoteBefore: float | None
     """Null if the event on the chain does not show it."""
     fees: list[Fee]
-    """Fees of the venue, one for each kind that was charged."""
+    """All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin."""
     feeTotal: str
     """What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade. Raw integer in its smallest unit, as a decimal string."""
     reserves: Reserves | None
@@ -672,7 +672,7 @@ class Quote(TypedDict):
     priceImpactPct: float
     """How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths."""
     fees: list[Fee]
-    """Fees of the venue, one for each kind that was charged."""
+    """All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin."""
     feeTotal: str
     """Sum of all fees in the quote coin, at the rate of this trade. `inAmount` of a buy contains them, and they are already subtracted from `outAmount` of a sell. Raw integer in its smallest unit, as a decimal string."""
     feeTotalUi: float
