@@ -45,7 +45,9 @@ describe.skipIf(!fixturesPresent)(`single events (${fixturesNote})`, () => {
         timestamp: 1_791_495_216,
       },
     });
-    expect(pump.poolOfMint('CLYsNxoYZZGhLdS2s6LP7AK7g4d9VQxm2Baxrfppump')).toBe('Ct1er2nHmt1ga8vahhmPZBW2BVwv71Boi6HtAdMyskZx');
+    expect(pump.derivedPools('CLYsNxoYZZGhLdS2s6LP7AK7g4d9VQxm2Baxrfppump')).toEqual([
+      { address: 'Ct1er2nHmt1ga8vahhmPZBW2BVwv71Boi6HtAdMyskZx', vaults: [] },
+    ]);
   });
 
   it('SellEvent of 441 bytes on a boosted pool: reserves after the trade, virtual quote included', () => {
@@ -57,8 +59,7 @@ describe.skipIf(!fixturesPresent)(`single events (${fixturesNote})`, () => {
       event: {
         type: 'trade',
         pool: '6g2v2FRny274RxReMcNX2B4N5Xzc8m8aQE2RbaQDdxRW',
-        mint: null,
-        quoteMint: null,
+        pair: null,
         side: 'sell',
         trader: 'H1MkQA2uUnycYsBtfxwVLNAqGBNZYoZpnKSxJWEmFLTu',
         baseAmount: 185_302_193_907n,

@@ -48,7 +48,7 @@ function curveBefore(trade: PlainTrade, parts: Partial<QuotedCurve> = {}): Quote
   const sign = trade.side === 'buy' ? 1n : -1n;
   return {
     type: 'curve',
-    quoteMint: trade.quoteMint ?? wrappedSolMint,
+    quoteMint: trade.pair?.quoteMint ?? wrappedSolMint,
     reserves: {
       virtualBase: reserves.virtualBase + sign * baseAmount,
       virtualQuote: reserves.virtualQuote - sign * quoteAmount,

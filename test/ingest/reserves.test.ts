@@ -313,7 +313,7 @@ describe('reserves without a price', () => {
     expect(unpack(msgpack)).toEqual(priceless);
 
     // The balance of the trader, where the source shows it.
-    const held = { account: addressOf('account'), mint: mintAddress, owner: addressOf('trader'), before: 9n, after: 0n };
+    const held = { account: addressOf('account'), mint: mintAddress, decimals: 6, owner: addressOf('trader'), before: 9n, after: 0n };
     const balanceWith = (...tokenBalances: (typeof held | (Omit<typeof held, 'owner'> & { owner: null }))[]) =>
       tradeEvent({ ...seen, tokenBalances }, '0', market, trade, null, false).traderBalance;
     expect(priceless).not.toHaveProperty('traderBalance');
@@ -336,7 +336,7 @@ describe('the depth of a pool', () => {
   // 2 raw B for one raw A. Sellers of A receive 10^10 × √2 × (1 − √0.99) raw B until the price has fallen by 1 %.
   const state = stateOfSqrtPrice(((1n << 64n) * 141_421_356n) / 100_000_000n, 10_000n * 10n ** 6n);
   const amounts = { baseAmount: 1_000n, quoteAmount: 2_000n, fees: [], feeTotal: 0n } as const;
-  const unknown = { mint: null, quoteMint: null, before: null, supply: null } as const;
+  const unknown = { pair: null, before: null, supply: null } as const;
   const swap = { type: 'trade', pool: place.poolAddress, ...unknown, side: 'sell', timestamp } as const;
   const published = (flipped: boolean) => {
     const trade = marketTrade({ ...swap, trader: addressOf('trader'), ...amounts, ...state }, flipped);

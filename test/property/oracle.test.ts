@@ -2,6 +2,7 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
 import { pump } from '@sluice/venues/pump/index.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import type { FeePart, Venue } from '@sluice/venues/venue.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -117,9 +118,8 @@ function expectedTrade(t: Trade, lacking: number): PlainDecoded {
     kind: 'decoded',
     event: {
       type: 'trade',
-      pool: null,
-      mint: address(t.mint),
-      quoteMint: otherQuote ? address(t.quote_mint) : wrappedSolMint,
+      pool: bondingCurveAddress(address(t.mint)),
+      pair: { baseMint: address(t.mint), quoteMint: otherQuote ? address(t.quote_mint) : wrappedSolMint },
       side: t.is_buy ? 'buy' : 'sell',
       trader: address(t.user),
       baseAmount: t.token_amount,
@@ -429,7 +429,7 @@ describe('pump, other events', () => {
           kind: 'decoded',
           event: {
             type: 'reserves',
-            pool: null,
+            pool: bondingCurveAddress(address(v.mint)),
             mint: address(v.mint),
             burned: 0n,
             timestamp: v.timestamp,
@@ -569,8 +569,7 @@ function expectedAmm(
     event: {
       type: 'trade',
       pool: address(t.pool),
-      mint: null,
-      quoteMint: null,
+      pair: null,
       side,
       trader: address(t.user),
       baseAmount,

@@ -30,7 +30,7 @@ export interface PoolFacts {
   readonly quoteHeld: bigint | null;
 }
 
-/** The pools of a mint among these places. A pool counts only if the owner, kind and mints of its account are right. */
+/** The pools of a mint among these places. A pool counts only if the owner, kind and mints of its account are right. A curve that trades goes before one that is over. */
 export function poolsAt(
   mint: string,
   places: readonly PoolPlace[],
@@ -42,8 +42,11 @@ export function poolsAt(
     const found = accounts.get(address) ?? null;
     const decoded = found === null || found.owner !== venue.programId ? null : venue.decodeAccount(found.data);
     if (decoded?.kind !== 'decoded') continue;
-    if (decoded.account.type === 'curve') curve ??= { venue, address, account: decoded.account };
-    else {
+    if (decoded.account.type === 'curve') {
+      const { baseMint, complete } = decoded.account;
+      if (baseMint !== null ? baseMint !== mint : !isDerived) continue;
+      if (curve === null || (curve.account.complete && !complete)) curve = { venue, address, account: decoded.account };
+    } else {
       const { baseMint, quoteMint } = decoded.account;
       const isFlipped = quoteMint === mint && isReversedPair(baseMint, quoteMint);
       if (baseMint !== mint && !isFlipped) continue;

@@ -32,8 +32,6 @@ export interface Venue {
   decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array): DecodedAccount;
-  /** The pool of a mint if the address can be computed from the mint alone (bonding curves); otherwise null. */
-  poolOfMint(mint: string): string | null;
   /**
    * Every pool of a mint whose address can be computed from the mint, with the accounts that hold its reserves; empty if the text is not an
    * address.
@@ -52,16 +50,14 @@ export interface Venue {
   tradeFault(code: number): TradeFault;
 }
 
-/** A mint has at most one bonding curve, and starts on it. */
+/** The base of a curve is the coin that starts on it. */
 export interface BondingCurves {
-  /** Decimals of every coin that starts on a curve of the venue; null if they differ. Then the mint's account is read. */
+  /** Decimals of every coin that starts on a curve of the venue; null if they differ. */
   readonly decimals: number | null;
   /** Raw supply with which a coin of the venue starts, unless it is a special one; null if supplies differ. */
   readonly usualSupply: bigint | null;
   /** Ending of the addresses of its coins; null if they have none. Others can make such addresses too. */
   readonly mintEnding: string | null;
-  /** The share of a curve's tokens that was sold, in percent, from what is left. */
-  progress(realBase: bigint): number;
 }
 
 /** A record that a program emitted, with the parts of its transaction that the sighting shows. Valid only during the call of `decode`. */
@@ -158,14 +154,16 @@ export interface Fee extends FeePart {
   readonly coin: 'base' | 'quote';
 }
 
+export interface Pair {
+  readonly baseMint: string;
+  readonly quoteMint: string;
+}
+
 export interface VenueTrade extends PriceState {
   readonly type: 'trade';
-  /** Null if the event does not name the pool; then it is `poolOfMint(mint)`. */
-  readonly pool: string | null;
-  /** Null if the event does not name the mint; then the pool's account shows both mints. */
-  readonly mint: string | null;
-  /** Null if it must be read from the pool. */
-  readonly quoteMint: string | null;
+  readonly pool: string;
+  /** Both mints in the program's order. Null if the record and its transaction do not show them; then the pool's account does. */
+  readonly pair: Pair | null;
   readonly side: 'buy' | 'sell';
   /** The user account of the swap instruction. */
   readonly trader: string;
@@ -250,8 +248,7 @@ export interface CurveMigrated {
 /** The venue changed the reserves without a trade: it set new virtual reserves, or bought tokens and burned them. */
 export interface ReservesChanged {
   readonly type: 'reserves';
-  /** Null if the event does not name the pool; then it is `poolOfMint(mint)`. */
-  readonly pool: string | null;
+  readonly pool: string;
   readonly mint: string;
   readonly reserves: ChangedReserves;
   /** Tokens that were removed from the supply. */
@@ -270,12 +267,22 @@ export interface ChangedReserves {
 /** Fields of a bonding curve's account. */
 export interface CurveAccount extends TokenTerms {
   readonly type: 'curve';
+  /** The coin of the curve; null if the account does not name it. Then `derivedPools` of the coin has this account. */
+  readonly baseMint: string | null;
   readonly quoteMint: string;
   readonly reserves: PoolReserves;
   /** Null if `supplyByMint`. */
   readonly supply: bigint | null;
   readonly complete: boolean;
+  readonly goal: CurveGoal;
   readonly creator: string;
+}
+
+/** How far a curve has come: it is complete when this reserve has gone from `from` to `to`. */
+export interface CurveGoal {
+  readonly reserve: 'realBase' | 'realQuote';
+  readonly from: bigint;
+  readonly to: bigint;
 }
 
 /** Fields of a pool's account. */

@@ -7,6 +7,7 @@ import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from './market-health.ts';
+import type { CurveGoal, PoolReserves } from '@sluice/venues/venue.ts';
 import { creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';
 import { depthOf, heldUi, type PoolState } from './pool-state.ts';
 import type { TokenMarket } from './token-market.ts';
@@ -115,8 +116,14 @@ export function renderToken(token: WarmToken, { health, creation, offChain, nowM
 function curveOf({ facts, market }: WarmToken, isOfNow: boolean): TokenInfo['curve'] {
   const { curve } = market;
   if (curve === null || facts.curve === null) return null;
-  const progressPercent = curve.complete ? 100 : isOfNow ? (facts.curve.venue.curves?.progress(curve.realBase) ?? null) : null;
+  const progressPercent = curve.complete ? 100 : isOfNow ? progressOf(facts.curve.account.goal, curve) : null;
   return { poolAddress: curve.address, progressPercent, complete: curve.complete };
+}
+
+/** In percent. */
+function progressOf({ reserve, from, to }: CurveGoal, reserves: Pick<PoolReserves, CurveGoal['reserve']>): number {
+  const done = from === to ? 1_000_000n : ((reserves[reserve] - from) * 1_000_000n) / (to - from);
+  return Math.min(100, Math.max(0, Number(done) / 10_000));
 }
 
 const unknownValue = { sol: null, usd: null } as const;

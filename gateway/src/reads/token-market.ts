@@ -21,7 +21,7 @@ import type { TokenFacts } from './token-facts.ts';
 export class TokenMarket {
   main: PoolState | null = null;
   /** Null: the token has no curve. */
-  curve: { readonly address: string; realBase: bigint; complete: boolean } | null = null;
+  curve: { readonly address: string; realBase: bigint; realQuote: bigint; complete: boolean } | null = null;
   readonly #decimals: number;
   /** How sure the place of the main pool is, and which pool may replace it. */
   // As in `MainPool`. A pool that was read from the chain is proven.
@@ -55,7 +55,7 @@ export class TokenMarket {
     const { curve, pools } = facts;
     if (curve !== null) {
       const { complete, reserves } = curve.account;
-      this.curve = { address: curve.address, realBase: reserves.realBase, complete };
+      this.curve = { address: curve.address, realBase: reserves.realBase, realQuote: reserves.realQuote, complete };
       this.main = stateAtRead(facts, curve, reserves);
     }
     if (!this.#isCurveOver) return;
@@ -119,7 +119,9 @@ export class TokenMarket {
   }
 
   #noteCurve({ poolAddress, reserves }: PriceEvent): void {
-    if (this.curve !== null && poolAddress === this.curve.address && reserves !== null) this.curve.realBase = BigInt(reserves.realBase);
+    if (this.curve === null || poolAddress !== this.curve.address || reserves === null) return;
+    this.curve.realBase = BigInt(reserves.realBase);
+    this.curve.realQuote = BigInt(reserves.realQuote);
   }
 
   /** Uses the same rule as the stored state of the market. */

@@ -118,8 +118,8 @@ export class AccountChanges {
    */
   async #nameCoin(venue: Venue, address: string): Promise<void> {
     const mints = await this.#accounts.mintsOf(address);
-    const mint = mints.find((candidate) => venue.poolOfMint(candidate) === address);
-    if (mint !== undefined) this.#book.curve(venue, mint);
+    const mint = mints.find((candidate) => venue.derivedPools(candidate).some((derived) => derived.address === address));
+    if (mint !== undefined) this.#book.learnCoin(venue, address, mint);
   }
 }
 

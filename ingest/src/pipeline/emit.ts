@@ -186,12 +186,12 @@ export class Emitter {
   }
 
   /** On a curve only trades change the base reserve. */
-  #checkContinuity(pool: Pool, { mint, pool: namedPool, side, baseAmount, reserves }: VenueTrade, slot: number): void {
-    // If a buy completes a curve, the rest of it trades in the new pool. That event names the pool and has its first reserves.
-    if (mint === null || namedPool !== null || reserves === null || isLate(slot, pool.tickSlot)) return;
+  #checkContinuity(pool: Pool, { side, baseAmount, reserves }: VenueTrade, slot: number): void {
+    if (!pool.isCurve || reserves === null || isLate(slot, pool.tickSlot)) return;
     const moved = side === 'buy' ? -baseAmount : baseAmount;
     if (pool.tradedBase >= 0n && pool.tradedBase + moved !== reserves.virtualBase) this.counts.discontinuities++;
-    pool.tradedBase = reserves.virtualBase;
+    // The buy that empties a curve may go on with the first reserves of the pool that follows.
+    pool.tradedBase = reserves.realBase > 0n ? reserves.virtualBase : -1n;
   }
 
   #solUsdAt(receivedUs: number): SolUsdAt | null {
@@ -205,10 +205,10 @@ export class Emitter {
 }
 
 /** Trades of pools show the token's supply, those of curves never do. For an older layout the mint's account is read. */
-function learnSupply(pool: Pool, { mint, supply }: VenueTrade): void {
+function learnSupply(pool: Pool, { supply }: VenueTrade): void {
   const token = pool.token!;
   if (supply === null) {
-    if (mint === null) token.supplyByMint = true;
+    if (!pool.isCurve) token.supplyByMint = true;
   } else if (!token.supplyByMint) token.supply = supply;
 }
 

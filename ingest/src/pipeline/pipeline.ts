@@ -1,6 +1,6 @@
 import type { MemoryBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
+import type { TokenCreated, Venue, VenueTrade } from '@sluice/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
@@ -13,7 +13,7 @@ import { Dedupe } from './dedupe.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
 import { MainPoolReader, type TradeSeen } from './main-pools.ts';
-import { PoolBook, type Pool, type Token } from './pools.ts';
+import { learnDecimals, PoolBook, type Pool, type Token } from './pools.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import { Supplies } from './supplies.ts';
 import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
@@ -193,32 +193,14 @@ export class Pipeline {
 
   /** Some events of a transaction. */
   #take(transaction: DecodedTransaction, events: readonly LocatedEvent[]): void {
-    for (const located of events) {
-      const pool = this.#poolOf(located);
-      if (pool !== null) this.#admit({ transaction, located, pool });
-      else {
-        this.counts.lostEvents++;
-        this.#parts.onLoss({
-          kind: 'events',
-          reason: 'the event names no pool',
-          events: 1,
-          signature: transaction.signature,
-          slot: transaction.slot,
-          pool: null,
-        });
-      }
-    }
+    for (const located of events) this.#admit({ transaction, located, pool: this.#poolOf(located) });
   }
 
   /** The pool of an event. Also notes what the event shows about pools. */
-  #poolOf({ venue, event }: LocatedEvent): Pool | null {
+  #poolOf({ venue, event }: LocatedEvent): Pool {
     switch (event.type) {
-      case 'trade': {
-        if (event.mint === null) return event.pool === null ? null : this.book.poolAt(venue, event.pool);
-        const curve = this.book.curve(venue, event.mint);
-        if (curve !== null && event.quoteMint !== null) curve.quote ??= this.book.token(event.quoteMint);
-        return curve;
-      }
+      case 'trade':
+        return this.book.learnTrade(venue, event);
       case 'created':
         return this.book.learnCreated(venue, event);
       case 'poolCreated':
@@ -226,9 +208,8 @@ export class Pipeline {
       case 'migrated':
         return this.book.learnMigrated(venue, this.#venueByName.get(event.toVenue), event);
       case 'reserves':
-        return event.pool === null ? this.book.curve(venue, event.mint) : this.book.poolAt(venue, event.pool);
       case 'completed':
-        return this.book.curve(venue, event.mint);
+        return this.book.learnCoin(venue, event.pool, event.mint);
     }
   }
 
@@ -249,9 +230,18 @@ export class Pipeline {
   /** What must be read before an event can be published; null if nothing. */
   #needOf(placed: Placed): Need | MainNeed | null {
     const { located, transaction, pool } = placed;
-    const need = needOfEvent(placed);
+    const { tokenBalances } = transaction;
+    let need = needOfEvent(placed);
+    if (need !== null && tokenBalances !== null) {
+      learnDecimals(pool, tokenBalances);
+      need = needOfEvent(placed);
+    }
     if (need !== null || located.event.type !== 'trade' || !this.#mainPools.isNeeded(pool)) return need;
-    return { mainOf: pool.token!, seen: tradeSeen(transaction, located.event) };
+    const seen = tradeSeen(transaction, located.event);
+    if (tokenBalances === null) return { mainOf: pool.token!, seen };
+    // The transaction shows all of the trade. What the chain says of the other pools follows.
+    void this.#mainPools.read(pool.token!, seen);
+    return null;
   }
 
   /** Returns null, or why it failed. A main pool that cannot be read holds no event back. */
@@ -287,7 +277,7 @@ export class Pipeline {
       this.emitter.trade({ event, ...base }, completesCurve(transaction, event));
       this.#supplies.requestIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
-    } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event.mint, event.trader));
+    } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event));
     else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
     else if (event.type === 'poolCreated') this.emitter.poolCreated({ event, ...base });
@@ -318,21 +308,21 @@ function needOfEvent({ located: { event }, pool }: Placed): Need | null {
   return needOf(pool, event.type === 'created' && event.tokenProgram === null);
 }
 
-function buysOfCreator({ events }: DecodedTransaction, mint: string, creator: string): VenueTrade[] {
+function buysOfCreator({ events }: DecodedTransaction, { pool, trader }: TokenCreated): VenueTrade[] {
   const buys: VenueTrade[] = [];
   for (const { event } of events) {
-    if (event.type === 'trade' && event.mint === mint && event.side === 'buy' && event.trader === creator) buys.push(event);
+    if (event.type === 'trade' && event.pool === pool && event.side === 'buy' && event.trader === trader) buys.push(event);
   }
   return buys;
 }
 
-/** True for the last trade of a mint before the completion of its curve in the same transaction. */
+/** True for the last trade on a curve before its completion in the same transaction. */
 function completesCurve({ events }: DecodedTransaction, trade: VenueTrade): boolean {
-  if (events.length < 2 || trade.mint === null) return false;
+  if (events.length < 2) return false;
   let last: VenueTrade | null = null;
   for (const { event } of events) {
-    if (event.type === 'trade' && event.mint === trade.mint) last = event;
-    else if (event.type === 'completed' && event.mint === trade.mint) return last === trade;
+    if (event.type === 'trade' && event.pool === trade.pool) last = event;
+    else if (event.type === 'completed' && event.pool === trade.pool) return last === trade;
   }
   return false;
 }

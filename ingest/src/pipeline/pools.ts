@@ -1,7 +1,8 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import type { MainPool, Mutable } from '@sluice/shared/market/main-pool.ts';
 import { isReversedPair, quoteCoins } from '@sluice/shared/money.ts';
-import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount } from '@sluice/venues/venue.ts';
+import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
+import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount, VenueTrade } from '@sluice/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Facts about a token, shared by all its pools. */
@@ -24,15 +25,15 @@ export interface Token {
 export interface Pool {
   readonly venue: Venue;
   readonly address: string;
-  /** A bonding curve, whose account shows the supply. */
-  isCurve: boolean;
-  /** The traded token; null for a curve that is known only by its account, which does not name it. */
+  /** A bonding curve, whose base is its token and whose account shows the supply. */
+  readonly isCurve: boolean;
+  /** The traded token; null until an event, the account or the curve's derived address names it. */
   token: Token | null;
   quote: Token | null;
   /** The program's base is the money and its quote the token. */
   flipped: boolean;
-  /** Supply from the curve's account, stored until the token is known. */
-  curveSupply: bigint | null;
+  /** Supply from the curve's account, as in `CurveAccount`; undefined before the account was seen. */
+  curveSupply: bigint | null | undefined;
   /** Base reserve that the pool was opened with; -1 if that was not seen. */
   openedBase: bigint;
   /** Slot and exact price (`tickQuote / tickBase`, as the program has the pair) of the last price published. */
@@ -56,17 +57,22 @@ function learnCurveSupply(token: Token, supply: bigint | null): void {
   else if (!token.supplyByMint) token.supply = supply;
 }
 
+/** Learns the decimals of a pool's coins that a transaction's balances show. */
+export function learnDecimals({ token, quote }: Pool, balances: readonly TokenBalance[]): void {
+  for (const coin of [token, quote]) {
+    if (coin !== null) coin.decimals ??= balances.find(({ mint }) => mint === coin.mint)?.decimals ?? null;
+  }
+}
+
 /** Facts about pools and mints, from events and accounts. No I/O. */
 export class PoolBook {
   readonly #pools: Recent<Pool>;
-  readonly #curves: Recent<Pool>;
   readonly #tokens: Recent<Token>;
   readonly #money = new Map<string, Token>([...quoteCoins.values()].map(({ mint, decimals }) => [mint, newToken(mint, decimals)]));
 
-  /** `capacity`: remembered pools, curves and mints, of each kind. The least recently used one is forgotten, and read from the chain again. */
+  /** `capacity`: remembered pools and mints, of each kind. The least recently used one is forgotten, and read from the chain again. */
   constructor(capacity = standardMemory.pools) {
     this.#pools = new Recent(capacity);
-    this.#curves = new Recent(capacity);
     this.#tokens = new Recent(capacity);
   }
 
@@ -93,11 +99,11 @@ export class PoolBook {
     const pool: Pool = {
       venue,
       address,
-      isCurve: false,
+      isCurve: venue.curves !== null,
       token: null,
       quote: null,
       flipped: false,
-      curveSupply: null,
+      curveSupply: undefined,
       openedBase: -1n,
       tickSlot: -1,
       tickBase: -1n,
@@ -109,22 +115,27 @@ export class PoolBook {
     return pool;
   }
 
-  /** The curve of a mint; null if the venue's addresses of curves cannot be computed from the mint. */
-  curve(venue: Venue, mint: string): Pool | null {
-    const known = this.#curves.get(mint);
-    if (known !== undefined && known.venue === venue) return known;
-    const address = venue.poolOfMint(mint);
-    return address === null ? null : this.#nameCurve(venue, mint, address);
+  /** The pool of a trade, with the pair if the trade names it. */
+  learnTrade(venue: Venue, { pool: address, pair }: Pick<VenueTrade, 'pool' | 'pair'>): Pool {
+    const known = this.#pools.get(address);
+    if (known !== undefined && (pair === null || known.token !== null)) return known;
+    return pair === null ? this.poolAt(venue, address) : this.#learnPair(venue, address, pair.baseMint, pair.quoteMint);
+  }
+
+  /** A curve whose account does not name its coin. */
+  learnCoin(venue: Venue, address: string, mint: string): Pool {
+    const pool = this.poolAt(venue, address);
+    if (pool.isCurve && pool.token === null) this.#setToken(pool, mint);
+    return pool;
   }
 
   learnCreated(venue: Venue, event: TokenCreated): Pool {
-    const pool = this.#nameCurve(venue, event.mint, event.pool);
+    const pool = this.#learnPair(venue, event.pool, event.mint, event.quoteMint);
     const token = pool.token!;
     token.decimals = event.decimals;
     token.supply = event.supply;
     token.supplyByMint = event.supplyByMint;
     token.tokenProgram = event.tokenProgram ?? token.tokenProgram;
-    pool.quote = this.token(event.quoteMint);
     return pool;
   }
 
@@ -138,8 +149,7 @@ export class PoolBook {
   }
 
   learnMigrated(venue: Venue, toVenue: Venue | undefined, event: CurveMigrated): Pool {
-    const from = this.#nameCurve(venue, event.mint, event.fromPool);
-    from.quote ??= this.token(event.quoteMint);
+    const from = this.#learnPair(venue, event.fromPool, event.mint, event.quoteMint);
     if (toVenue !== undefined) this.#learnPair(toVenue, event.toPool, event.mint, event.quoteMint);
     return from;
   }
@@ -151,36 +161,31 @@ export class PoolBook {
       return known;
     }
     const pool = this.poolAt(venue, address);
-    pool.isCurve = true;
+    if (account.baseMint !== null) this.#learnPair(venue, address, account.baseMint, account.quoteMint);
     pool.quote ??= this.token(account.quoteMint);
     pool.curveSupply = account.supply;
     if (pool.token !== null) learnCurveSupply(pool.token, account.supply);
     return pool;
   }
 
-  #nameCurve(venue: Venue, mint: string, address: string): Pool {
-    const pool = this.poolAt(venue, address);
-    if (pool.token === null) {
-      const token = this.token(mint);
-      token.decimals ??= venue.curves?.decimals ?? null;
-      // An account that was read before named no coin, but showed its supply.
-      if (pool.isCurve) learnCurveSupply(token, pool.curveSupply);
-      pool.token = token;
-    }
-    pool.isCurve = true;
-    this.#curves.set(mint, pool);
-    return pool;
-  }
-
   #learnPair(venue: Venue, address: string, baseMint: string, quoteMint: string): Pool {
     const pool = this.poolAt(venue, address);
     if (pool.token === null) {
-      pool.flipped = isReversedPair(baseMint, quoteMint);
-      pool.token = this.token(pool.flipped ? quoteMint : baseMint);
-      pool.quote = this.token(pool.flipped ? baseMint : quoteMint);
+      pool.flipped = !pool.isCurve && isReversedPair(baseMint, quoteMint);
+      const token = this.#setToken(pool, pool.flipped ? quoteMint : baseMint);
       // Events of such a pool show the supply of the money.
-      if (pool.flipped) pool.token.supplyByMint = true;
+      if (pool.flipped) token.supplyByMint = true;
     }
+    pool.quote ??= this.token(pool.flipped ? baseMint : quoteMint);
     return pool;
+  }
+
+  #setToken(pool: Pool, mint: string): Token {
+    const token = this.token(mint);
+    pool.token = token;
+    token.decimals ??= pool.venue.curves?.decimals ?? null;
+    // An account that was read before named no coin, but showed its supply.
+    if (pool.curveSupply !== undefined) learnCurveSupply(token, pool.curveSupply);
+    return token;
   }
 }

@@ -193,17 +193,16 @@ export class Unfinished {
 
 /**
  * Events that do not depend on what is still hidden. A creation includes all that its wallet bought with it, and the buy that empties a
- * curve says whether it completed the curve: these wait, and so do the later events of their coin.
+ * curve says whether it completed the curve: these wait, and so do the later events of their pool.
  */
 function certainOf(events: readonly LocatedEvent[]): LocatedEvent[] {
   const open = new Set<string>();
-  return events.filter(({ event }) => {
-    if (!('mint' in event) || event.mint === null) return true;
-    const { mint } = event;
-    if (event.type === 'created') open.add(mint);
-    else if (event.type === 'trade' && event.side === 'buy' && event.reserves !== null && event.reserves.realBase <= 0n) {
-      if (!events.some((other) => other.event.type === 'completed' && other.event.mint === mint)) open.add(mint);
+  return events.filter(({ event, venue }) => {
+    const pool = event.type === 'migrated' ? event.fromPool : event.pool;
+    if (event.type === 'created') open.add(pool);
+    else if (event.type === 'trade' && venue.curves !== null && event.side === 'buy' && (event.reserves?.realBase ?? 1n) <= 0n) {
+      if (!events.some((other) => other.event.type === 'completed' && other.event.pool === pool)) open.add(pool);
     }
-    return !open.has(mint);
+    return !open.has(pool);
   });
 }

@@ -116,7 +116,8 @@ function assertSame(texts: readonly string[], coder: BorshEventCoder): void {
     const same =
       ours.kind === 'decoded' &&
       ours.event.type === 'trade' &&
-      ours.event.mint === theirs?.['mint']?.toString() &&
+      theirs !== undefined &&
+      ours.event.pair?.baseMint === theirs['mint']?.toString() &&
       ours.event.trader === theirs['user']?.toString() &&
       ours.event.quoteAmount.toString() === theirs['sol_amount']?.toString(10) &&
       ours.event.reserves.virtualBase.toString() === theirs['virtual_token_reserves']?.toString(10);

@@ -124,9 +124,9 @@ describe.skipIf(!fixturesPresent)(`mainnet (${fixturesNote})`, () => {
     const [trade] = trades;
     const terms: OrderTerms = {
       side: trade!.side,
-      mint: trade!.mint!,
+      mint: trade!.pair!.baseMint,
       pool: 'pump',
-      poolAddress: '',
+      poolAddress: trade!.pool,
       quoteMint: wrappedSolMint,
       baseDecimals: 6,
       quoteDecimals: 9,

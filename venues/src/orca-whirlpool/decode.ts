@@ -4,9 +4,9 @@ import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
 import { decoded, malformed, noTerms, undecodedEvent } from '../outcome.ts';
-import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, PriceState, VenueEvent } from '../venue.ts';
+import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, Pair, PriceState, VenueEvent } from '../venue.ts';
 import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
-import { eventDiscriminators, ignoredEvents, swapInstructions } from './program.ts';
+import { eventDiscriminators, ignoredEvents, swapInstructions, type SwapForm } from './program.ts';
 
 /** The fields of a Whirlpool account that prices and quotes need. */
 export interface Whirlpool {
@@ -60,10 +60,17 @@ function u128(view: DataView, at: number): bigint {
   return view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
 }
 
-/** The user of the swap; null if the instruction is not a swap on this pool. */
-function userOf({ accounts, data }: EmittingInstruction, pool: string): string | null {
+/** The form of the swap; null if the instruction is not a swap on this pool. */
+function formOf({ accounts, data }: EmittingInstruction, pool: string): SwapForm | null {
   const form = swapInstructions.find(({ discriminator }) => hasPrefix(data, discriminator));
-  return form === undefined || !accounts.includes(pool) ? null : (accounts[form.user] ?? null);
+  return form === undefined || !accounts.includes(pool) ? null : form;
+}
+
+/** The coins of the pool's vaults. Null if the instruction has vaults of two pools, or the balances are unknown. */
+function pairOf({ accounts }: EmittingInstruction, { vaults }: SwapForm, balances: readonly TokenBalance[] | null): Pair | null {
+  if (vaults === null || balances === null) return null;
+  const [baseMint, quoteMint] = vaults.map((at) => balances.find(({ account }) => account === accounts[at])?.mint);
+  return baseMint === undefined || quoteMint === undefined ? null : { baseMint, quoteMint };
 }
 
 /** The event contains no rates. A rate is the fee's share of the amount that it is taken from, rounded. */
@@ -104,8 +111,9 @@ function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
   const emitting = context.instruction();
   if (emitting === null) return { kind: 'incomplete' };
   const pool = encodeBase58(data, traded.pool, 32);
-  const trader = userOf(emitting, pool);
-  if (trader === null) return malformed('Traded was emitted by an instruction that is not a swap on its pool');
+  const form = formOf(emitting, pool);
+  const trader = form === null ? undefined : emitting.accounts[form.user];
+  if (form === null || trader === undefined) return malformed('Traded was emitted by an instruction that is not a swap on its pool');
   const isSell = direction === 1;
   const [baseAmount, quoteAmount] = isSell ? [input, output] : [output, input];
   const [coinIn, coinOut] = isSell ? (['base', 'quote'] as const) : (['quote', 'base'] as const);
@@ -116,8 +124,7 @@ function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
   emit({
     type: 'trade',
     pool,
-    mint: null,
-    quoteMint: null,
+    pair: pairOf(emitting, form, context.tokenBalances),
     side: isSell ? 'sell' : 'buy',
     trader,
     baseAmount,

@@ -15,7 +15,6 @@ export const orcaWhirlpool: Venue = {
   watchedAccountPrefixes: [],
   decode,
   decodeAccount,
-  poolOfMint: () => null,
   derivedPools: () => [],
   curves: null,
   quoting,

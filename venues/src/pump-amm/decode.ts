@@ -104,8 +104,7 @@ function decodeTrade(data: Uint8Array, isBuy: boolean, emit: Emit): DecodeOutcom
   emit({
     type: 'trade',
     pool,
-    mint: null,
-    quoteMint: null,
+    pair: null,
     side: isBuy ? 'buy' : 'sell',
     trader,
     baseAmount,

@@ -22,7 +22,7 @@ function canonicalPool(mint: string, quoteMint: string): DerivedPool {
   return { address, vaults };
 }
 
-/** PumpSwap. A mint may have several pools, so `poolOfMint` is null. */
+/** PumpSwap. A mint may have several pools. */
 export const pumpAmm: Venue = {
   name: 'pump-amm',
   programId,
@@ -33,7 +33,6 @@ export const pumpAmm: Venue = {
   watchedAccountPrefixes: [accountDiscriminators.pool],
   decode,
   decodeAccount,
-  poolOfMint: () => null,
   derivedPools: (mint) => (isAddress(mint) ? canonicalQuotes.map((quote) => canonicalPool(mint, quote)) : []),
   curves: null,
   quoting,

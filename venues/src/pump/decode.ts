@@ -3,11 +3,12 @@ import { BorshReader, discriminatorLength, hasPrefix, isZeroKey } from '@sluice/
 import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { creatorPart, feeList, noFee, readFee, traitsOf } from '../pump-fees/fees.ts';
 import { decoded, malformed, undecodedAccount, undecodedEvent, type UndecodedAccount } from '../outcome.ts';
-import type { CurveAccount, DecodeContext, DecodeOutcome, FeePart, PoolReserves, VenueEvent } from '../venue.ts';
+import type { CurveAccount, CurveGoal, DecodeContext, DecodeOutcome, FeePart, PoolReserves, VenueEvent } from '../venue.ts';
 import { curve, curveMinLength, shareholderLength, tradeMinLength } from './layout.ts';
 import {
   accountDiscriminators,
   eventDiscriminators,
+  curveOf,
   ignoredEvents,
   initialRealToken,
   initialSupply,
@@ -27,7 +28,7 @@ export interface PumpCurve extends CurveAccount {
 }
 
 /** The fields on which a quote and an instruction depend. */
-export type QuotedCurve = Omit<PumpCurve, 'traits' | 'supplyByMint'>;
+export type QuotedCurve = Omit<PumpCurve, 'traits' | 'supplyByMint' | 'baseMint' | 'goal'>;
 
 interface TradeTail {
   protocol: FeePart;
@@ -93,11 +94,11 @@ function decodeTrade(data: Uint8Array, emit: Emit): DecodeOutcome {
   };
   if (virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('TradeEvent without reserves');
   const quoteAmount = quote === null ? solAmount : quote.amount;
+  const baseMint = encodeBase58(data, mintAt, 32);
   emit({
     type: 'trade',
-    pool: null,
-    mint: encodeBase58(data, mintAt, 32),
-    quoteMint: quote === null ? wrappedSolMint : quote.mint,
+    pool: curveOf(baseMint),
+    pair: { baseMint, quoteMint: quote === null ? wrappedSolMint : quote.mint },
     side: isBuy ? 'buy' : 'sell',
     trader: encodeBase58(data, traderAt, 32),
     baseAmount,
@@ -219,8 +220,8 @@ function decodeMigration(data: Uint8Array, emit: Emit): DecodeOutcome {
 function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const trader = reader.address();
-  const mint = reader.address();
-  const pool = reader.address();
+  const baseMint = reader.address();
+  reader.skip(32); // pool: the tokens are still the curve's
   const quoteMint = reader.quoteMint();
   const timestamp = reader.timestamp();
   const baseAmount = reader.u64();
@@ -236,9 +237,8 @@ function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   if (virtualBase === 0n || virtualQuote < quoteBefore) return malformed('PostCompleteBuyEvent with more traded than there was');
   emit({
     type: 'trade',
-    pool,
-    mint,
-    quoteMint,
+    pool: curveOf(baseMint),
+    pair: { baseMint, quoteMint },
     side: 'buy',
     trader,
     baseAmount,
@@ -268,7 +268,7 @@ function decodeMayhemParams(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reserves: PoolReserves = { virtualBase: reader.u64(), virtualQuote: reader.u64(), realBase: reader.u64(), realQuote: reader.u64() };
   if (reader.failed) return malformed('UpdateMayhemVirtualParamsEvent ends inside a field or has an invalid value');
   if (reserves.virtualBase === 0n) return malformed('UpdateMayhemVirtualParamsEvent without reserves');
-  emit({ type: 'reserves', pool: null, mint, reserves, burned: 0n, timestamp });
+  emit({ type: 'reserves', pool: curveOf(mint), mint, reserves, burned: 0n, timestamp });
   return decoded;
 }
 
@@ -293,6 +293,9 @@ const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
   [accountDiscriminators.userVolumeAccumulator, 'UserVolumeAccumulator'],
 ];
 
+/** Every curve starts with the same tokens. */
+const goal: CurveGoal = { reserve: 'realBase', from: initialRealToken, to: 0n };
+
 type DecodedCurve = UndecodedAccount | { readonly kind: 'decoded'; readonly account: PumpCurve };
 
 /** A field that the account's layout lacks is zero, as the program reads it. */
@@ -310,6 +313,7 @@ function decodeCurve(data: Uint8Array): DecodedCurve {
     kind: 'decoded',
     account: {
       type: 'curve',
+      baseMint: null,
       quoteMint: quoteMint === zeroAddress ? wrappedSolMint : quoteMint,
       reserves: {
         virtualBase: view.getBigUint64(curve.virtualToken, true),
@@ -319,6 +323,7 @@ function decodeCurve(data: Uint8Array): DecodedCurve {
       },
       supply: mayhemMode ? null : view.getBigUint64(curve.supply, true),
       complete: flag(curve.complete),
+      goal,
       creator: key(curve.creator),
       mayhemMode,
       cashback,

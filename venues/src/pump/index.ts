@@ -3,9 +3,8 @@ import type { Venue } from '../venue.ts';
 import { decode, decodeAccount } from './decode.ts';
 import {
   accountDiscriminators,
-  bondingCurveAddress,
+  curveOf,
   eventAuthority,
-  initialRealToken,
   initialSupply,
   programId,
   tokenDecimals,
@@ -14,7 +13,7 @@ import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
 import { tradeFault } from './errors.ts';
 
-/** pump.fun bonding curves. `poolOfMint` computes hashes and checks curve points on every call, so callers cache its results. */
+/** pump.fun bonding curves. */
 export const pump: Venue = {
   name: 'pump',
   programId,
@@ -25,13 +24,11 @@ export const pump: Venue = {
   watchedAccountPrefixes: [accountDiscriminators.bondingCurve],
   decode,
   decodeAccount,
-  poolOfMint: (mint) => (isAddress(mint) ? bondingCurveAddress(mint) : null),
-  derivedPools: (mint) => (isAddress(mint) ? [{ address: bondingCurveAddress(mint), vaults: [] }] : []),
+  derivedPools: (mint) => (isAddress(mint) ? [{ address: curveOf(mint), vaults: [] }] : []),
   curves: {
     decimals: tokenDecimals,
     usualSupply: initialSupply,
     mintEnding: 'pump',
-    progress: (realBase) => Math.min(100, Math.max(0, Number(((initialRealToken - realBase) * 1_000_000n) / initialRealToken) / 10_000)),
   },
   quoting,
   signing,

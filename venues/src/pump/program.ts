@@ -1,3 +1,4 @@
+import { keepDerived } from '@sluice/shared/solana/derived.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/pda.ts';
 
 /** pump.fun bonding curve. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
@@ -111,6 +112,8 @@ const derive = (name: Uint8Array, key: string, program = programId): string =>
 
 /** Bonding curve of a mint. The functions below throw TypeError if the argument is not an address. */
 export const bondingCurveAddress = (mint: string): string => derive(curveSeed, mint);
+/** The same, derived once. */
+export const curveOf = keepDerived(bondingCurveAddress);
 export const bondingCurveV2Address = (mint: string): string => derive(curveV2Seed, mint);
 /** Creator of a mint's canonical PumpSwap pool. */
 export const poolAuthorityAddress = (mint: string): string => derive(poolAuthoritySeed, mint);

@@ -19,7 +19,7 @@ import {
 import type { PoolReserves } from '../venue.ts';
 import { decodeAccount, type QuotedCurve } from './decode.ts';
 import { buildCurveTrade } from './instructions.ts';
-import { bondingCurveAddress, feeConfig, feeProgram, globalAddress, initialSupply, programId } from './program.ts';
+import { curveOf, feeConfig, feeProgram, globalAddress, initialSupply, programId } from './program.ts';
 import { decodeGlobal, type PumpSettings } from './settings.ts';
 
 const noBytes = new Uint8Array(0);
@@ -163,9 +163,9 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
   };
 }
 
-/** A mint has at most one curve, with one quote coin; the curve's account names the coin. */
+/** The address of a curve follows from its coin, and the curve's account names the quote coin. */
 export const quoting: VenueQuoting = {
   settings: [globalAddress, feeConfig],
-  accountsOf: (mint) => [bondingCurveAddress(mint)],
+  accountsOf: (mint) => [curveOf(mint)],
   open,
 };

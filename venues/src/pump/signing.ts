@@ -1,9 +1,7 @@
-import { keepDerived } from '@sluice/shared/solana/derived.ts';
 import type { TradeForm, TradePositions, VenueSigning } from '../signing.ts';
-import { bondingCurveAddress, instructionDiscriminators } from './program.ts';
+import { curveOf, instructionDiscriminators } from './program.ts';
 
 const { buyV2, buyExactQuoteInV2, sellV2, extendAccount } = instructionDiscriminators;
-const curveOf = keepDerived(bondingCurveAddress);
 
 /** Source: IDL of pump 2.0.0. */
 const positions: TradePositions = {

@@ -46,9 +46,8 @@ function unusable(reason: string): FillReading {
   return { kind: 'unusable', reason };
 }
 
-function isOurs(trade: VenueTrade, { publicKey, mint, poolAddress, side }: OrderTerms): boolean {
-  if (trade.trader !== publicKey || trade.side !== side) return false;
-  return trade.mint === null ? trade.pool === poolAddress : trade.mint === mint;
+function isOurs({ trader, side, pool }: VenueTrade, terms: OrderTerms): boolean {
+  return trader === terms.publicKey && side === terms.side && pool === terms.poolAddress;
 }
 
 /** The sum of the wallet's trades of these terms, because a router may split a trade. Null if there is none; a text says why they cannot be read. */

@@ -31,9 +31,8 @@ export function simulatedAmounts(
       const venue = venueByProgram.get(programId);
       const event = venue === undefined ? undefined : decodeData(venue, data).events[0];
       if (event?.type !== 'trade') return;
-      const { trader, side, mint, pool, baseAmount: base, quoteAmount, feeTotal } = event;
-      const isOurs = mint === null ? pool === expected.poolAddress : mint === expected.mint;
-      if (trader !== expected.trader || side !== expected.side || !isOurs) return;
+      const { trader, side, pool, baseAmount: base, quoteAmount, feeTotal } = event;
+      if (trader !== expected.trader || side !== expected.side || pool !== expected.poolAddress) return;
       found = true;
       baseAmount += base;
       traderQuote += side === 'buy' ? quoteAmount + feeTotal : quoteAmount - feeTotal;

@@ -28,6 +28,7 @@ export interface TransactionInnerInstruction extends TransactionInstruction {
 export interface TokenBalance {
   readonly account: string;
   readonly mint: string;
+  readonly decimals: number;
   /** Null if the node is too old to report it. */
   readonly owner: string | null;
   readonly before: bigint;
@@ -96,6 +97,10 @@ function integerOrNull(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 }
 
+function isByte(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
+}
+
 function base58Bytes(value: unknown): Uint8Array {
   return decodeBase58(textOf(value, 'instruction data')) ?? fail('instruction data is not base58');
 }
@@ -138,17 +143,18 @@ function readInner(meta: Json, keys: readonly string[]): Map<number, Transaction
 function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] | null {
   const { preTokenBalances, postTokenBalances } = meta;
   if (!Array.isArray(preTokenBalances) || !Array.isArray(postTokenBalances)) return null;
-  const balances = new Map<string, { account: string; mint: string; owner: string | null; before: bigint; after: bigint }>();
+  const balances = new Map<string, { account: string; mint: string; decimals: number; owner: string | null; before: bigint; after: bigint }>();
   const add = (value: unknown, side: 'before' | 'after'): void => {
     if (!isRecord(value)) return fail('a token balance is not an object');
     const account = keyAt(keys, value['accountIndex']);
     const mint = addressOf(value['mint']);
-    const { amount } = objectIn(value, 'uiTokenAmount');
+    const { amount, decimals } = objectIn(value, 'uiTokenAmount');
     if (typeof amount !== 'string' || !amountForm.test(amount)) return fail('a token balance has no amount');
+    if (!isByte(decimals)) return fail('a token balance has no decimals');
     const owner = value['owner'] === undefined ? null : addressOf(value['owner']);
     // An account may be closed and opened again with another mint.
     const key = `${account} ${mint}`;
-    const balance = balances.get(key) ?? { account, mint, owner, before: 0n, after: 0n };
+    const balance = balances.get(key) ?? { account, mint, decimals, owner, before: 0n, after: 0n };
     balance[side] = BigInt(amount);
     balance.owner = owner;
     balances.set(key, balance);
