@@ -243,7 +243,7 @@ function pubSubSource(urls: readonly string[], venues: readonly Venue[], log: Lo
     urls,
     programs: venues,
     accounts: [solPricePool.address],
-    logTextPrefixes: venues.flatMap(({ textPrefix }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`])),
+    logTextPrefixes: venues.flatMap(({ records: { textPrefix } }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`])),
     log,
   });
 }

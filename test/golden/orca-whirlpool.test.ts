@@ -82,7 +82,9 @@ it.each([
   const accounts = Array.from({ length: 11 }, (_, index) => (index === swap!.user ? trader! : poolKey!));
   const emitting = { programId, accounts, data: swap!.discriminator, inner: [], at: -1 };
   const events: VenueEvent[] = [];
-  decode({ data: rest, text: null, instruction: () => emitting, feePayer: trader!, tokenBalances: null }, (event) => events.push(event));
+  decode({ record: 'event', data: rest, text: null, instruction: () => emitting, feePayer: trader!, tokenBalances: null }, (event) =>
+    events.push(event),
+  );
   expect(events).toEqual([expect.objectContaining({ type: 'trade', side, ...expected })]);
   expect(moved(events[0] as VenueTrade)).toEqual([paid, received]);
 });

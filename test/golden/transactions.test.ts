@@ -3,7 +3,7 @@ import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { venueByProgram, venues } from '@sluice/venues/registry.ts';
+import { eventAuthorities, venueByProgram } from '@sluice/venues/registry.ts';
 import { describe, expect, it } from 'vitest';
 import { fixtureNames, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
 import { decodeEvent, type PlainDecoded, type PlainTrade } from '../support/events/decoded.ts';
@@ -12,7 +12,6 @@ const pumpId = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P';
 const sol = 'So11111111111111111111111111111111111111112';
 const usdc = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const systemProgram = '11111111111111111111111111111111';
-const authorities = new Map(venues.flatMap((venue) => (venue.eventAuthority === null ? [] : [[venue.programId, venue.eventAuthority]])));
 
 interface Seen {
   readonly programId: string;
@@ -37,7 +36,7 @@ function fromLogs(transaction: TransactionView): Seen[] {
 
 function fromInner(transaction: TransactionView): Seen[] {
   const seen: Seen[] = [];
-  const reading = readInnerEvents(transaction, authorities, (programId, path, data) =>
+  const reading = readInnerEvents(transaction, eventAuthorities, (programId, path, data) =>
     seen.push({ programId, path, data: Buffer.from(data).toString('hex') }),
   );
   expect(reading).toEqual({ refused: 0, unreadable: null });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { pump } from '@sluice/venues/pump/index.ts';
 import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue, VenueRecords } from '@sluice/venues/venue.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
@@ -16,13 +16,17 @@ const signature = signatureOf('a trade');
 const first = curveBuy({ solAmount: 1n });
 const second = curveBuy({ solAmount: 2n });
 const textPrefix = 'ray_log: ';
+const none: VenueRecords = { logged: false, eventAuthority: null, instructions: [], textPrefix: null };
+const sentOnly = (venue: Venue): Venue => ({ ...venue, needsTransaction: true, records: { ...venue.records, logged: false } });
 const asText = (event: Buffer): string => `Program log: ${textPrefix}${event.toString('base64')}`;
 const readsText: Venue = {
   ...pump,
-  eventAuthority: null,
-  textPrefix,
+  records: { ...none, textPrefix },
   decode: ({ text, ...context }, emit) =>
-    pump.decode({ ...context, text: null, data: Buffer.from(text!.slice(textPrefix.length), 'base64'), instruction: () => null }, emit),
+    pump.decode(
+      { ...context, record: 'event', text: null, data: Buffer.from(text!.slice(textPrefix.length), 'base64'), instruction: () => null },
+      emit,
+    ),
 };
 
 function harnessOf(venue: Venue, answer: unknown): Harness {
@@ -41,7 +45,7 @@ const requests = ({ calls }: Harness): number => calls.filter(({ method }) => me
 const tradeIds = ({ events }: Harness): string[] => events.filter(({ type }) => type === 'trade').map(({ id }) => id);
 
 describe('a venue that reveals its trades by self-CPI', () => {
-  const venue: Venue = { ...pump, reveals: 'cpi' };
+  const venue = sentOnly(pump);
 
   it('gets the completed transaction, and the completion is counted', async () => {
     const harness = harnessOf(venue, wholeTransaction(signature, [first, second]));
@@ -75,7 +79,7 @@ describe('a venue that reveals its trades by self-CPI', () => {
   });
 
   it('causes no request for transactions of other programs', () => {
-    const harness = harnessOf({ ...pumpAmm, reveals: 'cpi' }, null);
+    const harness = harnessOf(sentOnly(pumpAmm), null);
     take(harness, invoked(pumpProgram, 1, [dataLine(first)]));
     expect(requests(harness)).toBe(0);
     expect(harness.pipeline.counts.incomplete).toBe(0);
@@ -89,11 +93,46 @@ describe('a venue that reveals its trades by instructions', () => {
     message.instructions[0] = { programIdIndex: 1, accounts: [0], data: encodeBase58(first) };
     const instructions = [{ programIdIndex: 1, accounts: [0], data: encodeBase58(second), stackHeight: 2 }];
     answer.meta['innerInstructions'] = [{ index: 1, instructions }];
-    const harness = harnessOf({ ...pump, reveals: 'instructions', eventAuthority: null }, answer);
+    const harness = harnessOf({ ...pump, needsTransaction: true, records: { ...none, instructions: [first.subarray(0, 8)] } }, answer);
     take(harness, [...invoked(pumpProgram, 1, []), ...invoked(pumpProgram, 1, [])]);
     await until('completed', () => harness.pipeline.counts.completed === 1);
-    expect(tradeIds(harness)).toEqual([`${signature}:0`, `${signature}:1.0`]);
+    expect(tradeIds(harness)).toEqual([`${signature}:0i`, `${signature}:1.0i`]);
     expect(harness.pipeline.counts.hidden).toBe(1);
+  });
+});
+
+describe('the records of one transaction', () => {
+  it('arrive in the order of the chain, whatever shows them, and say what they are', () => {
+    const answer = wholeTransaction(signature, [first]);
+    const called = { programIdIndex: 1, accounts: [0], data: encodeBase58(Buffer.from('a call')), stackHeight: 2 };
+    const logger = { programIdIndex: 3, accounts: [], data: '', stackHeight: 2 };
+    const { message } = answer.transaction as { message: { accountKeys: string[] } };
+    message.accountKeys.push(pumpAmm.programId);
+    const [{ instructions: sent }] = answer.meta['innerInstructions'] as [{ instructions: object[] }];
+    answer.meta['innerInstructions'] = [{ index: 0, instructions: [logger, ...sent, called, ...sent] }];
+    const event = invoked(pumpAmm.programId, 2, [dataLine(second)]);
+    const inner = invoked(pumpProgram, 2, []);
+    answer.meta['logMessages'] = invoked(pumpProgram, 1, [...event, ...inner, ...inner, ...inner]);
+    const records: string[] = [];
+    const noting = (venue: Venue, own: Partial<VenueRecords>): Venue => ({
+      ...venue,
+      records: { ...none, ...own },
+      decode: ({ record, instruction }) => {
+        records.push(`${venue.name} ${record} of ${instruction()!.data.length} bytes at ${instruction()!.at}`);
+        return { kind: 'ignored', name: 'x' };
+      },
+    });
+    const { eventAuthority } = pump.records;
+    const harness = createHarness({
+      venues: [noting(pump, { eventAuthority, instructions: [Buffer.from('a call')] }), noting(pumpAmm, { logged: true })],
+    });
+    harness.pipeline.takeNew(wholeSighting(answer));
+    expect(records).toEqual([
+      'pump-amm event of 0 bytes at 0',
+      'pump event of 0 bytes at -1',
+      'pump instruction of 6 bytes at 2',
+      'pump event of 0 bytes at -1',
+    ]);
   });
 });
 
@@ -116,7 +155,7 @@ describe('a venue that reads text', () => {
   });
 
   it('gets no text that another program logs', () => {
-    const harness = harnessOf({ ...pumpAmm, eventAuthority: null, textPrefix: readsText.textPrefix }, null);
+    const harness = harnessOf({ ...pumpAmm, records: readsText.records }, null);
     take(harness, logs);
     expect(harness.events).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { venues } from '@sluice/venues/registry.ts';
+import { eventAuthorities } from '@sluice/venues/registry.ts';
 import type { Block, Chain, TransactionErrorJson, TransactionRecord } from './chain.ts';
 
 /** How many transactions are remembered by default. The oldest slots are dropped first and counted in `forgotten`. */
@@ -47,10 +47,6 @@ interface Retained {
   readonly block: Block;
   dead: boolean;
 }
-
-const eventAuthorities = new Map(
-  venues.flatMap(({ programId, eventAuthority }) => (eventAuthority === null ? [] : [[programId, eventAuthority] as const])),
-);
 
 /** The getTransaction result of a record, before encoding; null for a record without bytes. */
 function viewOf(record: TransactionRecord): TransactionView | null {

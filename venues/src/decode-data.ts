@@ -2,7 +2,7 @@ import type { DecodeContext, DecodeOutcome, Venue, VenueEvent } from './venue.ts
 
 /** A record alone, without its transaction. */
 function contextOf(data: Uint8Array): DecodeContext {
-  return { data, text: null, instruction: () => null, feePayer: null, tokenBalances: null };
+  return { record: 'event', data, text: null, instruction: () => null, feePayer: null, tokenBalances: null };
 }
 
 /** Decodes the bytes of one event alone. Not for hot code, because it creates a list for each event. */

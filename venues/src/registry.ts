@@ -8,6 +8,10 @@ import type { Venue } from './venue.ts';
 export const venues: readonly Venue[] = [pump, pumpAmm, orcaWhirlpool];
 
 export const venueByProgram: ReadonlyMap<string, Venue> = new Map(venues.map((venue) => [venue.programId, venue]));
+/** The account that signs the self-CPI events of each program that has such events. */
+export const eventAuthorities: ReadonlyMap<string, string> = new Map(
+  venues.flatMap(({ programId, records: { eventAuthority } }) => (eventAuthority === null ? [] : [[programId, eventAuthority] as const])),
+);
 export const venueByName: ReadonlyMap<VenueName, Venue> = new Map(venues.map((venue) => [venue.name, venue]));
 
 /** Raw supply with which a coin usually starts that trades on this curve, or, in a pool, whose address names its platform; null if unknown. */

@@ -11,21 +11,12 @@ import type { TradeFault } from './trading.ts';
 export interface Venue {
   readonly name: VenueName;
   readonly programId: string;
+  readonly records: VenueRecords;
   /**
-   * The simplest form that shows all trades of the program. `logs`: `Program data:` lines, or text that begins with `textPrefix`. `cpi`:
-   * self-CPI events. `instructions`: the instructions themselves. If a program does not log its trades, ingest fetches every transaction
-   * whole.
-   */
-  readonly reveals: 'logs' | 'cpi' | 'instructions';
-  /**
-   * Each trade costs one request to a node, because its logs do not show all of it. True if `decode` returns `incomplete` for logs, or if `reveals`
-   * is not `logs`.
+   * The logs do not show all of a trade: `decode` returns `incomplete` for them, or the program logs nothing. If only logs are known, ingest fetches
+   * the whole transaction.
    */
   readonly needsTransaction: boolean;
-  /** Prefix of the `Program log:` lines to decode; null if the program logs no text. Requires `logs`, and no event authority. */
-  readonly textPrefix: string | null;
-  /** The account that signs the program's self-CPI events; null if the program has none. */
-  readonly eventAuthority: string | null;
   /** Prefixes (bytes at offset 0) of the accounts to subscribe to with `programSubscribe`; empty for none. */
   readonly watchedAccountPrefixes: readonly Uint8Array[];
   /** Decodes one record of the program and emits its events, in order. */
@@ -50,6 +41,21 @@ export interface Venue {
   tradeFault(code: number): TradeFault;
 }
 
+/** Parts of a transaction that are passed to `decode`, in the order of the chain. */
+export interface VenueRecords {
+  /** The program logs its events (`Program data:`). */
+  readonly logged: boolean;
+  /**
+   * The account that signs the program's self-CPI events; null if it has none. A program that also logs them sends the same ones. They are then read from
+   * the logs if these are all that is known, and otherwise from the instructions.
+   */
+  readonly eventAuthority: string | null;
+  /** First bytes of the program's instructions that are records themselves, at any depth. Only a whole transaction shows them. */
+  readonly instructions: readonly Uint8Array[];
+  /** Prefix of the `Program log:` lines that are records; null if there are none. Requires that there is no event authority. */
+  readonly textPrefix: string | null;
+}
+
 /** The base of a curve is the coin that starts on it. */
 export interface BondingCurves {
   /** Decimals of every coin that starts on a curve of the venue; null if they differ. */
@@ -60,16 +66,18 @@ export interface BondingCurves {
   readonly mintEnding: string | null;
 }
 
+export type RecordKind = 'event' | 'instruction' | 'text';
+
 /** A record that a program emitted, with the parts of its transaction that the sighting shows. Valid only during the call of `decode`. */
 export interface DecodeContext {
+  readonly record: RecordKind;
   /**
-   * An event: 8-byte discriminator and Borsh body, as logged or as sent by self-CPI (without the CPI tag). If the venue reveals its trades
-   * by `instructions`: the data of one instruction. Empty for text.
+   * An event: 8-byte discriminator and Borsh body, as logged or as sent by self-CPI (without the CPI tag). Of an instruction: its data. Empty for text.
    */
   readonly data: Uint8Array;
   /** Logged text with its prefix; null for bytes. */
   readonly text: string | null;
-  /** The instruction that emitted it; null if the sighting has only logs. */
+  /** The instruction that emitted it, or that it is; null if the sighting has only logs. */
   instruction(): EmittingInstruction | null;
   /** Null if the sighting has only logs. */
   readonly feePayer: string | null;

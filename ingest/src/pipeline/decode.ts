@@ -5,7 +5,15 @@ import {
   type TransactionView,
 } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/solana/transaction/logs.ts';
-import type { DecodeContext, DecodedAccount, EmittingInstruction, Venue, VenueAccount, VenueEvent } from '@sluice/venues/venue.ts';
+import type {
+  DecodeContext,
+  DecodedAccount,
+  EmittingInstruction,
+  RecordKind,
+  Venue,
+  VenueAccount,
+  VenueEvent,
+} from '@sluice/venues/venue.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import { emittingInstruction } from './emitting-instruction.ts';
 import type { AccountState, LogsSighting, Sighting, WholeSighting } from '../sources/sighting.ts';
@@ -82,11 +90,13 @@ export const hiddenTrades = 'a program does not log its trades';
 interface Emitted {
   readonly programId: string;
   readonly path: string;
+  readonly record: RecordKind;
   /** Bytes of an event or an instruction, or logged text. */
   readonly data: Uint8Array | string;
+  readonly order: number;
 }
 
-type Collect = (programId: string, path: string, data: Uint8Array | string) => void;
+type Collect = (programId: string, path: string, data: Uint8Array | string, order: number) => void;
 
 /** Where the slices of a `Program data: ` line begin. */
 const dataAt = 14;
@@ -95,6 +105,7 @@ const maxSampleBytes = 192;
 
 /** The record that is being decoded. The object is reused, to avoid an allocation for each record. */
 class Context implements DecodeContext {
+  record: RecordKind = 'event';
   data: Uint8Array = noBytes;
   text: string | null = null;
   path = '';
@@ -124,14 +135,14 @@ export class Decoder {
   refusedLookAlikes = 0;
   readonly #venues = new Map<string, Venue>();
   readonly #eventAuthorities = new Map<string, string>();
+  readonly #instructions = new Map<string, readonly Uint8Array[]>();
   readonly #onFault: (fault: DecodeFault) => void;
   readonly #wants: (programId: string) => boolean;
   readonly #onEvent: Collect;
   readonly #readsText: boolean;
   readonly #listeners: LogListeners;
-  /** Programs that do not show their trades in logs. */
+  /** Programs that do not log their trades. */
   readonly #hidden = new Set<string>();
-  readonly #byInstructions = new Set<string>();
   #sawHidden = false;
   readonly #context = new Context();
   readonly #emit: (event: VenueEvent) => void;
@@ -149,21 +160,22 @@ export class Decoder {
   constructor(venues: readonly Venue[], onFault: (fault: DecodeFault) => void) {
     for (const venue of venues) {
       this.#venues.set(venue.programId, venue);
-      if (venue.reveals !== 'logs') this.#hidden.add(venue.programId);
-      if (venue.reveals === 'instructions') this.#byInstructions.add(venue.programId);
-      if (venue.eventAuthority !== null) this.#eventAuthorities.set(venue.programId, venue.eventAuthority);
+      const { logged, eventAuthority, instructions, textPrefix } = venue.records;
+      if (!logged && textPrefix === null) this.#hidden.add(venue.programId);
+      if (instructions.length > 0) this.#instructions.set(venue.programId, instructions);
+      if (eventAuthority !== null) this.#eventAuthorities.set(venue.programId, eventAuthority);
       this.counts.set(venue.name, { decoded: 0, ignored: 0, unknown: 0, malformed: 0 });
       this.accountCounts.set(venue.name, { decoded: 0, ignored: 0, unknown: 0, malformed: 0 });
     }
     this.#onFault = onFault;
-    this.#wants = (programId) => this.#venues.has(programId);
-    this.#onEvent = (programId, path, data) => this.#decode(programId, path, data);
+    this.#wants = (programId) => this.#venues.get(programId)?.records.logged === true;
+    this.#onEvent = (programId, path, data) => this.#decode(programId, path, typeof data === 'string' ? 'text' : 'event', data);
     this.#emit = (event) => {
       const { path } = this.#context;
       const further = this.#emitted++;
       this.#events.push({ venue: this.#venue!, path: further === 0 ? path : `${path}-${further}`, event });
     };
-    this.#readsText = venues.some(({ textPrefix }) => textPrefix !== null);
+    this.#readsText = venues.some(({ records }) => records.textPrefix !== null);
     this.#listeners = this.#listenersForLogs();
   }
 
@@ -206,7 +218,7 @@ export class Decoder {
   }
 
   #textListeners(collect: Collect): LogListeners {
-    const textPrefix = (programId: string): string | null => this.#venues.get(programId)?.textPrefix ?? null;
+    const textPrefix = (programId: string): string | null => this.#venues.get(programId)?.records.textPrefix ?? null;
     return this.#readsText ? { onText: collect, textPrefix } : {};
   }
 
@@ -224,7 +236,7 @@ export class Decoder {
   }
 
   /**
-   * Self-CPI events and trades shown by instructions come from the inner instructions. If these are missing, and for programs that only
+   * Self-CPI events and instructions come from the inner instructions. If these are missing, and for programs that only
    * log, the logs of the transaction are read, if they are complete.
    */
   #readWhole(whole: WholeSighting, counted: Counted | null): Reading {
@@ -234,7 +246,11 @@ export class Decoder {
     const { feePayer, blockTime, tokenBalances } = view;
     const transaction: DecodedTransaction = { signature, slot, commitment, receivedUs, feePayer, blockTime, tokenBalances, late, events };
     const emitted: Emitted[] = [];
-    const collect = (programId: string, path: string, data: Uint8Array | string): void => void emitted.push({ programId, path, data });
+    const collectAs =
+      (kind: RecordKind): Collect =>
+      (programId, path, data, order) =>
+        void emitted.push({ programId, path, record: typeof data === 'string' ? 'text' : kind, data, order });
+    const collect = collectAs('event');
     const inner = readInnerEvents(view, this.#eventAuthorities, collect);
     let fault: string | null = null;
     if (inner.unreadable !== null) {
@@ -243,11 +259,13 @@ export class Decoder {
       const logs = isHidden ? null : readLogs(view.logs, collect, this.#wants, this.#textListeners(collect));
       if (logs === null || !isComplete(logs)) return { kind: 'unusable', transaction, reason: inner.unreadable };
     } else {
-      if (this.#byInstructions.size > 0) readInstructions(view, this.#byInstructions, collect);
+      if (this.#instructions.size > 0) readInstructions(view, this.#instructions, collectAs('instruction'));
       if (!this.#addLoggedOnly(view, collect)) fault = 'a program only logs, and its logs are cut';
     }
     this.refusedLookAlikes += inner.refused;
-    for (const { programId, path, data } of emitted) this.#decode(programId, path, data);
+    // Each reader reports its own records in order.
+    emitted.sort((one, other) => one.order - other.order);
+    for (const { programId, path, record, data } of emitted) this.#decode(programId, path, record, data);
     if (this.#sawHidden) return { kind: 'unusable', transaction, reason: inner.unreadable ?? hiddenTrades };
     if (counted !== null) this.noteCounted(counted);
     return { kind: 'read', transaction, fault, quiet: this.#pathCount === 0 };
@@ -257,7 +275,7 @@ export class Decoder {
   #addLoggedOnly(view: TransactionView, collect: Collect): boolean {
     const onlyLogs = (programId: string): boolean => {
       const venue = this.#venues.get(programId);
-      return venue !== undefined && venue.eventAuthority === null && venue.reveals === 'logs';
+      return venue !== undefined && venue.records.eventAuthority === null && !this.#hidden.has(programId);
     };
     if (!view.accountKeys.some(onlyLogs)) return true;
     return isComplete(readLogs(view.logs, collect, onlyLogs, this.#textListeners(collect)));
@@ -274,11 +292,12 @@ export class Decoder {
     return this.#events;
   }
 
-  #decode(programId: string, path: string, data: Uint8Array | string): void {
+  #decode(programId: string, path: string, record: RecordKind, data: Uint8Array | string): void {
     const venue = this.#venues.get(programId);
     if (venue === undefined) return;
     const context = this.#context;
     context.path = path;
+    context.record = record;
     context.data = typeof data === 'string' ? noBytes : data;
     context.text = typeof data === 'string' ? data : null;
     this.#venue = venue;

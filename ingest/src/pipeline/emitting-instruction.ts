@@ -4,7 +4,7 @@ import type { EmittingInstruction } from '@sluice/venues/venue.ts';
 
 /** The instruction that a path names (see `eventPath`); null if the transaction does not show it. */
 export function emittingInstruction(view: TransactionView, path: string): EmittingInstruction | null {
-  const end = path.indexOf('+');
+  const end = path.search(/[+i]/);
   const [top, inner] = (end < 0 ? path : path.slice(0, end)).split('.');
   const index = topLevelIndex(view, Number(top));
   const instruction = view.instructions[index];

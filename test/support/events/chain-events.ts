@@ -3,17 +3,14 @@ import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/tra
 import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { decodeData } from '@sluice/venues/decode-data.ts';
-import { venueByProgram, venues } from '@sluice/venues/registry.ts';
+import { eventAuthorities, venueByProgram, venues } from '@sluice/venues/registry.ts';
 import type { VenueEvent } from '@sluice/venues/venue.ts';
 import type { TransactionRecord } from '../../simnet/chain.ts';
 import type { Simnet } from '../../simnet/simnet.ts';
 
-const eventAuthorities = new Map(
-  venues.flatMap((venue) => (venue.eventAuthority === null ? [] : [[venue.programId, venue.eventAuthority] as const])),
-);
 /** Programs that show their trades in the log and nowhere else. */
 const onlyLogging = new Set(
-  venues.flatMap(({ eventAuthority, reveals, programId }) => (eventAuthority === null && reveals === 'logs' ? [programId] : [])),
+  venues.flatMap(({ records: { eventAuthority, logged }, programId }) => (eventAuthority === null && logged ? [programId] : [])),
 );
 const kinds = { trade: 'trade', newToken: 'created', migration: 'migrated' } as const;
 type Kind = keyof typeof kinds;
@@ -83,7 +80,7 @@ function kindOf(view: TransactionView, programId: string, path: string, data: Ui
   const types: VenueEvent['type'][] = [];
   const { feePayer, tokenBalances } = view;
   const instruction = (): ReturnType<typeof emittingInstruction> => emittingInstruction(view, path);
-  const context = { data, text: null, instruction, feePayer, tokenBalances };
+  const context = { record: 'event', data, text: null, instruction, feePayer, tokenBalances } as const;
   venueByProgram.get(programId)!.decode(context, ({ type }) => types.push(type));
   return eventKinds.find((kind) => kinds[kind] === types[0]);
 }

@@ -8,10 +8,8 @@ import { quoting } from './quote.ts';
 export const orcaWhirlpool: Venue = {
   name: 'orca-whirlpool',
   programId,
-  reveals: 'logs',
+  records: { logged: true, eventAuthority: null, instructions: [], textPrefix: null },
   needsTransaction: true,
-  textPrefix: null,
-  eventAuthority: null,
   watchedAccountPrefixes: [],
   decode,
   decodeAccount,

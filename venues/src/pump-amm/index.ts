@@ -26,10 +26,8 @@ function canonicalPool(mint: string, quoteMint: string): DerivedPool {
 export const pumpAmm: Venue = {
   name: 'pump-amm',
   programId,
-  reveals: 'logs',
+  records: { logged: true, eventAuthority, instructions: [], textPrefix: null },
   needsTransaction: false,
-  textPrefix: null,
-  eventAuthority,
   watchedAccountPrefixes: [accountDiscriminators.pool],
   decode,
   decodeAccount,

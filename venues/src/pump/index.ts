@@ -1,14 +1,7 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Venue } from '../venue.ts';
 import { decode, decodeAccount } from './decode.ts';
-import {
-  accountDiscriminators,
-  curveOf,
-  eventAuthority,
-  initialSupply,
-  programId,
-  tokenDecimals,
-} from './program.ts';
+import { accountDiscriminators, curveOf, eventAuthority, initialSupply, programId, tokenDecimals } from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
 import { tradeFault } from './errors.ts';
@@ -17,10 +10,8 @@ import { tradeFault } from './errors.ts';
 export const pump: Venue = {
   name: 'pump',
   programId,
-  reveals: 'logs',
+  records: { logged: true, eventAuthority, instructions: [], textPrefix: null },
   needsTransaction: false,
-  textPrefix: null,
-  eventAuthority,
   watchedAccountPrefixes: [accountDiscriminators.bondingCurve],
   decode,
   decodeAccount,

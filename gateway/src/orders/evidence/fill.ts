@@ -2,7 +2,7 @@ import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/
 import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { decodeData } from '@sluice/venues/decode-data.ts';
-import { venueByProgram, venues } from '@sluice/venues/registry.ts';
+import { eventAuthorities, venueByProgram } from '@sluice/venues/registry.ts';
 import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import type { OrderFill, OrderTerms } from '../../order-model/order.ts';
@@ -20,9 +20,6 @@ export type FillReading =
   | { readonly kind: 'other'; readonly slot: number }
   | { readonly kind: 'unusable'; readonly reason: string };
 
-const eventAuthorities: ReadonlyMap<string, string> = new Map(
-  venues.flatMap((venue) => (venue.eventAuthority === null ? [] : [[venue.programId, venue.eventAuthority] as const])),
-);
 /** Most token balances in an answer. A transaction locks at most 128 accounts, so an honest answer has no more before and after. */
 const maxTokenBalances = 256;
 /** A mint stores its decimals in one byte. */

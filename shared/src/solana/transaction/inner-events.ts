@@ -1,6 +1,7 @@
 import { decodeBase58, isAddress } from '../base58.ts';
+import { hasPrefix } from '../bytes.ts';
 import { isRecord } from '../json-forms.ts';
-import { eventPath, type EventSink } from './logs.ts';
+import { eventPath, recordOrder, type EventSink } from './logs.ts';
 import { decodeTransaction, type TransactionVersion } from './transaction.ts';
 import { precompilePrograms } from '../well-known.ts';
 
@@ -143,7 +144,10 @@ function readInner(meta: Json, keys: readonly string[]): Map<number, Transaction
 function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] | null {
   const { preTokenBalances, postTokenBalances } = meta;
   if (!Array.isArray(preTokenBalances) || !Array.isArray(postTokenBalances)) return null;
-  const balances = new Map<string, { account: string; mint: string; decimals: number; owner: string | null; before: bigint; after: bigint }>();
+  const balances = new Map<
+    string,
+    { account: string; mint: string; decimals: number; owner: string | null; before: bigint; after: bigint }
+  >();
   const add = (value: unknown, side: 'before' | 'after'): void => {
     if (!isRecord(value)) return fail('a token balance is not an object');
     const account = keyAt(keys, value['accountIndex']);
@@ -313,7 +317,7 @@ export function readInnerEvents(view: TransactionView, eventAuthorities: Readonl
       else {
         const before = emitted.get(caller) ?? 0;
         emitted.set(caller, before + 1);
-        onEvent(programId, eventPath(top, caller, before), data.subarray(tagLength));
+        onEvent(programId, eventPath(top, caller, before), data.subarray(tagLength), recordOrder(top, at + 1, false));
       }
     }
   }
@@ -321,17 +325,23 @@ export function readInnerEvents(view: TransactionView, eventAuthorities: Readonl
 }
 
 /**
- * Reports every instruction of the given programs, top-level and inner, with the path that `readLogs` gives to an event that the
- * instruction emits. The inner instructions must have been recorded.
+ * Reports the instructions that begin with one of the prefixes of their program, top-level and inner. The path is that of `readLogs` for an event of the
+ * instruction, with `i` at its end, because the instruction may also emit events.
  */
-export function readInstructions(view: TransactionView, programs: ReadonlySet<string>, onInstruction: EventSink): void {
+export function readInstructions(
+  view: TransactionView,
+  prefixes: ReadonlyMap<string, readonly Uint8Array[]>,
+  onInstruction: EventSink,
+): void {
+  const report = ({ programId, data }: TransactionInstruction, top: number, at: number): void => {
+    if (prefixes.get(programId)?.some((prefix) => hasPrefix(data, prefix)) !== true) return;
+    onInstruction(programId, `${eventPath(top, at, 0)}i`, data, recordOrder(top, at + 1, false));
+  };
   let top = -1;
-  for (const [index, { programId, data }] of view.instructions.entries()) {
-    if (precompilePrograms.has(programId)) continue;
+  for (const [index, instruction] of view.instructions.entries()) {
+    if (precompilePrograms.has(instruction.programId)) continue;
     top++;
-    if (programs.has(programId)) onInstruction(programId, eventPath(top, -1, 0), data);
-    for (const [at, inner] of (view.inner?.get(index) ?? []).entries()) {
-      if (programs.has(inner.programId)) onInstruction(inner.programId, eventPath(top, at, 0), inner.data);
-    }
+    report(instruction, top, -1);
+    for (const [at, inner] of (view.inner?.get(index) ?? []).entries()) report(inner, top, at);
   }
 }

@@ -8,7 +8,8 @@ export interface LogReading {
   readonly empty: boolean;
 }
 
-export type EventSink = (programId: string, path: string, data: Uint8Array) => void;
+/** `order` grows in the order of the chain, over all records of a transaction that `readLogs`, `readInnerEvents` and `readInstructions` report. */
+export type EventSink = (programId: string, path: string, data: Uint8Array, order: number) => void;
 
 /** Callbacks for further content of the lines. A callback that is not set costs nothing. */
 export interface LogListeners {
@@ -20,7 +21,7 @@ export interface LogListeners {
    * The text after `Program log: `, with the path that counts it among the program's events. Only text that begins with
    * `textPrefix(programId)` is reported; null reports none.
    */
-  readonly onText?: (programId: string, path: string, text: string) => void;
+  readonly onText?: (programId: string, path: string, text: string, order: number) => void;
   readonly textPrefix?: (programId: string) => string | null;
 }
 
@@ -60,6 +61,17 @@ function fault(malformed: string): LogReading {
 export function eventPath(top: number, inner: number, before: number): string {
   const instruction = inner < 0 ? `${top}` : `${top}.${inner}`;
   return before === 0 ? instruction : `${instruction}+${before}`;
+}
+
+/** More than a transaction can have inner instructions. */
+const mostInner = 65_536;
+
+/**
+ * The place of a record in its transaction: `started` inner instructions of the top-level instruction began before the record, an inner instruction itself
+ * counted. What a program logs comes after the beginning of the newest one.
+ */
+export function recordOrder(top: number, started: number, logged: boolean): number {
+  return (top * mostInner + started) * 2 + (logged ? 1 : 0);
 }
 
 /** The number in `invoke [n]`, if the line ends with it; otherwise 0. */
@@ -136,7 +148,8 @@ export function readLogs(
       const programId = programs[depth - 1]!;
       const prefix = textPrefix?.(programId) ?? null;
       if (prefix === null || !line.startsWith(prefix, textAt)) continue;
-      onText(programId, eventPath(top, depth === 1 ? -1 : inner[depth - 1]!, emitted[depth - 1]!++), line.slice(textAt));
+      const path = eventPath(top, depth === 1 ? -1 : inner[depth - 1]!, emitted[depth - 1]!++);
+      onText(programId, path, line.slice(textAt), recordOrder(top, innerCount, true));
       continue;
     }
     if (line.charCodeAt(12) === colon && line.charCodeAt(idAt) === letterD && line.startsWith('Program data: ')) {
@@ -150,7 +163,8 @@ export function readLogs(
       }
       const data = decodeSlice(line);
       if (data === null) return fault('data is not base64');
-      onEvent(programId, eventPath(top, depth === 1 ? -1 : inner[depth - 1]!, emitted[depth - 1]!++), data);
+      const path = eventPath(top, depth === 1 ? -1 : inner[depth - 1]!, emitted[depth - 1]!++);
+      onEvent(programId, path, data, recordOrder(top, innerCount, true));
       continue;
     }
     const open = programs.length === 0 ? '' : programs[programs.length - 1]!;
