@@ -276,7 +276,7 @@ function openReading(
   const markets = createMarkets(pools);
   const solUsd = (): number | null => health.solUsd()?.price ?? null;
   return {
-    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd, paperBalanceOf })],
+    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd, clock, paperBalanceOf })],
     health,
     simulated: () => health.simulated === true,
     solUsd,

@@ -8,6 +8,7 @@ import type { ChainAccount } from '../simnet/chain.ts';
 import { curveOf } from '../simnet/programs/addresses.ts';
 import { effectOf } from '../support/chain/trading-world.ts';
 import type { LiarsWorld } from './world.ts';
+import { atAnyTime } from '../support/chain/quote-moment.ts';
 
 /** An order as its client received it, in an answer or on the stream. */
 export type PublishedOrder = Pick<OrderObject, 'orderId' | 'status' | 'signature' | 'fill' | 'lastValidBlockHeight' | 'error'>;
@@ -89,7 +90,7 @@ export class Judge {
     const plan = planMarket(mint, [...quoteCoins.keys()], venues);
     const assembled = assembleMarket(plan, (address) => accounts.get(address) ?? this.#world.chain.account(address));
     if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
-    const outcome = assembled.market.pools[0]!.pool.quote({ exact: side === 'buy' ? 'quoteIn' : 'baseIn', amount });
+    const outcome = assembled.market.pools[0]!.pool.quote({ exact: side === 'buy' ? 'quoteIn' : 'baseIn', amount }, atAnyTime);
     // Before it was bought nobody could sell it.
     if (!outcome.ok) return null;
     return side === 'buy' ? outcome.quote.baseAmount : outcome.quote.traderQuote;

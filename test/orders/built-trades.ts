@@ -17,6 +17,7 @@ import { signTransaction, wallet } from '../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
 import { maker, trader, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { decodeWith, plainQuote, type FeesByKind, type PlainEvent } from '../support/events/decoded.ts';
+import { atAnyTime } from '../support/chain/quote-moment.ts';
 
 /** Trades that one wallet builds and signs. They are executed and compared with their quotes to the lamport. */
 const buyer = wallet('built', 'buyer');
@@ -135,7 +136,7 @@ export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, pa
 function signTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest>): SignedTrade {
   const market = marketOf(world, coin);
   const pool = parts.pool ?? openPoolOf(world, coin).pool;
-  const outcome = pool.quote(trade);
+  const outcome = pool.quote(trade, atAnyTime);
   if (!outcome.ok) throw new Error(outcome.fault);
   const { quote } = outcome;
   const order = {

@@ -16,6 +16,7 @@ import { ammConfigData } from '../simnet/programs/pump-amm/state.ts';
 import { globalData } from '../simnet/programs/pump/state.ts';
 import { buybackFeeRecipients, feeRecipients, reservedFeeRecipients } from '../simnet/programs/recipients.ts';
 import { tokenAccountData } from '../simnet/layout/token-state.ts';
+import { atAnyTime, noMints } from '../support/chain/quote-moment.ts';
 
 /** Coins of every kind, at random, with the accounts of their curve or pool as anchor writes them by the programs' IDL. */
 const zeroKey = new Uint8Array(32);
@@ -109,7 +110,7 @@ function opened(result: OpenedPool): QuotedPool {
 const amounts = { quoteIn: 50_000_000n, baseOut: 1_234_567_890n, baseIn: 987_654_321n } as const;
 
 export function orderOf(one: Coin, pool: QuotedPool, trade: QuotedTrade = { exact: one.exact, amount: amounts[one.exact] }): TradeOrder {
-  const outcome = pool.quote(trade);
+  const outcome = pool.quote(trade, atAnyTime);
   if (!outcome.ok) throw new Error(outcome.fault);
   const { user, minOut, maxIn, base, recipient } = one;
   const programs = { baseTokenProgram: base, quoteTokenProgram: quoteProgramOf(one) };
@@ -141,7 +142,12 @@ export function openCurve(one: Coin, parts: Record<string, unknown> = {}): { rea
     [pump.globalAddress, pump.programId, globalBytes],
     [pump.feeConfig, pump.feeProgram, feeConfigData(0, usdcMint, curveFees)],
   ]);
-  return { pool: opened(curveQuoting.open({ address: one.mint, decimals: 6, supply: pump.initialSupply }, [at], accounts)), bytes };
+  return {
+    pool: opened(
+      curveQuoting.open({ address: one.mint, decimals: 6, supply: pump.initialSupply, transferFee: null }, [at], accounts, noMints),
+    ),
+    bytes,
+  };
 }
 
 const newestPool = 271;
@@ -177,5 +183,9 @@ export function openPool(one: Coin): { readonly pool: QuotedPool; readonly at: s
     [amm.globalConfig, amm.programId, configBytes],
     [amm.feeConfig, amm.feeProgram, feeConfigData(0, usdcMint, ammFees)],
   ]);
-  return { pool: opened(poolQuoting.open({ address: one.mint, decimals: 6, supply: 10n ** 15n }, [at], accounts)), at, bytes };
+  return {
+    pool: opened(poolQuoting.open({ address: one.mint, decimals: 6, supply: 10n ** 15n, transferFee: null }, [at], accounts, noMints)),
+    at,
+    bytes,
+  };
 }

@@ -1,3 +1,4 @@
+import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { OwnOrders } from '@sluice/gateway/orders/state/own-orders.ts';
 import { createMessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
 import { checkedTrade, type CheckedTrade, type CheckParts } from '@sluice/gateway/orders/prepare/checked-trade.ts';
@@ -54,7 +55,15 @@ async function start(endpoints: number): Promise<void> {
     log,
     signal: ending.signal,
   });
-  parts = { endpoints: httpUrls.length, state, simulator, builder: createMessageBuilder(), ownOrders: new OwnOrders(), solUsd: () => null };
+  parts = {
+    endpoints: httpUrls.length,
+    state,
+    simulator,
+    builder: createMessageBuilder(),
+    ownOrders: new OwnOrders(),
+    solUsd: () => null,
+    clock: systemClock,
+  };
   await until('it trades', async () => state.rent() !== null && (await passes()));
   const warmMs = performance.now() + 500;
   await until('it is followed', async () => (await passes()) && performance.now() > warmMs);

@@ -26,6 +26,7 @@ import {
   tradeAsQuoted,
   user,
 } from './built-trades.ts';
+import { atAnyTime } from '../support/chain/quote-moment.ts';
 
 /**
  * Our transactions in the venues' real programs, in the real virtual machine: the result equals the quote, to the lamport. Coins and pools
@@ -162,7 +163,7 @@ describe.skipIf(!programsPresent)(`the real programs (${programsNote})`, () => {
         ['quoteIn', 20_000_007n],
         ['baseOut', 5_000_000_000n],
       ] as const) {
-        const outcome = openPoolOf(world, coin).pool.quote({ exact, amount });
+        const outcome = openPoolOf(world, coin).pool.quote({ exact, amount }, atAnyTime);
         if (!outcome.ok) throw new Error(outcome.fault);
         for (const missing of [1n, 0n]) {
           const held = tokenAccountData(usdcMint, user, outcome.quote.traderQuote - missing);

@@ -51,7 +51,11 @@ const marketOf = (...pools: readonly TradedPool[]): TokenMarket => ({
 const order: QuoteOrder = { side: 'buy', mint, amount: { kind: 'ui', value: 1 }, slippageBps: 100n, pool: 'auto' };
 
 function chosen(market: TokenMarket, changes: Partial<QuoteOrder>): string {
-  const outcome = quoteOn({ ...order, ...changes }, { result: { kind: 'market', market } }, { balance: 5_000_000n, solUsd: null });
+  const outcome = quoteOn(
+    { ...order, ...changes },
+    { result: { kind: 'market', market }, slot: 1 },
+    { balance: 5_000_000n, solUsd: null, unixTimeS: 1 },
+  );
   return 'error' in outcome ? outcome.error : outcome.pool.address;
 }
 
@@ -104,7 +108,7 @@ test('pools in different quote coins are not compared: SOL comes first', () => {
 /** Why a buy of this many whole quote coins is refused; null if it is not. */
 function buyFault(pool: TradedPool, value: number, solUsd: number | null): string | null {
   const buy: QuoteOrder = { ...order, amount: { kind: 'ui', value } };
-  const outcome = quoteOn(buy, { result: { kind: 'market', market: marketOf(pool) } }, { balance: 0n, solUsd });
+  const outcome = quoteOn(buy, { result: { kind: 'market', market: marketOf(pool) }, slot: 1 }, { balance: 0n, solUsd, unixTimeS: 1 });
   return 'error' in outcome ? (outcome.details!['fields'] as { amount: string }).amount : null;
 }
 

@@ -12,6 +12,7 @@ import { expect, test } from 'vitest';
 import { mintData } from '../simnet/layout/token-state.ts';
 import { address } from '../simnet/support/test-chain.ts';
 import { whirlpoolAccountData } from '../support/chain/whirlpool-accounts.ts';
+import { atAnyTime } from '../support/chain/quote-moment.ts';
 
 const mint = address('coin');
 const owned = (owner: string, data: Uint8Array): ChainAccount => ({ owner, data, lamports: 1n, executable: false });
@@ -55,7 +56,7 @@ test('a pool that the directory names is read with the accounts that it names, i
   const { calls, pools } = readerOf(base(), [whirlpool]);
   const [found] = await marketOf(pools);
   expect(found?.pool.address).toBe(whirlpool);
-  expect(found?.pool.quote({ exact: 'quoteIn', amount: 1_000_000n })).toMatchObject({ ok: true });
+  expect(found?.pool.quote({ exact: 'quoteIn', amount: 1_000_000n }, atAnyTime)).toMatchObject({ ok: true });
   expect(calls).toHaveLength(2);
   expect(calls[1]).toContain(whirlpool);
   expect(calls[1]).toContain(tickArrayAddress(whirlpool, 0));
@@ -86,7 +87,7 @@ test('a pool that is not what the directory says is left out', async () => {
 test('a pool with an adaptive fee is not quoted', async () => {
   const accounts = base().set(whirlpool, poolAt(10, 1_024));
   const [found] = await marketOf(readerOf(accounts, [whirlpool]).pools);
-  expect(found?.pool.quote({ exact: 'baseIn', amount: 1_000n })).toEqual({ ok: false, fault: 'unknown_fee' });
+  expect(found?.pool.quote({ exact: 'baseIn', amount: 1_000n }, atAnyTime)).toEqual({ ok: false, fault: 'unknown_fee' });
 });
 
 test('orders to a venue that accepts none are refused by name', () => {

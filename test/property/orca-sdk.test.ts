@@ -1,16 +1,18 @@
 import { createRequire } from 'node:module';
 import type * as WhirlpoolsCore from '@orca-so/whirlpools-core';
+import type { TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId, tickArrayAddress } from '@sluice/venues/orca-whirlpool/program.ts';
 import { quoting } from '@sluice/venues/orca-whirlpool/quote.ts';
 import { maxSqrtPrice, maxTick, minSqrtPrice, minTick, sqrtPriceOfTick } from '@sluice/venues/orca-whirlpool/tick-math.ts';
-import type { LookedUpAccount, QuotedPool, QuotedTrade } from '@sluice/venues/quoting.ts';
+import type { LookedUpAccount, QuotedMint, QuotedPool, QuotedTrade } from '@sluice/venues/quoting.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { address } from '../simnet/support/test-chain.ts';
 import { tickArrayData, whirlpoolAccountData, type ArrayForm, type ArrayTick } from '../support/chain/whirlpool-accounts.ts';
 import { fuzzCases, fuzzMs } from '../support/fuzz.ts';
+import { atAnyTime } from '../support/chain/quote-moment.ts';
 
 /**
  * Quotes on Whirlpools against the SDK of the program's authors (1.0.2, the last under the Apache licence), on random pools with ticks in
@@ -21,6 +23,8 @@ const runs = fuzzCases(4_000);
 const seed = 20261123;
 const pool = address('whirlpool');
 const mint = { address: wrappedSolMint, decimals: 9, supply: 0n };
+/** Bounds of the token program: above, a fee is no fee. */
+const maxBps = 9_999;
 const ticksPerArray = 88;
 
 interface World {
@@ -34,7 +38,20 @@ interface World {
   /** By the first tick of each array. */
   readonly arrays: ReadonlyMap<number, readonly ArrayTick[]>;
   readonly form: ArrayForm;
+  /** What the two coins withhold from transfers. */
+  readonly token: TransferFee | null;
+  readonly money: TransferFee | null;
 }
+
+interface TransferFee {
+  readonly bps: number;
+  readonly maxFee: bigint;
+}
+
+const transferFee: fc.Arbitrary<TransferFee | null> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.record({ bps: fc.integer({ min: 1, max: maxBps }), maxFee: fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }) }) },
+);
 
 const size = (bits: number): fc.Arbitrary<bigint> =>
   fc.integer({ min: 1, max: bits }).chain((n) => fc.bigInt({ min: 1n, max: (1n << BigInt(n)) - 1n }));
@@ -76,6 +93,8 @@ const world: fc.Arbitrary<World> = fc
     places: fc.array(fc.nat({ max: 6 * ticksPerArray - 1 }), { maxLength: 30 }),
     tokenIsA: fc.boolean(),
     form: fc.constantFrom<ArrayForm>('fixed', 'dynamic'),
+    token: transferFee,
+    money: transferFee,
   })
   .map(({ within, levels, places, ...parts }) => {
     const { tick, tickSpacing, liquidity } = parts;
@@ -105,11 +124,18 @@ function opened(parts: World, leaveOutEmpty: boolean): QuotedPool {
     accounts.set(tickArrayAddress(pool, start), { owner: programId, data, lamports: 0n });
   }
   const lookUp = (at: string): LookedUpAccount | null => accounts.get(at) ?? null;
-  const first = quoting.open(mint, [pool], lookUp);
+  const quoted = (address: string, fee: TransferFee | null): QuotedMint => ({ ...mint, address, transferFee: feesOf(fee) });
+  const [own, mintOf] = [quoted(wrappedSolMint, parts.token), (address: string) => quoted(address, parts.money)];
+  const first = quoting.open(own, [pool], lookUp, mintOf);
   if (first.kind !== 'more') throw new Error(`The tick arrays were not requested: ${first.kind}.`);
-  const second = quoting.open(mint, [pool, ...first.addresses], lookUp);
+  const second = quoting.open(own, [pool, ...first.addresses], lookUp, mintOf);
   if (second.kind !== 'open') throw new Error(JSON.stringify(second));
   return second.pool;
+}
+
+function feesOf(fee: TransferFee | null): TransferFees | null {
+  if (fee === null) return null;
+  return { configAuthority: null, withdrawAuthority: null, older: { epoch: 0n, ...fee }, newer: { epoch: 0n, ...fee } };
 }
 
 function facadeOf({ tickSpacing, feeRate, protocolFeeRate, liquidity, sqrtPrice, tick }: World): WhirlpoolsCore.WhirlpoolFacade {
@@ -148,12 +174,16 @@ function facadesOf({ arrays, tickSpacing, tick: current }: World, givesA: boolea
 function bySdk(parts: World, { exact, amount }: QuotedTrade): { readonly given: bigint; readonly gotten: bigint; readonly fee: bigint } {
   const givesA = (exact === 'baseIn') === parts.tokenIsA;
   const arrays = facadesOf(parts, givesA);
+  const [feeA, feeB] = (parts.tokenIsA ? [parts.token, parts.money] : [parts.money, parts.token]).map((fee) =>
+    fee === null ? undefined : { feeBps: fee.bps, maxFee: fee.maxFee },
+  );
   if (exact === 'baseOut') {
-    const quote = sdk.swapQuoteByOutputToken(amount, parts.tokenIsA, 0, facadeOf(parts), arrays);
+    const quote = sdk.swapQuoteByOutputToken(amount, parts.tokenIsA, 0, facadeOf(parts), arrays, feeA, feeB);
     return { given: quote.tokenEstIn, gotten: quote.tokenOut, fee: quote.tradeFee };
   }
-  const quote = sdk.swapQuoteByInputToken(amount, givesA, 0, facadeOf(parts), arrays);
-  return { given: quote.tokenIn, gotten: quote.tokenEstOut, fee: quote.tradeFee };
+  const quote = sdk.swapQuoteByInputToken(amount, givesA, 0, facadeOf(parts), arrays, feeA, feeB);
+  // The SDK names the least amount that leaves the same after the transfer fee.
+  return { given: amount, gotten: quote.tokenEstOut, fee: quote.tradeFee };
 }
 
 const trade: fc.Arbitrary<QuotedTrade> = fc.record({ exact: fc.constantFrom('quoteIn', 'baseOut', 'baseIn'), amount: size(64) });
@@ -165,10 +195,10 @@ describe('quotes on Whirlpools, against the SDK', () => {
   });
 
   it('gives the same amounts and fees, across ticks and arrays', { timeout: fuzzMs(240_000) }, () => {
-    const counts = { quoted: 0, crossed: 0, refused: 0 };
+    const counts = { quoted: 0, crossed: 0, refused: 0, withheld: 0 };
     fc.assert(
       fc.property(world, trade, fc.boolean(), (parts, order, leaveOutEmpty) => {
-        const outcome = opened(parts, leaveOutEmpty).quote(order);
+        const outcome = opened(parts, leaveOutEmpty).quote(order, atAnyTime);
         if (!outcome.ok) {
           counts.refused++;
           return;
@@ -176,20 +206,23 @@ describe('quotes on Whirlpools, against the SDK', () => {
         counts.quoted++;
         const { side, baseAmount, traderQuote, fees } = outcome.quote;
         const [given, gotten] = side === 'buy' ? [traderQuote, baseAmount] : [baseAmount, traderQuote];
-        expect({ given, gotten, fee: fees.reduce((sum, { amount }) => sum + amount, 0n) }).toEqual(bySdk(parts, order));
+        const ofPool = fees.filter(({ kind }) => kind !== 'transfer');
+        expect({ given, gotten, fee: ofPool.reduce((sum, { amount }) => sum + amount, 0n) }).toEqual(bySdk(parts, order));
+        if (ofPool.length < fees.length) counts.withheld++;
         if ([...parts.arrays.values()].flat().length > 0) counts.crossed++;
       }),
       { numRuns: runs, seed },
     );
     expect(counts.quoted).toBeGreaterThan(runs / 4);
     expect(counts.crossed).toBeGreaterThan(runs / 5);
+    expect(counts.withheld).toBeGreaterThan(runs / 20);
   });
 
   it('refuses every trade larger than a refused one, and gives no less for a larger trade', () => {
     fc.assert(
       fc.property(world, trade, size(62), (parts, { exact, amount }, more) => {
         const at = opened(parts, true);
-        const [small, large] = [at.quote({ exact, amount }), at.quote({ exact, amount: amount + more })];
+        const [small, large] = [at.quote({ exact, amount }, atAnyTime), at.quote({ exact, amount: amount + more }, atAnyTime)];
         if (!small.ok && small.fault === 'too_large') expect(large).toEqual({ ok: false, fault: 'too_large' });
         if (!small.ok || !large.ok) return;
         expect(large.quote.baseAmount >= small.quote.baseAmount && large.quote.traderQuote >= small.quote.traderQuote).toBe(true);

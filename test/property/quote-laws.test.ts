@@ -13,6 +13,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fuzzCases } from '../support/fuzz.ts';
 import { plainQuote, type PlainQuote } from '../support/events/decoded.ts';
+import { atAnyTime } from '../support/chain/quote-moment.ts';
 
 /** Laws that apply to every quote in every state. */
 const runs = { seed: 20261121, numRuns: fuzzCases(15_000) };
@@ -125,7 +126,7 @@ describe('selling for an amount', () => {
         const at = (base: bigint): QuoteOutcome => quote({ exact: 'baseIn', amount: base });
         ifGiven(at(amount), ({ traderQuote: requested }) => {
           given++;
-          const sold = sellFor({ quote }, requested);
+          const sold = sellFor({ quote }, requested, atAnyTime);
           if (!sold.ok) throw new Error(`no tokens give ${requested}, and ${amount} do: ${sold.fault}`);
           const [found, less] = [at(sold.base), at(sold.base - 1n)];
           expect(found.ok && found.quote.traderQuote >= requested).toBe(true);
@@ -141,8 +142,8 @@ describe('selling for an amount', () => {
     fc.assert(
       fc.property(curveState, (state) => {
         const quote = (requested: QuotedTrade): QuoteOutcome => quoteCurve(state, requested);
-        expect(sellFor({ quote }, state.curve.reserves.realQuote + 1n)).toMatchObject({ ok: false });
-        expect(sellFor({ quote }, 0n)).toEqual({ ok: false, fault: 'too_small' });
+        expect(sellFor({ quote }, state.curve.reserves.realQuote + 1n, atAnyTime)).toMatchObject({ ok: false });
+        expect(sellFor({ quote }, 0n, atAnyTime)).toEqual({ ok: false, fault: 'too_small' });
       }),
       { ...runs, numRuns: 500 },
     );

@@ -23,6 +23,7 @@ import { mintData, tokenAccountData } from '../simnet/layout/token-state.ts';
 import { quietChain, address } from '../simnet/support/test-chain.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { until } from '../support/gateway.ts';
+import { atAnyTime } from '../support/chain/quote-moment.ts';
 
 /** What quotes read from the chain: which accounts, in how many calls, and how long an answer is valid. */
 interface TestReader extends AccountReader {
@@ -206,7 +207,7 @@ test("a coin against any other coin: read in a second call, then known; decimals
   if (result.kind !== 'market') throw new Error(result.kind);
   const [only] = result.market.pools;
   expect(only).toMatchObject({ quoteDecimals: 8, pool: { quoteMint: exotic, curve: true } });
-  const outcome = only!.pool.quote({ exact: 'quoteIn', amount: 100_000_000n });
+  const outcome = only!.pool.quote({ exact: 'quoteIn', amount: 100_000_000n }, atAnyTime);
   if (!outcome.ok) throw new Error(outcome.fault);
   expect([feeOfKind(outcome.quote.fees, 'protocol'), feeOfKind(outcome.quote.fees, 'creator')]).toMatchObject([{ bps: 50 }, { bps: 10 }]);
   reader.nowMs += marketTtlMs + 1;
@@ -241,7 +242,7 @@ test('a completed curve and the pool to which it migrated, against SOL and again
       ['pump', true],
       ['pump-amm', false],
     ]);
-    const quote = result.market.pools[1]!.pool.quote({ exact: 'quoteIn', amount: 10n ** 9n });
+    const quote = result.market.pools[1]!.pool.quote({ exact: 'quoteIn', amount: 10n ** 9n }, atAnyTime);
     if (!quote.ok) throw new Error(quote.fault);
     const rates = isSol ? ammFees.tiers[0]!.rates : ammFees.exoticFlat;
     expect(feeOfKind(quote.quote.fees, 'lp').bps).toBe(Number(rates.lp));

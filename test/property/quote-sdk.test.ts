@@ -22,6 +22,7 @@ import { encodeWith } from './encode.ts';
 import { plainQuote, type FeesByKind } from '../support/events/decoded.ts';
 import { fuzzCases, isFullFuzz } from '../support/fuzz.ts';
 import { BN } from '../support/chain/bn.ts';
+import { atAnyTime, noMints } from '../support/chain/quote-moment.ts';
 
 /**
  * Quotes compared with the programs' own SDKs, over accounts that anchor wrote by their IDLs and both sides read: curves, pools, settings
@@ -155,8 +156,8 @@ describe('curves equal @pump-fun/pump-sdk', () => {
           [pump.globalAddress, pump.programId, settingsBytes],
           [pump.feeConfig, pump.feeProgram, config],
         ]);
-        const mint = { address: mintAddress, decimals: 6, supply };
-        const pool = opened(curveQuoting.open(mint, [curveAddress], accounts));
+        const mint = { address: mintAddress, decimals: 6, supply, transferFee: null };
+        const pool = opened(curveQuoting.open(mint, [curveAddress], accounts, noMints));
         const theirs = {
           global: pumpSdk.PUMP_SDK.decodeGlobal(info(pump.programId, padded(settingsBytes, newestGlobal))),
           feeConfig: pumpSdk.PUMP_SDK.decodeFeeConfig(info(pump.feeProgram, config)),
@@ -164,7 +165,7 @@ describe('curves equal @pump-fun/pump-sdk', () => {
           bondingCurve: pumpSdk.PUMP_SDK.decodeBondingCurve(info(pump.programId, bytes)),
           amount: bn(amount),
         };
-        const cost = pool.quote({ exact: 'baseOut', amount });
+        const cost = pool.quote({ exact: 'baseOut', amount }, atAnyTime);
         const expected = big(pumpSdk.getBuySolAmountFromTokenAmount({ ...theirs, quoteMint: theirs.bondingCurve.quoteMint }));
         if (cost.ok) {
           bought++;
@@ -175,7 +176,7 @@ describe('curves equal @pump-fun/pump-sdk', () => {
             expected > 2n ** 64n - 1n || cost.fault === 'complete' || expected + record.virtual_quote_reserves > 2n ** 64n - 1n;
           expect(isTooMuch, `${cost.fault} at a cost of ${expected}`).toBe(true);
         }
-        const proceeds = pool.quote({ exact: 'baseIn', amount });
+        const proceeds = pool.quote({ exact: 'baseIn', amount }, atAnyTime);
         const received = big(pumpSdk.getSellSolAmountFromTokenAmount(theirs));
         if (proceeds.ok) {
           sold++;
@@ -206,8 +207,8 @@ describe('curves equal @pump-fun/pump-sdk', () => {
           [pump.globalAddress, pump.programId, settingsBytes],
           [pump.feeConfig, pump.feeProgram, config],
         ]);
-        const mint = { address: mintAddress, decimals: 6, supply: pump.initialSupply };
-        const outcome = opened(curveQuoting.open(mint, [curveAddress], accounts)).quote({ exact: 'quoteIn', amount });
+        const mint = { address: mintAddress, decimals: 6, supply: pump.initialSupply, transferFee: null };
+        const outcome = opened(curveQuoting.open(mint, [curveAddress], accounts, noMints)).quote({ exact: 'quoteIn', amount }, atAnyTime);
         if (!outcome.ok) return;
         const bondingCurve = pumpSdk.PUMP_SDK.decodeBondingCurve(info(pump.programId, bytes));
         const tokens = big(
@@ -353,7 +354,14 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
           [amm.feeConfig, amm.feeProgram, one.config],
         ]);
         const quoteOf = one.canonical
-          ? opened(ammQuoting.open({ address: mintAddress, decimals: 6, supply: one.supply }, [poolAddress], accounts)).quote
+          ? opened(
+              ammQuoting.open(
+                { address: mintAddress, decimals: 6, supply: one.supply, transferFee: null },
+                [poolAddress],
+                accounts,
+                noMints,
+              ),
+            ).quote
           : (trade: Parameters<QuotedPool['quote']>[0]): QuoteOutcome => quotePool(stateOf(one, bytes, settingsBytes), trade);
         const theirs = {
           slippage: 0,
@@ -373,7 +381,7 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
         const { amount } = one;
         const isPriced = one.quoteVault + one.virtual > 0n;
         compare(
-          quoteOf({ exact: 'quoteIn', amount }),
+          quoteOf({ exact: 'quoteIn', amount }, atAnyTime),
           amount,
           isPriced,
           () => big(swapSdk.buyQuoteInput({ ...theirs, quote: bn(amount) }).base),
@@ -381,7 +389,7 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
           () => equal.buyQuote++,
         );
         compare(
-          quoteOf({ exact: 'baseOut', amount }),
+          quoteOf({ exact: 'baseOut', amount }, atAnyTime),
           amount,
           isPriced,
           () => big(swapSdk.buyBaseInput({ ...theirs, base: bn(amount) }).uiQuote),
@@ -389,7 +397,7 @@ describe('pools equal @pump-fun/pump-swap-sdk', () => {
           () => equal.buyBase++,
         );
         compare(
-          quoteOf({ exact: 'baseIn', amount }),
+          quoteOf({ exact: 'baseIn', amount }, atAnyTime),
           amount,
           isPriced,
           () => big(swapSdk.sellBaseInput({ ...theirs, base: bn(amount) }).uiQuote),

@@ -24,6 +24,7 @@ import {
   type QuotedCoin,
 } from '../support/chain/quoted-trades.ts';
 import { plainQuote } from '../support/events/decoded.ts';
+import { atAnyTime } from '../support/chain/quote-moment.ts';
 
 /**
  * Quotes compared with the simulated chain, whose programs were written independently: a trade does exactly what was quoted, and with a
@@ -65,7 +66,7 @@ function tradeAtRandom(chain: SimChain, coin: QuotedCoin, random: ReturnType<typ
   const requested = BigInt(1 + random.below(999)) * 10n ** BigInt(random.below(digits - 2));
   const amount = exact === 'baseIn' && requested > held ? held : requested;
   const trade = { exact, amount };
-  const outcome = pool.quote(trade);
+  const outcome = pool.quote(trade, atAnyTime);
   if (!outcome.ok) return false;
   const { quote } = outcome;
   // A quote that completes the curve ends this part of the coin's life.
@@ -84,7 +85,7 @@ function liveThrough(chain: SimChain, coin: QuotedCoin, boost: boolean): { reado
   const curve = count();
   const rest = { exact: 'quoteIn', amount: coin.quoteMint === usdcMint ? 10n ** 12n : 10n ** 14n } as const;
   const { pool } = poolOf(chain, coin.mint);
-  const last = pool.quote(rest);
+  const last = pool.quote(rest, atAnyTime);
   if (!last.ok) throw new Error(last.fault);
   expect(last.quote).toMatchObject({ cut: true, completes: true, baseAmount: pool.reserves!.realBase });
   expect(last.quote.traderQuote).toBeLessThan(rest.amount);

@@ -1,3 +1,4 @@
+import type { TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { feesInBase } from './fee.ts';
 import type { BuiltTrade, TradeOrder } from './trading.ts';
 import type { Fee, PoolReserves } from './venue.ts';
@@ -23,13 +24,25 @@ export interface QuotedMint {
   readonly address: string;
   readonly decimals: number;
   readonly supply: bigint;
+  /** What the coin withholds from transfers; null if it withholds nothing. `transferFeeAt` gives the fee of a slot. */
+  readonly transferFee: TransferFees | null;
 }
+
+/** When a trade would be executed: fees of some programs and of some coins depend on it. */
+export interface QuoteMoment {
+  readonly slot: number;
+  readonly unixTimeS: number;
+}
+
+export type MintLookup = (address: string) => QuotedMint | null;
 
 export type QuoteAccounts = readonly [pool: string, ...others: string[]];
 
 export interface VenueQuoting {
   /** Accounts with the program's settings, the same for all its pools and seldom changed. */
   readonly settings: readonly string[];
+  /** Quotes count what the coins withhold from transfers. Otherwise, such coins are not quoted on this venue. */
+  readonly countsTransferFees: boolean;
   /**
    * Accounts that a quote of this pair needs besides the settings and the mint; the pool comes first. Null if the pool's address does not
    * follow from the pair; then the caller must know the pool. Deriving addresses takes about 0.1 ms each, so callers cache them. Throws
@@ -39,9 +52,9 @@ export interface VenueQuoting {
   /**
    * Builds the state of a pool. `addresses` are those that were read, the pool first; `accounts` contains them and the settings. If the
    * pool needs other accounts, `open` returns their addresses. The caller then reads the pool and these again in one call, so that all are
-   * of one slot. A pool that does not trade this mint is absent.
+   * of one slot. A pool that does not trade this mint is absent. `mintOf` gives the other coin of a pool; null if its account was not read.
    */
-  open(mint: QuotedMint, addresses: QuoteAccounts, accounts: AccountLookup): OpenedPool;
+  open(mint: QuotedMint, addresses: QuoteAccounts, accounts: AccountLookup, mintOf: MintLookup): OpenedPool;
 }
 
 /** `absent`: the pool does not exist. `more`: the pool needs these other accounts, some of which were not read. */
@@ -61,8 +74,8 @@ export interface QuotedPool {
   readonly complete: boolean;
   /** Null if the price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
-  /** The result of this trade now. */
-  readonly quote: (trade: QuotedTrade) => QuoteOutcome;
+  /** The result of this trade on the pool's state, at this moment. */
+  readonly quote: (trade: QuotedTrade, at: QuoteMoment) => QuoteOutcome;
   /**
    * The instruction of a trade, from the same state. Throws TypeError if an address of the order is invalid, or if the venue signs no
    * trades.
@@ -131,7 +144,9 @@ export function priceImpactBps({
   priceQuote,
   priceBase,
 }: Pick<Quote, 'side' | 'baseAmount' | 'quoteAmount' | 'fees' | 'priceQuote' | 'priceBase'>): number {
-  const atPrice = (baseAmount - feesInBase(fees)) * priceQuote;
+  // What went through the pool.
+  const base = side === 'buy' ? baseAmount + feesInBase(fees) : baseAmount - feesInBase(fees);
+  const atPrice = base * priceQuote;
   const worse = side === 'buy' ? quoteAmount * priceBase - atPrice : atPrice - quoteAmount * priceBase;
   if (worse <= 0n || atPrice === 0n) return 0;
   return Number((worse * basisPoints + atPrice - 1n) / atPrice);

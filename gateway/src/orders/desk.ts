@@ -125,8 +125,8 @@ export function openDesk(of: DeskParts): TradingDesk {
     clock,
     log,
   });
-  const quoting = { venues, chain, state, ownOrders, solUsd, builder, simulator, endpoints: nodes.length };
-  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, clock, log };
+  const quoting = { venues, chain, state, ownOrders, solUsd, clock, builder, simulator, endpoints: nodes.length };
+  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
   const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
   const placeOrder = createPlaceOrder({
     ...parts,

@@ -10,7 +10,7 @@ import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 /** Pools of the directory in one market: the deepest. With six tick arrays for each, one read stays below 100 accounts. */
 const maxHints = 4;
 
-/** Why a coin cannot be quoted from its pool. */
+/** Why a coin cannot be quoted: it cannot be transferred, or no venue of its pools counts what it withholds from transfers. */
 export type Unquotable = 'transfer_fee' | 'not_transferable';
 
 /** A pool of a coin, with the properties of its quote coin. */
@@ -129,12 +129,13 @@ interface OpenPools {
 
 /** Opens all pools of a plan. A pool of the directory that cannot be opened is omitted. */
 function openPools({ quoteMints, pools }: MarketPlan, coin: QuotedMint, accounts: AccountLookup): OpenPools | Unopened {
+  const mintOf = (address: string): QuotedMint | null => quotedMint(address, accounts);
   const opened = new Map<string, OpenedPlan>();
   const further = new Map<string, readonly string[]>();
   for (const planned of pools) {
     const { venue, addresses, hinted } = planned;
     if (opened.has(addresses[0])) continue;
-    const result = venue.quoting!.open(coin, addresses, accounts);
+    const result = venue.quoting!.open(coin, addresses, accounts, mintOf);
     if (result.kind === 'absent' || (result.kind === 'malformed' && hinted)) continue;
     if (result.kind === 'malformed') return { kind: 'malformed', venue: venue.name, reason: result.reason };
     if (result.kind === 'more') {
@@ -153,27 +154,32 @@ function openPools({ quoteMints, pools }: MarketPlan, coin: QuotedMint, accounts
 export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): AssembledMarket {
   const decoded = mintAt(accounts, plan.mint);
   if (decoded === null) return { kind: 'no_mint' };
-  const { decimals, supply, tokenProgram: ownTokenProgram } = decoded;
-  const opened = openPools(plan, { address: plan.mint, decimals, supply }, accounts);
+  const { decimals, tokenProgram: ownTokenProgram } = decoded;
+  const opened = openPools(plan, quotedMintOf(plan.mint, decoded), accounts);
   if ('kind' in opened) return opened;
   if (opened.further.size > 0) return { kind: 'further', plan: widenPlan(plan, opened.further) };
-  let unquotable = unquotableBy(decoded);
+  let unquotable: Unquotable | null = decoded.extensions.nonTransferable ? 'not_transferable' : null;
+  let withheld = withholds(decoded);
   const pools: TradedPool[] = [];
   for (const { venue, pool } of opened.pools) {
     let quoteDecimals = quoteCoins.get(pool.quoteMint)?.decimals;
     // The usual quote coins belong to the older token program.
     let quoteTokenProgram = tokenProgram;
     let quoteAccountBytes = tokenAccountBytes;
+    let counts = venue.quoting!.countsTransferFees || !withholds(decoded);
     if (quoteDecimals === undefined) {
       const quoteCoin = mintAt(accounts, pool.quoteMint);
       if (quoteCoin === null) return { kind: 'malformed', venue: venue.name, reason: 'the quote coin is not a mint' };
-      unquotable ??= unquotableBy(quoteCoin);
+      if (quoteCoin.extensions.nonTransferable) unquotable = 'not_transferable';
+      counts &&= venue.quoting!.countsTransferFees || !withholds(quoteCoin);
       quoteDecimals = quoteCoin.decimals;
       quoteTokenProgram = quoteCoin.tokenProgram;
       quoteAccountBytes = associatedAccountBytes(quoteCoin);
     }
-    pools.push({ venue, pool, quoteDecimals, quoteTokenProgram, quoteAccountBytes });
+    withheld ||= !counts;
+    if (counts) pools.push({ venue, pool, quoteDecimals, quoteTokenProgram, quoteAccountBytes });
   }
+  if (withheld && pools.length === 0) unquotable ??= 'transfer_fee';
   const accountBytes = associatedAccountBytes(decoded);
   return { kind: 'market', market: { decimals, tokenProgram: ownTokenProgram, accountBytes, pools, unquotable } };
 }
@@ -183,8 +189,19 @@ function mintAt(accounts: AccountLookup, address: string): Mint | null {
   return account === null ? null : decodeMint(account.owner, account.data);
 }
 
-/** Checks the transfer fee of this epoch and of the next one, because with a fee less arrives than was sent. */
-function unquotableBy({ extensions: { transferFee, nonTransferable } }: Mint): Unquotable | null {
-  if (transferFee !== null && (transferFee.older.bps > 0 || transferFee.newer.bps > 0)) return 'transfer_fee';
-  return nonTransferable ? 'not_transferable' : null;
+function quotedMint(address: string, accounts: AccountLookup): QuotedMint | null {
+  const coin = quoteCoins.get(address);
+  if (coin !== undefined) return { address, decimals: coin.decimals, supply: 0n, transferFee: null };
+  const mint = mintAt(accounts, address);
+  return mint === null ? null : quotedMintOf(address, mint);
+}
+
+function quotedMintOf(address: string, mint: Mint): QuotedMint {
+  const { decimals, supply, extensions } = mint;
+  return { address, decimals, supply, transferFee: withholds(mint) ? extensions.transferFee : null };
+}
+
+/** In this epoch or the next one. */
+function withholds({ extensions: { transferFee } }: Mint): boolean {
+  return transferFee !== null && (transferFee.older.bps > 0 || transferFee.newer.bps > 0);
 }

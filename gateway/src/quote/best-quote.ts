@@ -1,6 +1,6 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
-import type { Quote, QuotedTrade, QuoteFault } from '@sluice/venues/quoting.ts';
+import type { Quote, QuotedTrade, QuoteFault, QuoteMoment } from '@sluice/venues/quoting.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { PaperBalance } from '../store/interfaces/paper-table.ts';
 import { partOf, rawAmount, rawOfText } from './amounts.ts';
@@ -46,10 +46,15 @@ export interface QuoteFacts {
   readonly balance: Balance;
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: number | null;
+  readonly unixTimeS: number;
 }
 
 /** Quotes an order on a market. */
-export function quoteOn(order: QuoteOrder, { result }: Pick<MarketRead, 'result'>, facts: QuoteFacts): QuotedOrder | QuoteRefusal {
+export function quoteOn(
+  order: QuoteOrder,
+  { result, slot }: Pick<MarketRead, 'result' | 'slot'>,
+  facts: QuoteFacts,
+): QuotedOrder | QuoteRefusal {
   if (result.kind === 'no_mint') return { error: 'INVALID_MINT' };
   if (result.kind === 'malformed') {
     const { venue, reason } = result;
@@ -58,13 +63,20 @@ export function quoteOn(order: QuoteOrder, { result }: Pick<MarketRead, 'result'
   const { market } = result;
   if (market.unquotable !== null) return wrongFields({ mint: unquotableTexts[market.unquotable] });
   const open = openPools(order, market);
-  return 'error' in open ? open : bestQuote(open.map((pool) => quoteIn(order, market, pool, facts)));
+  const at = { slot, unixTimeS: facts.unixTimeS };
+  return 'error' in open ? open : bestQuote(open.map((pool) => quoteIn(order, market, pool, facts, at)));
 }
 
-function quoteIn(order: QuoteOrder, market: TokenMarket, chosen: TradedPool, facts: QuoteFacts): QuotedOrder | QuoteRefusal {
-  const trade = tradeOf(order, market, chosen, facts);
+function quoteIn(
+  order: QuoteOrder,
+  market: TokenMarket,
+  chosen: TradedPool,
+  facts: QuoteFacts,
+  at: QuoteMoment,
+): QuotedOrder | QuoteRefusal {
+  const trade = tradeOf(order, market, chosen, facts, at);
   if ('error' in trade) return trade;
-  const outcome = chosen.pool.quote(trade);
+  const outcome = chosen.pool.quote(trade, at);
   return outcome.ok ? { market, trade, quote: outcome.quote, ...chosen } : refusal(outcome.fault);
 }
 
@@ -141,6 +153,7 @@ function tradeOf(
   { decimals }: TokenMarket,
   chosen: TradedPool,
   { balance, solUsd }: QuoteFacts,
+  at: QuoteMoment,
 ): QuotedTrade | QuoteRefusal {
   const exact = side === 'buy' ? 'quoteIn' : 'baseIn';
   if (amount.kind === 'part') {
@@ -151,7 +164,7 @@ function tradeOf(
     if (balance === 0n) return tooLittle('tokens', 0n, 1n, decimals, mint);
     return wrongFields({ amount: `is too small: this part of the balance of ${balance} raw units is less than one unit` });
   }
-  if (amount.kind === 'coins') return tradeOfCoins(side, amount, decimals, chosen);
+  if (amount.kind === 'coins') return tradeOfCoins(side, amount, decimals, chosen, at);
   const fault = side === 'buy' ? spendFault(amount.value, chosen.pool.quoteMint, solUsd) : null;
   if (fault !== null) return wrongFields({ amount: fault });
   const raw = rawAmount(amount.value, side === 'buy' ? chosen.quoteDecimals : decimals);
@@ -164,13 +177,14 @@ function tradeOfCoins(
   { of, text }: Extract<QuoteOrder['amount'], { kind: 'coins' }>,
   decimals: number,
   { pool, quoteDecimals }: TradedPool,
+  at: QuoteMoment,
 ): QuotedTrade | QuoteRefusal {
   const amount = rawOfText(text, of === 'base' ? decimals : quoteDecimals);
   if (amount === null) return wrongFields({ amount: 'is not a decimal number' });
   if (of === 'base') return { exact: side === 'buy' ? 'baseOut' : 'baseIn', amount };
   if (pool.quoteMint !== wrappedSolMint) return wrongFields({ denominatedInSol: 'the coin trades against a coin other than SOL' });
   if (side === 'buy') return { exact: 'quoteIn', amount };
-  const sold = sellFor(pool, amount);
+  const sold = sellFor(pool, amount, at);
   return sold.ok ? { exact: 'baseIn', amount: sold.base } : refusal(sold.fault);
 }
 

@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
@@ -42,6 +43,7 @@ export interface QuoteOptions {
   readonly solUsd: () => number | null;
   readonly paperBalanceOf?: () => PaperBalanceOf | null;
   readonly nowMs?: () => number;
+  readonly clock?: Pick<Clock, 'wallMs'>;
 }
 
 /** `POST /quote`. Answers at once if the market was read a moment ago. */
@@ -50,7 +52,7 @@ export function quoteEndpoints(options: QuoteOptions): readonly BoundEndpoint[] 
 }
 
 function quoteOrder(body: QuoteBody, owner: Principal | null, options: QuoteOptions): Answer | Promise<Answer> {
-  const { markets, reader, venues, solUsd, nowMs = () => performance.now() } = options;
+  const { markets, reader, venues, solUsd, nowMs = () => performance.now(), clock = systemClock } = options;
   const read = readOrder(body, venues);
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrongFields(read.fields);
   const { order } = read;
@@ -58,7 +60,7 @@ function quoteOrder(body: QuoteBody, owner: Principal | null, options: QuoteOpti
   const askedAtMs = nowMs();
   const again = (reads: number, paper: Balance | null = null): Promise<Answer> => {
     if (nowMs() - askedAtMs > againWithinMs) return Promise.resolve(notAgreed);
-    return readNow(order, { markets, reader, solUsd, nowMs, paper }, reads, askedAtMs + againWithinMs).catch(unavailable);
+    return readNow(order, { markets, reader, solUsd, nowMs, clock, paper }, reads, askedAtMs + againWithinMs).catch(unavailable);
   };
   // The wallet may have bought from the pool a moment ago, so balance and pool are read in one call.
   if (amount.kind === 'part') {
@@ -70,12 +72,9 @@ function quoteOrder(body: QuoteBody, owner: Principal | null, options: QuoteOpti
     });
   }
   const market = markets.read(mint);
-  if (!(market instanceof Promise))
-    return answerTo(order, market, { balance: noBalance, solUsd: solUsd() }, nowMs()) ?? again(maxReads - 1);
-  return market.then(
-    (known) => answerTo(order, known, { balance: noBalance, solUsd: solUsd() }, nowMs()) ?? again(maxReads - 1),
-    unavailable,
-  );
+  const facts = (): QuoteFacts => ({ balance: noBalance, solUsd: solUsd(), unixTimeS: Math.floor(clock.wallMs() / 1000) });
+  if (!(market instanceof Promise)) return answerTo(order, market, facts(), nowMs()) ?? again(maxReads - 1);
+  return market.then((known) => answerTo(order, known, facts(), nowMs()) ?? again(maxReads - 1), unavailable);
 }
 
 interface ReadParts extends Required<Omit<QuoteOptions, 'venues' | 'paperBalanceOf'>> {
@@ -89,7 +88,7 @@ function paperTokens({ accounts }: PaperBalance, mint: string): Balance {
 
 /** Reads until two endpoints agree, if there are several. Rejects with an `RpcError`. */
 async function readNow(order: QuoteOrder, options: ReadParts, left: number, untilMs: number): Promise<Answer> {
-  const { markets, reader, solUsd, nowMs, paper } = options;
+  const { markets, reader, solUsd, nowMs, clock, paper } = options;
   const { amount, mint } = order;
   const lookingUp = markets.lookUp(mint);
   if (lookingUp !== null) await lookingUp;
@@ -97,7 +96,8 @@ async function readNow(order: QuoteOrder, options: ReadParts, left: number, unti
     markets.readNow(mint),
     paper ?? (amount.kind === 'part' ? balanceOf(reader, amount.publicKey, mint) : noBalance),
   ]);
-  const answer = balance === null ? null : answerTo(order, market, { balance, solUsd: solUsd() }, nowMs());
+  const answer =
+    balance === null ? null : answerTo(order, market, { balance, solUsd: solUsd(), unixTimeS: Math.floor(clock.wallMs() / 1000) }, nowMs());
   if (answer !== null) return answer;
   return left > 1 && nowMs() <= untilMs ? readNow(order, options, left - 1, untilMs) : notAgreed;
 }
@@ -130,7 +130,7 @@ async function balanceOf(reader: AccountReader, publicKey: string, mint: string)
 /** Null if no two of several endpoints give the same quote, or if only one has answered yet. */
 function answerTo(order: QuoteOrder, read: PolledMarket, facts: QuoteFacts, nowMs: number): Answer | null {
   if (read.othersAreLate && read.disputed.length === 0) return null;
-  const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result }, facts) }));
+  const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result, slot }, facts) }));
   const counts =
     quoted.length === 1
       ? quoted[0]

@@ -2,7 +2,7 @@ import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
 import { minPriceDepthSol } from '@sluice/shared/market/main-pool.ts';
 import { inSolAndUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { MintExtensions } from '@sluice/shared/solana/tokens/token-extensions.ts';
+import { transferFeeAt, type MintExtensions, type TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
@@ -12,9 +12,6 @@ import { creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTra
 import { depthOf, heldUi, type PoolState } from './pool-state.ts';
 import type { TokenMarket } from './token-market.ts';
 import type { WarmToken } from './warm-token.ts';
-
-/** Slots of an epoch on a cluster without warm-up epochs, such as mainnet. The epoch decides which of two configured transfer fees applies. */
-const slotsPerEpoch = 432_000;
 
 /** What only the creation event of a token contains. */
 export interface Creation {
@@ -186,10 +183,10 @@ function extensionsOf(extensions: MintExtensions, slot: number, nowMs: number): 
 }
 
 function transferFeeOf(
-  { older, newer, configAuthority, withdrawAuthority }: NonNullable<MintExtensions['transferFee']>,
+  { older, newer, configAuthority, withdrawAuthority }: TransferFees,
   slot: number,
 ): NonNullable<TokenInfo['extensions']['transferFee']> {
-  const holds = BigInt(Math.floor(slot / slotsPerEpoch)) >= newer.epoch ? newer : older;
+  const holds = transferFeeAt({ older, newer }, slot);
   const next = holds === newer || (newer.bps === older.bps && newer.maxFee === older.maxFee) ? null : newer;
   return {
     bps: holds.bps,

@@ -157,7 +157,14 @@ function batches({ texts, logs, keys }: Inputs, coder: BorshCoder): (() => numbe
   const program = new PublicKey(programId);
   let done = 0;
   // As in ingest: one context for all events.
-  const context = { record: 'event' as const, data: new Uint8Array(0) as Uint8Array, text: null, instruction: () => null, feePayer: null, tokenBalances: null };
+  const context = {
+    record: 'event' as const,
+    data: new Uint8Array(0) as Uint8Array,
+    text: null,
+    instruction: () => null,
+    feePayer: null,
+    tokenBalances: null,
+  };
   const onEvent = (): void => void done++;
   const decode = (data: Uint8Array): void => {
     context.data = data;

@@ -33,6 +33,7 @@ import { newSignerPlace } from '../../signer/harness.ts';
 import { launchCoin, moveToPool, tradedChain, tradeOnChain, type QuotedCoin } from '../../support/chain/quoted-trades.ts';
 import { costOf, diskCost, type Cost } from '../bus/durable-line.ts';
 import type { BenchRow } from '../row.ts';
+import { atAnyTime } from '../../support/chain/quote-moment.ts';
 
 /**
  * From the body of an order to signed bytes in base64, with warm state: read, quoted, built, signed. Next to it the same orders by the
@@ -110,7 +111,7 @@ function messageOf(builder: MessageBuilder, body: QuoteBody, { market }: BenchCo
   const { order } = read;
   const pool = market.pools.find((one) => !one.pool.complete)!.pool;
   const trade = tradeOf({ side: order.side, amount: read.order.amount.value });
-  const outcome = pool.quote(trade);
+  const outcome = pool.quote(trade, atAnyTime);
   if (!outcome.ok) throw new Error(outcome.fault);
   const { quote } = outcome;
   const built = builder.build({

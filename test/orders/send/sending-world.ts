@@ -35,6 +35,7 @@ import { launchCoin, maker, trader, type QuotedCoin } from '../../support/chain/
 import { fastClock } from '../../support/clocks.ts';
 import { newOrder } from '../../support/orders.ts';
 import { startTamperedNode, type TamperedNode } from '../../support/chain/tampered-node.ts';
+import { atAnyTime } from '../../support/chain/quote-moment.ts';
 
 /** A chain behind several nodes, a store, and open orders: everything that sending uses. */
 export const buyer = wallet('sending', 'buyer');
@@ -121,7 +122,7 @@ export class World {
   /** Quoted, built and signed; all are different. */
   prepare(trade: QuotedTrade, parts: Partial<BuildRequest> = {}, by: Keypair = buyer, slippageBps = 2_000n): Prepared {
     const { name, pool, tokenProgram: baseTokenProgram } = openPool(this.chain, this.coin);
-    const outcome = pool.quote(trade);
+    const outcome = pool.quote(trade, atAnyTime);
     if (!outcome.ok) throw new Error(outcome.fault);
     const { quote } = outcome;
     const bounds = slippageBounds(trade, quote, slippageBps);

@@ -1,3 +1,10 @@
+import {
+  sentFor,
+  transferFeeAt,
+  withheldFrom,
+  type TransferFees,
+  type TransferFeeSetting,
+} from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { stateOfSqrtPrice } from '../kit/concentrated.ts';
 import { malformed } from '../outcome.ts';
 import {
@@ -5,9 +12,11 @@ import {
   ownedData,
   quoteFault,
   type AccountLookup,
+  type MintLookup,
   type OpenedPool,
   type QuoteAccounts,
   type QuotedMint,
+  type QuoteMoment,
   type QuotedTrade,
   type QuoteOutcome,
   type VenueQuoting,
@@ -23,27 +32,50 @@ const basisPoints = 10_000n;
 /** Fee rates are hundredths of a basis point. */
 const ratePerBps = 100;
 
-/** Quotes a trade. The token is coin A or coin B of the pool. */
-function quoteSwap(state: SwapState, tokenIsA: boolean, { exact, amount }: QuotedTrade): QuoteOutcome {
+/** The token is coin A or coin B of the pool. */
+interface QuotedSwap {
+  readonly state: SwapState;
+  readonly tokenIsA: boolean;
+  readonly token: TransferFees | null;
+  readonly money: TransferFees | null;
+}
+
+const noTransferFee: TransferFeeSetting = { epoch: 0n, bps: 0, maxFee: 0n };
+
+/** Quotes a trade. What a coin withholds from its transfer never reaches the pool, or the trader. */
+function quoteSwap({ state, tokenIsA, token, money }: QuotedSwap, { exact, amount }: QuotedTrade, { slot }: QuoteMoment): QuoteOutcome {
   if (amount <= 0n) return quoteFault('too_small');
   if (amount > maxU64) return quoteFault('too_large');
-  const side = exact === 'baseIn' ? 'sell' : 'buy';
-  const swapped = swap(state, { amount, exactIn: exact !== 'baseOut', aToB: (side === 'sell') === tokenIsA });
+  const isBuy = exact !== 'baseIn';
+  const [feeIn, feeOut] = (isBuy ? [money, token] : [token, money]).map((fees) =>
+    fees === null ? noTransferFee : transferFeeAt(fees, slot),
+  );
+  const exactIn = exact !== 'baseOut';
+  const inPool = exactIn ? amount - withheldFrom(amount, feeIn!) : sentFor(amount, feeOut!);
+  if (inPool <= 0n) return quoteFault('too_small');
+  if (inPool > maxU64) return quoteFault('too_large');
+  const swapped = swap(state, { amount: inPool, exactIn, aToB: isBuy !== tokenIsA });
   if (typeof swapped === 'string') return quoteFault(swapped);
   const { amountIn, amountOut, lpFee, protocolFee } = swapped;
   const throughPool = amountIn - lpFee - protocolFee;
-  if (amountOut <= 0n || throughPool <= 0n) return quoteFault('too_small');
+  const paid = exactIn ? amount : sentFor(amountIn, feeIn!);
+  const received = amountOut - withheldFrom(amountOut, feeOut!);
+  if (received <= 0n || throughPool <= 0n) return quoteFault('too_small');
+  if (paid > maxU64) return quoteFault('too_large');
+  const [coinIn, coinOut] = isBuy ? (['quote', 'base'] as const) : (['base', 'quote'] as const);
+  const fees = [...feesOf(state, lpFee, protocolFee, coinIn)];
+  if (paid > amountIn) fees.push({ kind: 'transfer', amount: paid - amountIn, bps: feeIn!.bps, coin: coinIn });
+  if (received < amountOut) fees.push({ kind: 'transfer', amount: amountOut - received, bps: feeOut!.bps, coin: coinOut });
   const { priceQuote, priceBase } = stateOfSqrtPrice(state.sqrtPriceX64, null);
-  const isBuy = side === 'buy';
   return {
     ok: true,
     quote: {
-      side,
-      baseAmount: isBuy ? amountOut : amountIn,
+      side: isBuy ? 'buy' : 'sell',
+      baseAmount: isBuy ? received : paid,
       quoteAmount: isBuy ? throughPool : amountOut,
-      traderQuote: isBuy ? amountIn : amountOut,
-      fees: feesOf(state, lpFee, protocolFee, isBuy ? 'quote' : 'base'),
-      feeTotal: isBuy ? lpFee + protocolFee : 0n,
+      traderQuote: isBuy ? paid : received,
+      fees,
+      feeTotal: isBuy ? paid - throughPool : amountOut - received,
       priceQuote: tokenIsA ? priceQuote : priceBase,
       priceBase: tokenIsA ? priceBase : priceQuote,
       before: null,
@@ -83,20 +115,22 @@ function ticksOf(pool: string, tickSpacing: number, arrays: readonly string[], a
 }
 
 /** The pool's account contains the current tick, from which the tick arrays of a swap follow. They are read in a second round. */
-function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: AccountLookup): OpenedPool {
+function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: AccountLookup, mintOf: MintLookup): OpenedPool {
   const data = ownedData(accounts, address, programId);
   const pool = data === null ? null : decodeWhirlpool(data);
   if (pool === null || (pool.mintA !== mint.address && pool.mintB !== mint.address)) return { kind: 'absent' };
   if (!isSound(pool)) return malformed('the Whirlpool has an invalid field');
   const tokenIsA = pool.mintA === mint.address;
-  const shown = { address, quoteMint: tokenIsA ? pool.mintB : pool.mintA, curve: false, complete: false, reserves: null, build };
+  const quoteMint = tokenIsA ? pool.mintB : pool.mintA;
+  const shown = { address, quoteMint, curve: false, complete: false, reserves: null, build };
   if (pool.adaptiveFee) return { kind: 'open', pool: { ...shown, quote: () => quoteFault('unknown_fee') } };
   const arrays = tickArraysAround(address, pool.tick, pool.tickSpacing);
   if (!arrays.every((array) => others.includes(array))) return { kind: 'more', addresses: arrays };
   const ticks = ticksOf(address, pool.tickSpacing, arrays, accounts);
   if (ticks === null) return malformed('a tick array of the Whirlpool cannot be read');
-  const state: SwapState = { ...pool, ticks };
-  return { kind: 'open', pool: { ...shown, quote: (trade) => quoteSwap(state, tokenIsA, trade) } };
+  const money = mintOf(quoteMint)?.transferFee ?? null;
+  const swapped: QuotedSwap = { state: { ...pool, ticks }, tokenIsA, token: mint.transferFee, money };
+  return { kind: 'open', pool: { ...shown, quote: (trade, at) => quoteSwap(swapped, trade, at) } };
 }
 
 function build(): never {
@@ -104,4 +138,4 @@ function build(): never {
 }
 
 /** There are no settings accounts, because the pool's account contains its fee rates. */
-export const quoting: VenueQuoting = { settings: [], accountsOf: () => null, open };
+export const quoting: VenueQuoting = { settings: [], countsTransferFees: true, accountsOf: () => null, open };

@@ -179,4 +179,4 @@ function accountsOf(mint: string, quoteMint: string): QuoteAccounts {
   return [pool, ...[mint, quoteMint].flatMap((coin) => programs.map((program) => associatedTokenAddress(pool, coin, program)))];
 }
 
-export const quoting: VenueQuoting = { settings: [globalConfig, feeConfig], accountsOf, open };
+export const quoting: VenueQuoting = { settings: [globalConfig, feeConfig], countsTransferFees: false, accountsOf, open };

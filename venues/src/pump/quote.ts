@@ -166,6 +166,7 @@ function open(mint: QuotedMint, [address]: QuoteAccounts, accounts: AccountLooku
 /** The address of a curve follows from its coin, and the curve's account names the quote coin. */
 export const quoting: VenueQuoting = {
   settings: [globalAddress, feeConfig],
+  countsTransferFees: false,
   accountsOf: (mint) => [curveOf(mint)],
   open,
 };

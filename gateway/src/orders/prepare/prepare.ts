@@ -136,7 +136,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
     outlay,
     lamportsFault: () => lamportsFault(outlay, inputs.wallet, publicKey, state),
     terms: termsOf(quoted, { inputs, bounds, publicKey, mint: request.order.mint }),
-    quoteFrom: (slot) => quoteFrom(slot, quoted, request, state),
+    quoteFrom: (slot) => quoteFrom(slot, quoted, request, parts),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
   };
@@ -170,14 +170,14 @@ async function quoteFrom(
   slot: number,
   quoted: QuotedOrder,
   { order }: TradeRequest,
-  state: PrepareParts['state'],
+  { state, clock }: PrepareParts,
 ): Promise<LaterQuote | null> {
   const { trade } = quoted;
   const read = await awaitMarket(state, order.mint, (market) => market.slot >= slot);
   if (read?.result.kind !== 'market') return null;
   const { market } = read.result;
   const later = market.pools.find(({ pool }) => pool.address === quoted.pool.address);
-  const outcome = later?.pool.quote(trade);
+  const outcome = later?.pool.quote(trade, { slot: read.slot, unixTimeS: Math.floor(clock.wallMs() / 1000) });
   if (later === undefined || outcome?.ok !== true) return null;
   const { quote } = outcome;
   const actual = trade.exact === 'quoteIn' ? quote.baseAmount : quote.traderQuote;

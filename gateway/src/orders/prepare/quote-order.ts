@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import type { TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
@@ -19,6 +20,7 @@ export interface PriceParts {
   readonly ownOrders: Pick<OwnOrders, 'landedIn' | 'mayHaveLanded'>;
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
+  readonly clock: Pick<Clock, 'wallMs'>;
   /** Tips for the lanes that require one. */
   readonly laneTips?: readonly LaneTip[];
 }
@@ -71,7 +73,7 @@ export function unavailable(message: string): QuoteRefusal {
 }
 
 async function priceOn(request: TradeRequest, parts: PriceParts, agreed: boolean): Promise<PricedOrder | Refused> {
-  const { state, ownOrders, solUsd } = parts;
+  const { state, ownOrders } = parts;
   const { order, publicKey } = request;
   const isSell = order.side === 'sell';
   const own: OwnSlot = { slot: isSell ? ownOrders.landedIn(publicKey) : 0, deadlineMs: ownOrdersDeadlineMs() };
@@ -88,7 +90,7 @@ async function priceOn(request: TradeRequest, parts: PriceParts, agreed: boolean
   const mayBeOld = (): boolean => market.slot < wallet.slot || (!agreed && ownOrders.mayHaveLanded(publicKey));
   // Only sales depend on the wallet's tokens; the pool must be at least as new as the wallet.
   const isDoubtful = isUnsure(market) || (isSell && (isUnsure(wallet) || mayBeOld()));
-  const priced = partFault(request, wallet, own.slot) ?? priceAt(request, inputs, solUsd());
+  const priced = partFault(request, wallet, own.slot) ?? priceAt(request, inputs, parts);
   return 'error' in priced ? { refusal: priced, isDoubtful } : priced;
 }
 
@@ -99,9 +101,13 @@ function partFault({ order: { amount } }: TradeRequest, wallet: WalletRead, ownS
   return wallet.slot < ownSlot ? unavailable('No node reports the balance of the wallet after its last order yet.') : null;
 }
 
-function priceAt(request: TradeRequest, inputs: TradeInputs, solUsd: number | null): PricedOrder | QuoteRefusal {
+function priceAt(request: TradeRequest, inputs: TradeInputs, { solUsd, clock }: PriceParts): PricedOrder | QuoteRefusal {
   const { market, baseAccount } = inputs;
-  const quoted = quoteOn(request.order, market, { balance: baseAccount?.amount ?? 0n, solUsd });
+  const quoted = quoteOn(request.order, market, {
+    balance: baseAccount?.amount ?? 0n,
+    solUsd: solUsd(),
+    unixTimeS: Math.floor(clock.wallMs() / 1000),
+  });
   if ('error' in quoted) return balanceRefusal(request, inputs, quoted) ?? quoted;
   const bounds = boundsOf(request, quoted);
   return 'error' in bounds ? bounds : { inputs, quoted, bounds };

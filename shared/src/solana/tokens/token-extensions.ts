@@ -25,6 +25,36 @@ export interface TransferFeeSetting {
   readonly bps: number;
 }
 
+export interface TransferFees {
+  readonly configAuthority: string | null;
+  readonly withdrawAuthority: string | null;
+  /** Applies until the epoch of `newer`. */
+  readonly older: TransferFeeSetting;
+  readonly newer: TransferFeeSetting;
+}
+
+/** Slots of an epoch on a cluster without warm-up epochs, such as mainnet. */
+const slotsPerEpoch = 432_000;
+
+/** The fee that applies in a slot. */
+export function transferFeeAt({ older, newer }: Pick<TransferFees, 'older' | 'newer'>, slot: number): TransferFeeSetting {
+  return BigInt(Math.floor(slot / slotsPerEpoch)) >= newer.epoch ? newer : older;
+}
+
+/** What is withheld from a transfer of `amount`; rounded up, as the token program does. */
+export function withheldFrom(amount: bigint, { bps, maxFee }: TransferFeeSetting): bigint {
+  const fee = (amount * BigInt(bps) + 9_999n) / 10_000n;
+  return fee < maxFee ? fee : maxFee;
+}
+
+/** The smallest amount to send so that `received` arrives, as the token program computes it. */
+export function sentFor(received: bigint, { bps, maxFee }: TransferFeeSetting): bigint {
+  if (received === 0n || bps === 0) return received;
+  const kept = 10_000n - BigInt(bps);
+  const sent = kept === 0n ? null : (received * 10_000n + kept - 1n) / kept;
+  return sent === null || sent - received >= maxFee ? received + maxFee : sent;
+}
+
 /** Metadata that the mint's account itself contains. */
 export interface TokenMetadata {
   readonly updateAuthority: string | null;
@@ -36,13 +66,7 @@ export interface TokenMetadata {
 
 /** Content of a mint's extensions; null or false for those that it does not have. An authority is null if no one has it. */
 export interface MintExtensions {
-  readonly transferFee: {
-    readonly configAuthority: string | null;
-    readonly withdrawAuthority: string | null;
-    /** Applies until the epoch of `newer`. */
-    readonly older: TransferFeeSetting;
-    readonly newer: TransferFeeSetting;
-  } | null;
+  readonly transferFee: TransferFees | null;
   readonly closeAuthority: string | null;
   readonly confidentialTransfer: boolean;
   readonly defaultAccountState: 'initialized' | 'frozen' | null;
