@@ -81,8 +81,8 @@ function expectTraded(answer: QuoteAnswer, coin: QuotedCoin, amount: bigint): vo
   const [given, gotten] = side === 'buy' ? [paid, trade.baseAmount] : [trade.baseAmount, paid];
   expect([quote.inAmount, quote.outAmount, quote.feeTotal]).toEqual([given, gotten, trade.fees.total].map(String));
   const { total: _, ...byKind } = trade.fees;
-  const charged = Object.entries(byKind).flatMap(([kind, { amount, bps }]) =>
-    amount === 0n && bps === 0 ? [] : [{ kind, amount: String(amount), bps, mint: answer.quoteMint }],
+  const charged = Object.entries(byKind).flatMap(([kind, fee]) =>
+    fee.amount === 0n && fee.bps === 0 ? [] : [{ kind, amount: String(fee.amount), bps: fee.bps, mint: answer.quoteMint }],
   );
   expect(quote.fees).toEqual(charged);
 }

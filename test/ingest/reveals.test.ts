@@ -102,7 +102,7 @@ describe('a venue that reveals its trades by instructions', () => {
 });
 
 describe('the records of one transaction', () => {
-  it('arrive in the order of the chain, whatever shows them, and say what they are', () => {
+  it('arrive in the order of the chain, from all of its parts, and say what they are', () => {
     const answer = wholeTransaction(signature, [first]);
     const called = { programIdIndex: 1, accounts: [0], data: encodeBase58(Buffer.from('a call')), stackHeight: 2 };
     const logger = { programIdIndex: 3, accounts: [], data: '', stackHeight: 2 };
@@ -117,8 +117,9 @@ describe('the records of one transaction', () => {
     const noting = (venue: Venue, own: Partial<VenueRecords>): Venue => ({
       ...venue,
       records: { ...none, ...own },
-      decode: ({ record, instruction }) => {
-        records.push(`${venue.name} ${record} of ${instruction()!.data.length} bytes at ${instruction()!.at}`);
+      decode: (context) => {
+        const { data, at } = context.instruction()!;
+        records.push(`${venue.name} ${context.record} of ${data.length} bytes at ${at}`);
         return { kind: 'ignored', name: 'x' };
       },
     });

@@ -124,8 +124,8 @@ function opened(parts: World, leaveOutEmpty: boolean): QuotedPool {
     accounts.set(tickArrayAddress(pool, start), { owner: programId, data, lamports: 0n });
   }
   const lookUp = (at: string): LookedUpAccount | null => accounts.get(at) ?? null;
-  const quoted = (address: string, fee: TransferFee | null): QuotedMint => ({ ...mint, address, transferFee: feesOf(fee) });
-  const [own, mintOf] = [quoted(wrappedSolMint, parts.token), (address: string) => quoted(address, parts.money)];
+  const quoted = (coin: string, fee: TransferFee | null): QuotedMint => ({ ...mint, address: coin, transferFee: feesOf(fee) });
+  const [own, mintOf] = [quoted(wrappedSolMint, parts.token), (coin: string) => quoted(coin, parts.money)];
   const first = quoting.open(own, [pool], lookUp, mintOf);
   if (first.kind !== 'more') throw new Error(`The tick arrays were not requested: ${first.kind}.`);
   const second = quoting.open(own, [pool, ...first.addresses], lookUp, mintOf);

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { quoteCoins } from '@sluice/shared/money.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import type { Quote, QuotedTrade, QuoteFault, QuoteMoment } from '@sluice/venues/quoting.ts';
@@ -47,6 +48,11 @@ export interface QuoteFacts {
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: number | null;
   readonly unixTimeS: number;
+}
+
+/** The time of a quote. Blocks have whole seconds. */
+export function unixSeconds(clock: Pick<Clock, 'wallMs'>): number {
+  return Math.floor(clock.wallMs() / 1000);
 }
 
 /** Quotes an order on a market. */

@@ -15,6 +15,7 @@ import type { Markets, PolledMarket } from './markets.ts';
 import { readOrder, type QuoteOrder } from './order.ts';
 import {
   quoteOn,
+  unixSeconds,
   wrongFields,
   type Balance,
   type PaperBalanceOf,
@@ -72,7 +73,7 @@ function quoteOrder(body: QuoteBody, owner: Principal | null, options: QuoteOpti
     });
   }
   const market = markets.read(mint);
-  const facts = (): QuoteFacts => ({ balance: noBalance, solUsd: solUsd(), unixTimeS: Math.floor(clock.wallMs() / 1000) });
+  const facts = (): QuoteFacts => ({ balance: noBalance, solUsd: solUsd(), unixTimeS: unixSeconds(clock) });
   if (!(market instanceof Promise)) return answerTo(order, market, facts(), nowMs()) ?? again(maxReads - 1);
   return market.then((known) => answerTo(order, known, facts(), nowMs()) ?? again(maxReads - 1), unavailable);
 }
@@ -96,8 +97,7 @@ async function readNow(order: QuoteOrder, options: ReadParts, left: number, unti
     markets.readNow(mint),
     paper ?? (amount.kind === 'part' ? balanceOf(reader, amount.publicKey, mint) : noBalance),
   ]);
-  const answer =
-    balance === null ? null : answerTo(order, market, { balance, solUsd: solUsd(), unixTimeS: Math.floor(clock.wallMs() / 1000) }, nowMs());
+  const answer = balance === null ? null : answerTo(order, market, { balance, solUsd: solUsd(), unixTimeS: unixSeconds(clock) }, nowMs());
   if (answer !== null) return answer;
   return left > 1 && nowMs() <= untilMs ? readNow(order, options, left - 1, untilMs) : notAgreed;
 }

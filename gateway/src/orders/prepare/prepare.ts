@@ -3,7 +3,7 @@ import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { quoteOfOrder } from '../../quote/answer.ts';
-import { tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
+import { tooLittle, unixSeconds, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
 import { canPay, needOf, outlayOf, payableAccounts, type LamportsAt, type OutlayTerms } from './outlay.ts';
 import { priceOrder, requestedTips, unavailable, type PriceParts, type TradeInputs } from './quote-order.ts';
@@ -177,7 +177,7 @@ async function quoteFrom(
   if (read?.result.kind !== 'market') return null;
   const { market } = read.result;
   const later = market.pools.find(({ pool }) => pool.address === quoted.pool.address);
-  const outcome = later?.pool.quote(trade, { slot: read.slot, unixTimeS: Math.floor(clock.wallMs() / 1000) });
+  const outcome = later?.pool.quote(trade, { slot: read.slot, unixTimeS: unixSeconds(clock) });
   if (later === undefined || outcome?.ok !== true) return null;
   const { quote } = outcome;
   const actual = trade.exact === 'quoteIn' ? quote.baseAmount : quote.traderQuote;

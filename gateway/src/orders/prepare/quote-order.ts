@@ -5,7 +5,7 @@ import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.t
 import { slippageBounds } from '@sluice/venues/quoting.ts';
 import { quoteOfOrder } from '../../quote/answer.ts';
 import { rawAmount } from '../../quote/amounts.ts';
-import { quoteOn, tooLittle, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
+import { quoteOn, tooLittle, unixSeconds, wrongFields, type QuotedOrder, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { TokenMarket } from '../../pools/quoted-market.ts';
 import type { TradeRequest } from './request.ts';
 import type { LaneTip } from './surround.ts';
@@ -106,7 +106,7 @@ function priceAt(request: TradeRequest, inputs: TradeInputs, { solUsd, clock }: 
   const quoted = quoteOn(request.order, market, {
     balance: baseAccount?.amount ?? 0n,
     solUsd: solUsd(),
-    unixTimeS: Math.floor(clock.wallMs() / 1000),
+    unixTimeS: unixSeconds(clock),
   });
   if ('error' in quoted) return balanceRefusal(request, inputs, quoted) ?? quoted;
   const bounds = boundsOf(request, quoted);

@@ -50,8 +50,8 @@ export function withheldFrom(amount: bigint, { bps, maxFee }: TransferFeeSetting
 /** The smallest amount to send so that `received` arrives, as the token program computes it. */
 export function sentFor(received: bigint, { bps, maxFee }: TransferFeeSetting): bigint {
   if (received === 0n || bps === 0) return received;
-  const kept = 10_000n - BigInt(bps);
-  const sent = kept === 0n ? null : (received * 10_000n + kept - 1n) / kept;
+  const part = 10_000n - BigInt(bps);
+  const sent = part === 0n ? null : (received * 10_000n + part - 1n) / part;
   return sent === null || sent - received >= maxFee ? received + maxFee : sent;
 }
 
