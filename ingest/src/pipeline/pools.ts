@@ -118,7 +118,7 @@ export class PoolBook {
   /** The pool of a trade, with the pair if the trade names it. */
   learnTrade(venue: Venue, { pool: address, pair }: Pick<VenueTrade, 'pool' | 'pair'>): Pool {
     const known = this.#pools.get(address);
-    if (known !== undefined && (pair === null || known.token !== null)) return known;
+    if (known !== undefined && (pair === null || (known.token !== null && known.quote !== null))) return known;
     return pair === null ? this.poolAt(venue, address) : this.#learnPair(venue, address, pair.baseMint, pair.quoteMint);
   }
 
