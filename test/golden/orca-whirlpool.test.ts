@@ -6,7 +6,9 @@ import { venues } from '@sluice/venues/registry.ts';
 import { decode } from '@sluice/venues/orca-whirlpool/decode.ts';
 import { eventDiscriminators, programId, swapInstructions } from '@sluice/venues/orca-whirlpool/program.ts';
 import type { VenueEvent, VenueTrade } from '@sluice/venues/venue.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import { describe, expect, it } from 'vitest';
+import { createHarness } from '../ingest/harness.ts';
 import { BorshWriter } from '../simnet/layout/borsh.ts';
 import { fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
 
@@ -111,6 +113,26 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Whirlpools (${fixturesNote}
         expect(depth === null || depth > 0n).toBe(true);
       }
     }
+  });
+
+  it('a trade on an unknown pool is published from its transaction alone', () => {
+    let published = 0;
+    for (const { file } of withTrades) {
+      const transaction = viewOf(file);
+      const expected = tradesIn(file).filter(({ pair }) => pair !== null);
+      const harness = createHarness();
+      harness.pipeline.takeNew({ kind: 'whole', ...origin, signature: transaction.signature, transaction, late: false });
+      const made = harness.events.filter((event) => event.type === 'trade' && event.pool === 'orca-whirlpool') as TradeEvent[];
+      expect(made.map(({ poolAddress }) => poolAddress)).toEqual(expected.map(({ pool }) => pool));
+      for (const [index, { mint, quoteMint, baseDecimals, quoteDecimals }] of made.entries()) {
+        const { baseMint, quoteMint: other } = expected[index]!.pair!;
+        expect([mint, quoteMint].toSorted()).toEqual([baseMint, other].toSorted());
+        const decimals = (of: string) => transaction.tokenBalances!.find((balance) => balance.mint === of)!.decimals;
+        expect([baseDecimals, quoteDecimals]).toEqual([decimals(mint), decimals(quoteMint)]);
+        published++;
+      }
+    }
+    expect(published).toBeGreaterThan(5);
   });
 
   it('the depth of a trade is at most what either side of the pool holds', () => {
