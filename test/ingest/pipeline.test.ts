@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
+import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
 import { pump as pumpVenue } from '@sluice/venues/pump/index.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
+import type { PoolConstants, Venue } from '@sluice/venues/venue.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { valuation } from '@sluice/ingest/pipeline/price.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
@@ -284,6 +286,32 @@ describe('pools', () => {
     expect(asked.filter((addresses) => addresses.length > 0)).toEqual([[poolAddress], [coinAddress], main]);
     take(harness, amm(ammBuy()));
     expect(harness.events).toHaveLength(10);
+  });
+
+  it('show the constants that a price needs, read once', async () => {
+    const state = { reserves: null, depth: null, before: null };
+    const stepped: Venue = {
+      ...pumpAmm,
+      decode: (context, emit) =>
+        pumpAmm.decode(context, (event) => {
+          const priced = ({ step }: PoolConstants) => ({ ...state, priceQuote: step!, priceBase: 1n });
+          emit(event.type === 'trade' ? { ...event, ...state, priceQuote: 0n, priceBase: 0n, priced } : event);
+        }),
+      decodeAccount: (data) => {
+        const outcome = pumpAmm.decodeAccount(data);
+        if (outcome.kind !== 'decoded' || outcome.account.type !== 'pool') return outcome;
+        return { kind: 'decoded', account: { ...outcome.account, constants: { step: 3n } } };
+      },
+    };
+    const harness = createHarness({ accounts: known, venues: [stepped] });
+    take(harness, amm(ammBuy(), ammBuy()));
+    await until('published', () => harness.events.length === 4);
+    take(harness, amm(ammBuy()));
+    const trades = harness.events.filter((event) => event.type === 'trade');
+    // 3 raw SOL for one raw token of 5 decimals.
+    for (const { priceQuote } of trades) expect(priceQuote).toBeCloseTo(0.0003, 12);
+    expect(trades).toHaveLength(3);
+    expect(harness.calls.filter(({ params }) => (params[0] as string[]).includes(poolAddress))).toHaveLength(1);
   });
 
   it('publish the reserves after the trade, with the virtual part', async () => {

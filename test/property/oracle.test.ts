@@ -335,8 +335,7 @@ describe('pump PostCompleteBuyEvent (2026-10)', () => {
             event: {
               type: 'trade',
               pool: address(curve),
-              mint: address(mint),
-              quoteMint: Buffer.compare(quote, zeroKey) === 0 ? wrappedSolMint : address(quote),
+              pair: { baseMint: address(mint), quoteMint: Buffer.compare(quote, zeroKey) === 0 ? wrappedSolMint : address(quote) },
               side: 'buy',
               trader: address(user),
               baseAmount: out,

@@ -162,6 +162,13 @@ export interface Fee extends FeePart {
   readonly coin: 'base' | 'quote';
 }
 
+/** Numbers of a pool that never change, and that its events do not show. */
+export type PoolConstants = Readonly<Record<string, bigint>>;
+
+export interface PricedState extends PriceState {
+  readonly before: Pick<PriceState, 'priceQuote' | 'priceBase'> | null;
+}
+
 export interface Pair {
   readonly baseMint: string;
   readonly quoteMint: string;
@@ -179,6 +186,11 @@ export interface VenueTrade extends PriceState {
   readonly quoteAmount: bigint;
   /** The price before the trade, as in `PriceState`; null if the event does not show it. */
   readonly before: Pick<PriceState, 'priceQuote' | 'priceBase'> | null;
+  /**
+   * Only for a price that also depends on constants of the pool, such as the width of its bins. `priceQuote`, `priceBase`, `reserves`, `depth` and `before` are
+   * then without a value (0 and null), and come from this function. The pool's account is read once, and the trades of the pool wait for it.
+   */
+  readonly priced?: (constants: PoolConstants) => PricedState;
   readonly fees: readonly Fee[];
   /** What the trader paid (buy) or did not receive (sell) in the quote coin beyond the amount through the pool. */
   readonly feeTotal: bigint;
@@ -309,4 +321,6 @@ export interface PoolAccount extends TokenTerms {
    */
   readonly virtualBase: bigint;
   readonly virtualQuote: bigint;
+  /** For trades with `priced`. */
+  readonly constants?: PoolConstants;
 }

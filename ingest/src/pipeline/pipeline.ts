@@ -274,7 +274,8 @@ export class Pipeline {
   #publish({ transaction, located: { venue, path, event }, pool }: Placed): void {
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
-      this.emitter.trade({ event, ...base }, completesCurve(transaction, event));
+      const priced = event.priced === undefined ? event : { ...event, ...event.priced(pool.constants!) };
+      this.emitter.trade({ event: priced, ...base }, completesCurve(transaction, event));
       this.#supplies.requestIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
     } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event));
@@ -305,6 +306,7 @@ function tradeSeen({ slot, blockTime, receivedUs }: DecodedTransaction, { timest
 
 function needOfEvent({ located: { event }, pool }: Placed): Need | null {
   if (event.type === 'poolCreated' || event.type === 'completed') return null;
+  if (event.type === 'trade' && event.priced !== undefined && pool.constants === null) return { pool, addresses: [pool.address] };
   return needOf(pool, event.type === 'created' && event.tokenProgram === null);
 }
 

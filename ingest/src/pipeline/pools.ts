@@ -2,7 +2,7 @@ import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import type { MainPool, Mutable } from '@sluice/shared/market/main-pool.ts';
 import { isReversedPair, quoteCoins } from '@sluice/shared/money.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
-import type { CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount, VenueTrade } from '@sluice/venues/venue.ts';
+import type { CurveMigrated, PoolConstants, PoolCreated, TokenCreated, Venue, VenueAccount, VenueTrade } from '@sluice/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Facts about a token, shared by all its pools. */
@@ -34,6 +34,8 @@ export interface Pool {
   flipped: boolean;
   /** Supply from the curve's account, as in `CurveAccount`; undefined before the account was seen. */
   curveSupply: bigint | null | undefined;
+  /** From the pool's account; null before it was read. */
+  constants: PoolConstants | null;
   /** Base reserve that the pool was opened with; -1 if that was not seen. */
   openedBase: bigint;
   /** Slot and exact price (`tickQuote / tickBase`, as the program has the pair) of the last price published. */
@@ -45,6 +47,8 @@ export interface Pool {
   /** An account was requested to read the supply. */
   supplyAsked: boolean;
 }
+
+const noConstants: PoolConstants = Object.freeze({});
 
 function newToken(mint: string, decimals: number | null): Token {
   const unread = { supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
@@ -104,6 +108,7 @@ export class PoolBook {
       quote: null,
       flipped: false,
       curveSupply: undefined,
+      constants: null,
       openedBase: -1n,
       tickSlot: -1,
       tickBase: -1n,
@@ -158,6 +163,7 @@ export class PoolBook {
     if (account.type === 'pool') {
       const known = this.#learnPair(venue, address, account.baseMint, account.quoteMint);
       if (account.supplyByMint) known.token!.supplyByMint = true;
+      known.constants = account.constants ?? noConstants;
       return known;
     }
     const pool = this.poolAt(venue, address);

@@ -2,6 +2,7 @@ import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { decodeData } from '@sluice/venues/decode-data.ts';
 import { feeOfKind } from '@sluice/venues/fee.ts';
 import type { Quote } from '@sluice/venues/quoting.ts';
+import { initialRealToken } from '@sluice/venues/pump/program.ts';
 import type { PumpAmmPool } from '@sluice/venues/pump-amm/decode.ts';
 import { venueByProgram } from '@sluice/venues/registry.ts';
 import type {
@@ -122,7 +123,12 @@ export function decodeAccount(venue: Venue, data: Uint8Array): unknown {
   const { traits, supplyByMint, ...others } = decoded.account;
   const flags = flagsOf(traits);
   if (supplyByMint !== flags.mayhemMode) throw new Error('The supply of a mayhem coin, and of no other, is the mint’s.');
-  if (others.type !== 'pool') return { kind: 'decoded', account: { ...others, ...flags } };
+  if (others.type !== 'pool') {
+    const { baseMint, goal, ...curve } = others;
+    if (baseMint !== null) throw new Error('The account of a curve names no coin.');
+    if (goal.reserve !== 'realBase' || goal.from !== initialRealToken || goal.to !== 0n) throw new Error('The goal of a curve is another one.');
+    return { kind: 'decoded', account: { ...curve, ...flags } };
+  }
   const { price, tokenCreator, virtualBase, ...pool } = others;
   const { coinCreator } = others as PumpAmmPool;
   if (tokenCreator !== (coinCreator === zeroAddress ? null : coinCreator)) throw new Error('The pool has two creators of its token.');

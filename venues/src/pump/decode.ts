@@ -221,7 +221,7 @@ function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const reader = new BorshReader(data, discriminatorLength);
   const trader = reader.address();
   const baseMint = reader.address();
-  reader.skip(32); // pool: the tokens are still the curve's
+  const pool = reader.address();
   const quoteMint = reader.quoteMint();
   const timestamp = reader.timestamp();
   const baseAmount = reader.u64();
@@ -237,7 +237,7 @@ function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   if (virtualBase === 0n || virtualQuote < quoteBefore) return malformed('PostCompleteBuyEvent with more traded than there was');
   emit({
     type: 'trade',
-    pool: curveOf(baseMint),
+    pool,
     pair: { baseMint, quoteMint },
     side: 'buy',
     trader,
