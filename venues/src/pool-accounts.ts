@@ -75,7 +75,7 @@ function vaultsOf(
   const balance = (vault: string, mint: string): bigint | null => {
     const found = accounts.get(vault) ?? null;
     const decoded = found === null ? null : decodeTokenAccount(found.owner, found.data);
-    return decoded !== null && decoded.owner === pool && decoded.mint === mint ? decoded.amount : null;
+    return decoded !== null && decoded.owner === (account.vaultOwner ?? pool) && decoded.mint === mint ? decoded.amount : null;
   };
   const base = balance(account.baseVault, account.baseMint);
   const quote = balance(account.quoteVault, account.quoteMint);

@@ -21,6 +21,11 @@ export interface Venue {
   readonly watchedAccountPrefixes: readonly Uint8Array[];
   /** Decodes one record of the program and emits its events, in order. */
   decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
+  /**
+   * Adds to a trade what only the account at its `needs` shows; null if the bytes are not that account. Only a venue whose trades have `needs` has
+   * this function.
+   */
+  completeTrade?(trade: VenueTrade, data: Uint8Array): VenueTrade | null;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array): DecodedAccount;
   /**
@@ -198,6 +203,11 @@ export interface VenueTrade extends PriceState {
   readonly supply: bigint | null;
   /** Unix seconds of the chain's clock; null if the event has none. */
   readonly timestamp: number | null;
+  /**
+   * An account of the program, such as a fee tier, that shows what the trade still lacks. Ingest reads the account once for all trades that need it,
+   * and publishes what `completeTrade` returns. Absent if the transaction shows all of the trade.
+   */
+  readonly needs?: string;
 }
 
 export interface TokenCreated extends TokenTerms {
@@ -235,8 +245,9 @@ export interface PoolCreated {
   readonly pool: string;
   readonly baseMint: string;
   readonly quoteMint: string;
-  readonly baseDecimals: number;
-  readonly quoteDecimals: number;
+  /** Null if the transaction does not show them. */
+  readonly baseDecimals: number | null;
+  readonly quoteDecimals: number | null;
   /** Null for a pool whose price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
   readonly creator: string;
@@ -312,6 +323,8 @@ export interface PoolAccount extends TokenTerms {
   readonly quoteMint: string;
   readonly baseVault: string;
   readonly quoteVault: string;
+  /** Owner of the vaults; null if the pool itself owns them. */
+  readonly vaultOwner: string | null;
   /** Creator of the token; null if the pool does not name one. */
   readonly tokenCreator: string | null;
   /** Null if the price follows from the balances of the vaults. */

@@ -78,8 +78,10 @@ export class AccountChanges {
     if (own == null || base == null || quote == null || base.slot !== own.slot || quote.slot !== own.slot) return false;
     if (own.slot < changedSlot) return false;
     const outcome = own.owner === pool.venue.programId ? pool.venue.decodeAccount(own.data) : null;
-    const [realBase, realQuote] = [balanceOf(base, pool.address), balanceOf(quote, pool.address)];
-    if (outcome?.kind !== 'decoded' || outcome.account.type !== 'pool' || realBase === null || realQuote === null) return false;
+    if (outcome?.kind !== 'decoded' || outcome.account.type !== 'pool') return false;
+    const owner = outcome.account.vaultOwner ?? pool.address;
+    const [realBase, realQuote] = [balanceOf(base, owner), balanceOf(quote, owner)];
+    if (realBase === null || realQuote === null) return false;
     const shown = stateOfReserves(reservesOfVaults(outcome.account, realBase, realQuote));
     if (!isPublished(pool, own.slot, shown)) this.#emitter.account(pool, own, shown);
     return true;

@@ -122,7 +122,8 @@ export class Emitter {
     const { mint: quoteMint, decimals } = quote!;
     const reserves = event.reserves !== null && flipped ? flipReserves(event.reserves) : event.reserves;
     const raw = reserves === null ? 0 : depthOfReserves(Number(reserves.virtualQuote), Number(reserves.realQuote));
-    const depthSol = inSol(raw / 10 ** decimals!, quoteMint, this.#solUsdAt(transaction.receivedUs)?.price ?? null) ?? 0;
+    const solUsd = this.#solUsdAt(transaction.receivedUs)?.price ?? null;
+    const depthSol = decimals === null ? 0 : (inSol(raw / 10 ** decimals, quoteMint, solUsd) ?? 0);
     const ts = { received: transaction.receivedUs, published: 0 };
     this.#onPool({ type: 'pool', mint: token!.mint, venue: venue.name, address, quoteMint, depthSol, slot: transaction.slot, ts });
   }

@@ -236,11 +236,22 @@ export class Pipeline {
       learnDecimals(pool, tokenBalances);
       need = needOfEvent(placed);
     }
-    if (need !== null || located.event.type !== 'trade' || !this.#mainPools.isNeeded(pool)) return need;
+    if (need !== null || located.event.type !== 'trade') return need;
+    const settings = this.#settingsNeed(located.event, pool);
+    if (settings !== null || !this.#mainPools.isNeeded(pool)) return settings;
     const seen = tradeSeen(transaction, located.event);
     if (tokenBalances === null) return { mainOf: pool.token!, seen };
     // The transaction shows all of the trade. What the chain says of the other pools follows.
     void this.#mainPools.read(pool.token!, seen);
+    return null;
+  }
+
+  /** Rates that were read a while ago are read again, but hold no trade back. */
+  #settingsNeed(trade: VenueTrade, pool: Pool): Need | null {
+    if (trade.needs === undefined) return null;
+    const need = { pool, addresses: [trade.needs], trade };
+    if (this.book.settings(trade.needs) === undefined) return need;
+    if (this.book.isDueAgain(trade.needs)) void this.#resolver.learn(need);
     return null;
   }
 
@@ -274,14 +285,21 @@ export class Pipeline {
   #publish({ transaction, located: { venue, path, event }, pool }: Placed): void {
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
-      const priced = event.priced === undefined ? event : { ...event, ...event.priced(pool.constants!) };
-      this.emitter.trade({ event: priced, ...base }, completesCurve(transaction, event));
+      const trade = this.#completed(venue, event, pool);
+      this.emitter.trade({ event: trade, ...base }, completesCurve(transaction, event));
       this.#supplies.requestIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
     } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event));
     else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
     else if (event.type === 'poolCreated') this.emitter.poolCreated({ event, ...base });
+  }
+
+  /** The trade with what only accounts show. They were read before, and found to complete such a trade. */
+  #completed(venue: Venue, trade: VenueTrade, pool: Pool): VenueTrade {
+    if (trade.priced !== undefined) return { ...trade, ...trade.priced(pool.constants!) };
+    const settings = trade.needs === undefined ? undefined : this.book.settings(trade.needs);
+    return (settings === undefined ? null : venue.completeTrade?.(trade, settings)) ?? trade;
   }
 
   #lose(placed: readonly Placed[], reason: string): void {

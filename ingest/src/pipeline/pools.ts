@@ -68,8 +68,20 @@ export function learnDecimals({ token, quote }: Pool, balances: readonly TokenBa
   }
 }
 
+/** An account that trades `need`, with when it was read. */
+interface Settings {
+  readonly data: Uint8Array;
+  readAtMs: number;
+}
+
+/** Programs have some dozens of such accounts. */
+const maxSettings = 4_096;
+/** Rates change seldom. After this time, they are read again, and until then trades are published with the known ones. */
+const settingsTtlMs = 600_000;
+
 /** Facts about pools and mints, from events and accounts. No I/O. */
 export class PoolBook {
+  readonly #settings = new Recent<Settings>(maxSettings);
   readonly #pools: Recent<Pool>;
   readonly #tokens: Recent<Token>;
   readonly #money = new Map<string, Token>([...quoteCoins.values()].map(({ mint, decimals }) => [mint, newToken(mint, decimals)]));
@@ -94,6 +106,24 @@ export class PoolBook {
 
   pool(address: string): Pool | undefined {
     return this.#pools.get(address);
+  }
+
+  /** The account that trades `need`; undefined if it was not read yet. */
+  settings(address: string): Uint8Array | undefined {
+    return this.#settings.get(address)?.data;
+  }
+
+  learnSettings(address: string, data: Uint8Array): void {
+    this.#settings.set(address, { data, readAtMs: performance.now() });
+  }
+
+  /** Whether the account is to be read again. True only once, for the one who asks. */
+  isDueAgain(address: string): boolean {
+    const known = this.#settings.get(address);
+    const nowMs = performance.now();
+    if (known === undefined || nowMs - known.readAtMs < settingsTtlMs) return false;
+    known.readAtMs = nowMs;
+    return true;
   }
 
   /** The pool at an address; created if it is new. */

@@ -1,6 +1,6 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
@@ -10,6 +10,8 @@ import type { Pool, PoolBook, Token } from './pools.ts';
 export interface Need {
   readonly pool: Pool;
   readonly addresses: readonly string[];
+  /** The only address is the one that this trade `needs`. */
+  readonly trade?: VenueTrade;
 }
 
 /** The endpoint may be some slots behind the one that reported the pool. */
@@ -55,7 +57,7 @@ export class PoolResolver {
   async learn(need: Need): Promise<string | null> {
     const deadlineMs = performance.now() + unavailableWithinMs;
     for (;;) {
-      const faults = await Promise.all(need.addresses.map((address) => this.#learnOne(need.pool, address)));
+      const faults = await Promise.all(need.addresses.map((address) => this.#learnOne(need, address)));
       const fault = faults.find((text) => text !== null) ?? null;
       if (fault === null) return null;
       if (fault === unavailable && performance.now() < deadlineMs && !this.#signal.aborted) {
@@ -67,8 +69,9 @@ export class PoolResolver {
     }
   }
 
-  async #learnOne(pool: Pool, address: string): Promise<string | null> {
-    const faultOf = (state: AccountState): string | null => (address === pool.address ? this.#poolFault(state) : mintFault(state));
+  async #learnOne({ pool, trade }: Need, address: string): Promise<string | null> {
+    const faultOf = (state: AccountState): string | null =>
+      trade !== undefined ? settingsFault(pool.venue, trade, state) : address === pool.address ? this.#poolFault(state) : mintFault(state);
     const usable = (state: AccountState): boolean => faultOf(state) === null;
     let account: FetchedAccount = await this.#accounts.fetch(address, usable);
     for (let attempt = 1; account.kind === 'missing' && attempt < missingAttempts; attempt++) {
@@ -76,10 +79,13 @@ export class PoolResolver {
       account = await this.#accounts.fetch(address, usable);
     }
     if (account.kind === 'unavailable') return unavailable;
-    if (account.kind === 'missing') return address === pool.address ? 'the pool does not exist' : 'the mint does not exist';
+    if (account.kind === 'missing')
+      return trade !== undefined ? noSettings : address === pool.address ? 'the pool does not exist' : 'the mint does not exist';
     const fault = faultOf(account.state);
-    if (fault === null) this.#note(account.state);
-    return fault;
+    if (fault !== null) return fault;
+    if (trade === undefined) this.#note(account.state);
+    else this.#book.learnSettings(address, account.state.data);
+    return null;
   }
 
   #poolFault({ owner, data }: AccountState): string | null {
@@ -101,6 +107,12 @@ export class PoolResolver {
 }
 
 const unavailable = 'no endpoint answered';
+const noSettings = 'the account with the rates of its trades does not exist';
+
+function settingsFault(venue: Venue, trade: VenueTrade, { owner, data }: AccountState): string | null {
+  const isComplete = owner === venue.programId && venue.completeTrade?.(trade, data) != null;
+  return isComplete ? null : 'the account does not have the rates of its trades';
+}
 
 /** What an event of a pool still needs; null if everything is known. */
 export function needOf(pool: Pool, withTokenProgram: boolean): Need | null {

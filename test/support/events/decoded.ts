@@ -126,12 +126,14 @@ export function decodeAccount(venue: Venue, data: Uint8Array): unknown {
   if (others.type !== 'pool') {
     const { baseMint, goal, ...curve } = others;
     if (baseMint !== null) throw new Error('The account of a curve names no coin.');
-    if (goal.reserve !== 'realBase' || goal.from !== initialRealToken || goal.to !== 0n) throw new Error('The goal of a curve is another one.');
+    if (goal.reserve !== 'realBase' || goal.from !== initialRealToken || goal.to !== 0n)
+      throw new Error('The goal of a curve is another one.');
     return { kind: 'decoded', account: { ...curve, ...flags } };
   }
-  const { price, tokenCreator, virtualBase, ...pool } = others;
+  const { price, tokenCreator, vaultOwner, virtualBase, ...pool } = others;
   const { coinCreator } = others as PumpAmmPool;
   if (tokenCreator !== (coinCreator === zeroAddress ? null : coinCreator)) throw new Error('The pool has two creators of its token.');
+  if (vaultOwner !== null) throw new Error('A pump pool owns its vaults.');
   if (virtualBase !== 0n) throw new Error('A pump pool adds nothing to its base vault.');
   if (price !== null) throw new Error('A pool of vaults has a price of its own.');
   return { kind: 'decoded', account: { ...pool, ...flags } };

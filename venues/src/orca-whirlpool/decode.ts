@@ -2,9 +2,10 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { discriminatorHex, discriminatorLength, hasPrefix } from '@sluice/shared/solana/bytes.ts';
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { chargedFee } from '../kit/charged-fee.ts';
 import { liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
 import { decoded, malformed, noTerms, undecodedEvent } from '../outcome.ts';
-import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, Pair, PriceState, VenueEvent } from '../venue.ts';
+import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Pair, PriceState, VenueEvent } from '../venue.ts';
 import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
 import { eventDiscriminators, ignoredEvents, swapInstructions, type SwapForm } from './program.ts';
 
@@ -50,8 +51,6 @@ export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
 
 type Emit = (event: VenueEvent) => void;
 
-const basisPoints = 10_000n;
-
 function viewOf(data: Uint8Array): DataView {
   return new DataView(data.buffer, data.byteOffset, data.length);
 }
@@ -71,11 +70,6 @@ function pairOf({ accounts }: EmittingInstruction, { vaults }: SwapForm, balance
   if (vaults === null || balances === null) return null;
   const [baseMint, quoteMint] = vaults.map((at) => balances.find(({ account }) => account === accounts[at])?.mint);
   return baseMint === undefined || quoteMint === undefined ? null : { baseMint, quoteMint };
-}
-
-/** The event contains no rates. A rate is the fee's share of the amount that it is taken from, rounded. */
-function feeOf(kind: Fee['kind'], amount: bigint, of: bigint, coin: Fee['coin']): Fee {
-  return { kind, amount, bps: of === 0n ? 0 : Number((amount * basisPoints + of / 2n) / of), coin };
 }
 
 /**
@@ -117,9 +111,9 @@ function decodeTraded(context: DecodeContext, emit: Emit): DecodeOutcome {
   const isSell = direction === 1;
   const [baseAmount, quoteAmount] = isSell ? [input, output] : [output, input];
   const [coinIn, coinOut] = isSell ? (['base', 'quote'] as const) : (['quote', 'base'] as const);
-  const fees = [feeOf('lp', lp, received, coinIn), feeOf('protocol', protocol, received, coinIn)];
-  if (paidTransfer > 0n) fees.push(feeOf('transfer', paidTransfer, paid, coinIn));
-  if (outputTransfer > 0n) fees.push(feeOf('transfer', outputTransfer, output, coinOut));
+  const fees = [chargedFee('lp', lp, received, coinIn), chargedFee('protocol', protocol, received, coinIn)];
+  if (paidTransfer > 0n) fees.push(chargedFee('transfer', paidTransfer, paid, coinIn));
+  if (outputTransfer > 0n) fees.push(chargedFee('transfer', outputTransfer, output, coinOut));
   const state = stateOfSqrtPrice(after, liquidityMet(quoteAmount, before, after));
   emit({
     type: 'trade',
@@ -180,6 +174,7 @@ export function decodeAccount(data: Uint8Array): DecodedAccount {
       quoteMint: pool.mintB,
       baseVault: pool.vaultA,
       quoteVault: pool.vaultB,
+      vaultOwner: null,
       tokenCreator: null,
       price: stateOfSqrtPrice(pool.sqrtPriceX64, pool.liquidity),
       virtualBase: 0n,

@@ -23,7 +23,7 @@ export interface PumpAmmPool extends PoolAccount {
 }
 
 /** The fields on which a quote and an instruction depend. */
-export type QuotedAmmPool = Omit<PumpAmmPool, 'traits' | 'supplyByMint' | 'price' | 'tokenCreator' | 'virtualBase'>;
+export type QuotedAmmPool = Omit<PumpAmmPool, 'traits' | 'supplyByMint' | 'price' | 'tokenCreator' | 'vaultOwner' | 'virtualBase'>;
 
 interface TradeTail {
   creatorFee: FeePart;
@@ -237,6 +237,7 @@ function decodePool(data: Uint8Array): DecodedPool {
       lpMint: key(poolAt.lpMint),
       creator: key(poolAt.creator),
       coinCreator,
+      vaultOwner: null,
       tokenCreator: coinCreator === zeroAddress ? null : coinCreator,
       price: null,
       virtualBase: 0n,
