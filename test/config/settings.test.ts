@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +52,7 @@ describe('settings', () => {
       rpc: null,
       simnetSpeed: 1,
       memory: standardMemory,
-      venues: ['pump', 'pump-amm', 'orca-whirlpool'],
+      venues: decodedVenueNames,
       grpc: null,
       dataDir: '.data',
       databaseUrl: null,
@@ -94,7 +95,7 @@ describe('settings', () => {
 
   it('name the venues that ingest reads', () => {
     expect(configOf({ VENUES: 'pump-amm, pump' }).venues).toEqual(['pump', 'pump-amm']);
-    expect(faultsOf({ VENUES: 'pump,uniswap' })).toEqual(['VENUES: "uniswap" is not one of pump, pump-amm, orca-whirlpool']);
+    expect(faultsOf({ VENUES: 'pump,uniswap' })).toEqual([`VENUES: "uniswap" is not one of ${decodedVenueNames.join(', ')}`]);
   });
 
   it('are frozen at every level', () => {

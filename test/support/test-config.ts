@@ -1,3 +1,4 @@
+import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
@@ -11,7 +12,7 @@ export const testConfig: Config = {
   rpc: null,
   simnetSpeed: 1,
   memory: standardMemory,
-  venues: ['pump', 'pump-amm', 'orca-whirlpool'],
+  venues: decodedVenueNames,
   grpc: null,
   dataDir: '.data',
   databaseUrl: null,

@@ -14,7 +14,7 @@ export const venueTable = {
   pump: { logsTrades: true, curves: true, quoted: true, traded: true },
   'pump-amm': { logsTrades: true, curves: false, quoted: true, traded: true },
   launchlab: null,
-  'raydium-cpmm': null,
+  'raydium-cpmm': { logsTrades: false, curves: false, quoted: true, traded: false },
   'raydium-amm': null,
   'raydium-clmm': null,
   'meteora-dbc': null,

@@ -1,4 +1,4 @@
-import { FailedTransactionMetadata, LiteSVM, Rent, type TransactionMetadata } from 'litesvm';
+import { Clock, FailedTransactionMetadata, LiteSVM, Rent, type TransactionMetadata } from 'litesvm';
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
@@ -14,6 +14,9 @@ interface InnerMachine {
     data(): Uint8Array;
   } | null;
 }
+
+type Stored = Parameters<LiteSVM['setAccount']>[0];
+type Address = Stored['address'];
 
 export interface MachineResult {
   readonly failed: boolean;
@@ -37,6 +40,19 @@ export class RealMachine {
     this.#svm = new LiteSVM().withNativeMints();
     this.#svm.setRent(new Rent(lamportsPerByte, 1, 50));
     for (const { publicKeyBytes } of funded) this.#inner.airdrop(publicKeyBytes, lamports);
+  }
+
+  addProgram(id: string, binary: Uint8Array): void {
+    this.#svm.addProgram(id as Address, binary);
+  }
+
+  setTime(unixTimeS: bigint): void {
+    this.#svm.setClock(new Clock(1_000n, unixTimeS, 1n, 2n, unixTimeS));
+  }
+
+  put(address: string, { lamports, owner, data }: Omit<MachineAccount, 'data'> & { readonly data: Uint8Array }): void {
+    const space = BigInt(data.length);
+    this.#svm.setAccount({ address, lamports, data, programAddress: owner, executable: false, space } as unknown as Stored);
   }
 
   run(instructions: readonly Instruction[], signers: readonly [Keypair, ...Keypair[]]): MachineResult {

@@ -1,0 +1,233 @@
+import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { createHarness } from '../ingest/harness.ts';
+import { wholeSighting } from '../ingest/sightings.ts';
+import { until } from '../support/until.ts';
+import { Decoder } from '@sluice/ingest/pipeline/decode.ts';
+import type { WholeSighting } from '@sluice/ingest/sources/sighting.ts';
+import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { wrappedSolMint, usdcMint } from '@sluice/shared/solana/well-known.ts';
+import { poolsAt } from '@sluice/venues/pool-accounts.ts';
+import { decodeConfig } from '@sluice/venues/raydium-cpmm/config.ts';
+import { raydiumCpmm } from '@sluice/venues/raydium-cpmm/index.ts';
+import { openingInstructions, programId } from '@sluice/venues/raydium-cpmm/program.ts';
+import { swapExactIn } from '@sluice/venues/raydium-cpmm/swap.ts';
+import { venues } from '@sluice/venues/registry.ts';
+import type { VenueEvent, VenueTrade } from '@sluice/venues/venue.ts';
+import { describe, expect, it } from 'vitest';
+import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
+
+interface ExpectedSwap {
+  readonly venue: string;
+  readonly pool: string;
+  readonly trader: string;
+  readonly inMint: string;
+  readonly outMint: string;
+  readonly amountIn: string;
+  readonly amountOut: string;
+  readonly traderReceived?: string;
+  readonly executed: boolean;
+}
+
+interface ExpectedFile {
+  readonly file: string;
+  readonly swaps: readonly ExpectedSwap[];
+}
+
+function viewOf(file: string): TransactionView {
+  const view = readTransaction((fixtureJson(`venues/${file}`) as { readonly result: unknown }).result);
+  if (view.kind === 'malformed') throw new Error(view.reason);
+  return view;
+}
+
+function tradesIn(file: string, venueName: string): VenueTrade[] {
+  const transaction = viewOf(file);
+  const reader = new Decoder(venues, (fault) => {
+    if (fault.venue === venueName) throw new Error(`${fault.kind}: ${fault.detail}`);
+  });
+  const origin = { source: 'recording', slot: 1, commitment: 'confirmed', receivedUs: 1 } as const;
+  const sighting: WholeSighting = { kind: 'whole', ...origin, signature: transaction.signature, transaction, late: false };
+  const reading = reader.read(sighting);
+  if (reading.kind !== 'read') return [];
+  return reading.transaction.events.flatMap(({ venue, event }) => (venue.name === venueName && event.type === 'trade' ? [event] : []));
+}
+
+/** What the trader gave and received, from an event that counts the fees separately. */
+function moved({ side, baseAmount, quoteAmount, fees }: VenueTrade): readonly [bigint, bigint] {
+  const charged = (of: 'base' | 'quote'): bigint => fees.reduce((sum, { amount, coin }) => (coin === of ? sum + amount : sum), 0n);
+  return side === 'sell'
+    ? [baseAmount + charged('base'), quoteAmount - charged('quote')]
+    : [quoteAmount + charged('quote'), baseAmount - charged('base')];
+}
+
+const folder = 'raydium-cpmm-sol-usdc';
+const tier0 = (): Uint8Array => fixtureAccount(`${folder}/amm_config`).data;
+const reserves = (base: bigint, quote: bigint): unknown => ({ virtualBase: base, virtualQuote: quote, realBase: base, realQuote: quote });
+
+describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`, () => {
+  const files = fixturesPresent ? (fixtureJson('venues/expected.json') as readonly ExpectedFile[]) : [];
+  const withTrades = files.filter(({ swaps }) => swaps.some(({ venue }) => venue === 'raydium-cpmm'));
+
+  for (const { file, swaps } of withTrades) {
+    const expected = swaps.filter(({ venue, executed }) => venue === 'raydium-cpmm' && executed);
+    it(`${file}: ${expected.length} trades on raydium-cpmm`, () => {
+      const trades = tradesIn(file, 'raydium-cpmm');
+      const order = ({ side, pair }: VenueTrade): readonly string[] =>
+        side === 'sell' ? [pair!.baseMint, pair!.quoteMint] : [pair!.quoteMint, pair!.baseMint];
+      expect(trades.map((trade) => [trade.pool, trade.trader, ...order(trade)])).toEqual(
+        expected.map(({ pool, trader, inMint, outMint }) => [pool, trader, inMint, outMint]),
+      );
+      for (const [index, trade] of trades.entries()) {
+        const { amountIn, amountOut } = expected[index]!;
+        const [paid, received] = moved(trade);
+        const withheld = trade.fees.find(({ kind, coin }) => kind === 'transfer' && coin === (trade.side === 'sell' ? 'quote' : 'base'));
+        expect([paid, received + (withheld?.amount ?? 0n)]).toEqual([BigInt(amountIn), BigInt(amountOut)]);
+      }
+    });
+  }
+
+  it('every field of a sale and of a purchase of coins that take transfer fees', () => {
+    const trades = tradesIn('raydium-cpmm/two_swaps_transfer_fee_5GBS79ciRocT.json', 'raydium-cpmm');
+    const trader = 'nikaZhqeJSSxRKMQowzVThPFgLacCL4QVz5sG9VX6k9';
+    const rest = { type: 'trade', trader, depth: null, supply: null, timestamp: null };
+    expect(trades.map((trade) => raydiumCpmm.completeTrade!(trade, tier0()))).toEqual([
+      {
+        ...rest,
+        pool: '5PkVgUAd89BcPE7LCp6p37R3G5mp1JCGoC5VtRc3PBp3',
+        pair: { baseMint: 'LiGHtkg3uTa9836RaNkKLLriqTNRcMdRAhqjGWNv777', quoteMint: '9VxExA1iRPbuLLdSJ2rB3nyBxsyLReT4aqzZBMaBaY1p' },
+        side: 'sell',
+        baseAmount: 581_839_276_277n,
+        quoteAmount: 3_851_301_251_378n,
+        before: { priceQuote: 81_066_774_192_409n, priceBase: 11_665_406_562_864n },
+        priceQuote: 77_215_472_941_031n,
+        priceBase: 12_248_470_763_934n,
+        reserves: reserves(12_248_470_763_934n, 77_215_472_941_031n),
+        fees: [
+          { kind: 'lp', amount: 1_224_924_793n, bps: 21, coin: 'base' },
+          { kind: 'protocol', amount: 174_989_256n, bps: 3, coin: 'base' },
+          { kind: 'fund', amount: 58_329_752n, bps: 1, coin: 'base' },
+          { kind: 'transfer', amount: 385_130_125_138n, bps: 1_000, coin: 'quote' },
+        ],
+        feeTotal: 385_130_125_138n,
+      },
+      {
+        ...rest,
+        pool: '8pN9qCiZg3KPg79R5cL4AF9xXVTWoJPxaVWf5ormvCwa',
+        pair: { baseMint: wrappedSolMint, quoteMint: '9VxExA1iRPbuLLdSJ2rB3nyBxsyLReT4aqzZBMaBaY1p' },
+        side: 'buy',
+        baseAmount: 13_714_396n,
+        quoteAmount: 3_111_755_128_581n,
+        before: { priceQuote: 80_653_093_385_937_062n, priceBase: 355_475_005_897n },
+        priceQuote: 80_656_211_692_129_073n,
+        priceBase: 355_461_291_501n,
+        reserves: reserves(355_461_291_501n, 80_656_211_692_129_073n),
+        fees: [
+          { kind: 'lp', amount: 6_551_063_430n, bps: 21, coin: 'quote' },
+          { kind: 'protocol', amount: 935_866_204n, bps: 3, coin: 'quote' },
+          { kind: 'fund', amount: 311_955_401n, bps: 1, coin: 'quote' },
+          { kind: 'transfer', amount: 346_617_112_624n, bps: 1_000, coin: 'quote' },
+        ],
+        feeTotal: 354_415_997_659n,
+      },
+    ]);
+  });
+
+  it('a fee of the creator on the output, and the older event, which shows no fees', () => {
+    const [routed] = tradesIn('raydium-cpmm/swap_via_router_5si5yrFvL1Uf.json', 'raydium-cpmm');
+    expect(routed).toMatchObject({
+      side: 'buy',
+      baseAmount: 9_256_857n,
+      fees: [
+        { kind: 'lp', amount: 150_168_687n, bps: 1, coin: 'quote' },
+        { kind: 'creator', amount: 69_427n, bps: 75, coin: 'base' },
+      ],
+      needs: 'GtdipqAcw8eAYxGcANs3vpN7UaN7UH7u89Kd8wPqLThd',
+    });
+    const [old] = tradesIn('raydium-cpmm/swap_and_clmm_old_event_transfer_fee_2bhr1FWqeL28.json', 'raydium-cpmm');
+    expect(old).toMatchObject({ side: 'buy', quoteAmount: 344_448n, fees: [{ kind: 'transfer', amount: 14_352n, coin: 'quote' }] });
+    expect(old!.needs).toBeUndefined();
+  });
+
+  it('the arithmetic of quotes gives the recorded outputs, to the unit', () => {
+    const rates = decodeConfig(tier0())!;
+    for (const trade of tradesIn('raydium-cpmm/two_swaps_transfer_fee_5GBS79ciRocT.json', 'raydium-cpmm')) {
+      const { priceBase, priceQuote } = trade.before!;
+      const isSell = trade.side === 'sell';
+      const [reserveIn, reserveOut] = isSell ? [priceBase, priceQuote] : [priceQuote, priceBase];
+      const [paid] = moved(trade);
+      const withheld = trade.fees.find(({ kind, coin }) => kind === 'transfer' && coin === (isSell ? 'base' : 'quote'))?.amount ?? 0n;
+      const swapped = swapExactIn({ reserveIn, reserveOut, rates: { ...rates, creator: 0n }, creatorFeeOnInput: true }, paid - withheld);
+      expect([swapped?.through, swapped?.amountOut]).toEqual(
+        isSell ? [trade.baseAmount, trade.quoteAmount] : [trade.quoteAmount, trade.baseAmount],
+      );
+    }
+  });
+
+  it('the fee tier of a trade is read once, for all pools that have it', async () => {
+    const tier = 'D4FPEruKEHrG5TenZ2mpDGEfu1iUvTiqBxvpU8HLBvC2';
+    const { account } = fixtureJson(`accounts/${folder}/amm_config.json`) as { readonly account: unknown };
+    const harness = createHarness({ accounts: new Map([[tier, account]]) });
+    const file = fixtureJson('venues/raydium-cpmm/two_swaps_transfer_fee_5GBS79ciRocT.json') as { readonly result: object };
+    const { events, calls, pipeline } = harness;
+    const published = (): StreamEvent[] => events.filter((event) => event.type === 'trade' && event.pool === 'raydium-cpmm');
+    pipeline.takeNew(wholeSighting(file.result));
+    await until('published', () => published().length === 2);
+    expect(published()).toEqual([
+      expect.objectContaining({ reserves: expect.objectContaining({ virtualBase: '12248470763934' }) }),
+      expect.objectContaining({ side: 'sell', baseDecimals: 9, reserves: expect.objectContaining({ virtualBase: '80656211692129073' }) }),
+    ]);
+    const asked = (): number => calls.filter(({ params }) => (params[0] as readonly string[]).includes(tier)).length;
+    const before = asked();
+    const again = pipeline.decoder.read(wholeSighting(file.result));
+    if (again.kind === 'read') pipeline.take(again.transaction);
+    expect([before, asked(), published().length]).toEqual([1, 1, 4]);
+  });
+
+  it('the price of a pool is that of its vaults without the fees that wait in them', () => {
+    const address = '7JuwJuNU88gurFnyWeiyGKbFmExMWcmRZntn9imEzdny';
+    const names = {
+      [address]: 'sol_usdc_pool_state',
+      '7VLUXrnSSDo9BfCa4NWaQs68g7ddDY1sdXBKW6Xswj9Y': 'sol_vault',
+      '3rzbbW5Q8MA7sCaowf28hNgACNPecdS2zceWy7Ptzua9': 'usdc_vault',
+    };
+    const accounts = new Map(Object.entries(names).map(([key, name]) => [key, fixtureAccount(`${folder}/${name}`)]));
+    const { pools } = poolsAt(wrappedSolMint, [{ venue: raydiumCpmm, address, vaults: [], isDerived: false }], accounts);
+    expect(pools.map(({ account }) => account)).toEqual([
+      expect.objectContaining({ baseMint: wrappedSolMint, quoteMint: usdcMint, virtualBase: -143_502_627n, virtualQuote: -1_283_792n }),
+    ]);
+    const { virtualBase, virtualQuote } = pools[0]!.reserves!;
+    expect([virtualBase, virtualQuote]).toEqual([416_121_797n, 34_290_700n]);
+  });
+});
+
+it.each([0, 1])('an instruction of form %i that opens a pool names it, its coins and what its vaults received', (index) => {
+  const form = openingInstructions[index]!;
+  const accounts = Array.from({ length: 21 }, (_, at) => `account ${at}`);
+  accounts[form.tokenPrograms[0]] = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+  const data = Buffer.alloc(33);
+  data.set(form.discriminator);
+  data.writeBigUInt64LE(1_000n, 8);
+  data.writeBigUInt64LE(2_000n, 16);
+  const [baseMint, quoteMint] = form.mints.map((at) => accounts[at]!);
+  const tokenBalances = [
+    { account: accounts[form.vaults[0]]!, mint: baseMint!, decimals: 9, owner: null, before: 0n, after: 1_500n },
+    { account: accounts[form.vaults[1]]!, mint: quoteMint!, decimals: 6, owner: null, before: 0n, after: 1_900n },
+  ];
+  const events: VenueEvent[] = [];
+  const emitting = { programId, accounts, data, inner: [], at: -1 };
+  raydiumCpmm.decode({ record: 'instruction', data, text: null, instruction: () => emitting, feePayer: null, tokenBalances }, (event) =>
+    events.push(event),
+  );
+  expect(events).toEqual([
+    {
+      type: 'poolCreated',
+      pool: accounts[form.pool],
+      baseMint,
+      quoteMint,
+      baseDecimals: 9,
+      quoteDecimals: 6,
+      reserves: reserves(1_000n, 1_900n),
+      creator: accounts[form.creator],
+      timestamp: null,
+    },
+  ]);
+});

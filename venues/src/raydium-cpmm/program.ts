@@ -1,0 +1,40 @@
+/** Raydium CPMM. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
+export const programId = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C';
+
+/** Owns the vaults of all pools: the PDA `["vault_and_lp_mint_auth_seed"]`. */
+export const authority = 'GpMZbSM2GgvTKHJirzeGfMFoaZ8UR2X7F4v8vHTvxFbL';
+
+const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+
+export const swapEvent: Uint8Array = bytes('40c6cde8260871e2');
+
+export const accountDiscriminators = { pool: bytes('f7ede3f5d7c3de46'), config: bytes('daf42168cbcb2b6f') } as const;
+
+/** `swap_base_input` and `swap_base_output`. Both have the accounts of `swapAccounts`. */
+export const swapInstructions: readonly Uint8Array[] = [bytes('8fbe5adac41e33de'), bytes('37d96256a34ab4ad')];
+export const swapAccounts = { user: 0, config: 2, pool: 3, inputMint: 10, outputMint: 11 } as const;
+
+/** An instruction that opens a pool, with the places of its accounts. */
+export interface OpeningForm {
+  readonly discriminator: Uint8Array;
+  readonly creator: number;
+  readonly pool: number;
+  readonly mints: readonly [number, number];
+  readonly vaults: readonly [number, number];
+  readonly tokenPrograms: readonly [number, number];
+}
+
+/** `initialize` and `initialize_with_permission`. They emit no event. */
+export const openingInstructions: readonly OpeningForm[] = [
+  { discriminator: bytes('afaf6d1f0d989bed'), creator: 0, pool: 3, mints: [4, 5], vaults: [10, 11], tokenPrograms: [15, 16] },
+  { discriminator: bytes('3f37fe4131b25979'), creator: 1, pool: 4, mints: [5, 6], vaults: [11, 12], tokenPrograms: [17, 18] },
+];
+
+/** Known events without a trade: discriminator in hex → name. */
+export const ignoredEvents: ReadonlyMap<string, string> = new Map([['79a3cdc939da753c', 'LpChangeEvent']]);
+
+export const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
+  [accountDiscriminators.config, 'AmmConfig'],
+  [bytes('7aaec5358109a584'), 'ObservationState'],
+  [bytes('e0531c4f0afda11c'), 'Permission'],
+];
