@@ -55,7 +55,9 @@ const ticksEveryMs = 50;
 /** A process that sees the chain through no endpoint for this long leaves the lead to another. */
 const maxBlindMs = 1_500;
 const sightEveryMs = 50;
-const statusEveryMs = 1_000;
+const reportEveryMs = 1_000;
+/** Clients learn from the statuses how old the newest slot is. */
+const statusEveryMs = 250;
 /** How often losses are reported to clients; each report goes to all of them. */
 const unseenEveryMs = 5_000;
 const statusTtlMs = 5_000;
@@ -150,13 +152,12 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     () => {
       solUsd.refresh();
       tokenMetadata.requestDue();
-      const current = stats();
-      report.write(current);
-      void setStatus(current);
+      report.write(stats());
     },
-    statusEveryMs,
+    reportEveryMs,
     ended,
   );
+  repeat(() => void setStatus(stats()), statusEveryMs, ended);
 
   return {
     stats,
@@ -263,14 +264,19 @@ function beginKeeper({
 
 /** Sets this process's status on the bus; logs the first failure. */
 function statusReporter(bus: Bus, name: string, log: Logger, ended: AbortSignal): (now: IngestStats) => Promise<void> {
-  let isSet = true;
+  let [isSet, isPending] = [true, false];
   return async (now) => {
+    // A bus that answers slowly gets no second one meanwhile.
+    if (isPending) return;
+    isPending = true;
     try {
       await bus.setStatus(name, { ...now }, statusTtlMs);
       isSet = true;
     } catch (error) {
       if (isSet && !ended.aborted) log.warn({ err: error }, 'status_not_set');
       isSet = false;
+    } finally {
+      isPending = false;
     }
   };
 }

@@ -125,7 +125,11 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     const choice = page.locator('.ticket').getByLabel('Wallet');
     // At first the oldest.
     await until('the wallets', async () => (await choice.inputValue()) === product.wallet);
-    const other = await choice.locator('option', { hasText: 'third' }).getAttribute('value');
+    const valueOf = (name: string): Promise<string | null> => choice.locator('option', { hasText: name }).getAttribute('value');
+    // It has nothing.
+    await choice.selectOption(await valueOf('second'));
+    await page.locator('.balances').getByRole('link', { name: 'Add SOL' }).waitFor();
+    const other = await valueOf('third');
     await choice.selectOption(other);
     await page.reload();
     await until('the wallet that was used last', async () => (await choice.inputValue()) === other);

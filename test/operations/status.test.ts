@@ -54,7 +54,7 @@ it('a stream that keeps up is 0 slots behind, although each report of ingest is 
   const meter = new LagMeter({ ownSlot, health, now: () => nowMs });
   const lagAfter = (seconds: number, reportedSlot: () => number): typeof meter.lag => {
     for (const end = nowMs + seconds * 1_000; nowMs < end; nowMs += 500) {
-      // Ingest reports each second, and the gateway reads the reports a second later.
+      // The oldest report that is no fault.
       if (nowMs % 1_000 === 0) health.slot = reportedSlot();
       meter.sample();
     }

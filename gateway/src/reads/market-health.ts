@@ -7,8 +7,8 @@ import type { PriceEvent } from '@sluice/shared/wire/events.ts';
 /** A SOL/USD price older than this is not used. */
 const solUsdStaleAfterMs = 60_000;
 /**
- * How often the statuses of ingest are read, and how long the last ones stay valid if no new ones can be read. Ingest sets them each second. Read as
- * seldom, two could be two seconds apart, and a chain that is not silent would seem so.
+ * How often the statuses of ingest are read, and how long the last ones stay valid if no new ones can be read. Ingest sets them as often. Clients
+ * learn from them how old the newest slot is.
  */
 const statusEveryMs = 250;
 const statusGoodForMs = 5_000;

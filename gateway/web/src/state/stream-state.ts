@@ -3,8 +3,11 @@ import { Store } from './store.ts';
 
 /** A gateway sends a heartbeat each second. After this time without a message, what the page shows may be old. */
 const silentMs = 1_500;
-/** Ingest reports each second, and a chain has several slots a second. If the newest slot is older than this, what the page shows may be old. */
-const slotStaleMs = 2_000;
+/**
+ * If the newest slot is older than this, what the page shows may be old. A slot of an absent leader takes as long as another, and a leader has four
+ * in a row. The reports of ingest and their way take half a second.
+ */
+const slotStaleMs = 1_600;
 /** A subscription that is not live for this long is reported. */
 const interruptedMs = 1_000;
 const checkEveryMs = 250;

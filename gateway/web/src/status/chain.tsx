@@ -32,7 +32,7 @@ export function Chain({ chain, lag, gaps }: ChainProps) {
       {chain === null && <Empty>No ingest process leads. The stream has stopped.</Empty>}
       <dl class="facts list">
         {chain !== null && (
-          <Fact name="Newest slot" title="As of the last report of ingest, which reports each second">
+          <Fact name="Newest slot" title="As of the last report of ingest, which reports four times a second">
             {known(chain.slot)} <small>{lag.ms === null ? '' : `${duration(lag.ms)} ago`}</small>
           </Fact>
         )}
