@@ -46,7 +46,7 @@ export class Load {
 
   constructor(world: LiarsWorld, judge: Judge, maxAnswerMs: number) {
     [this.#world, this.#judge, this.#maxAnswerMs] = [world, judge, maxAnswerMs];
-    this.#stalls = new Stalls(world.stalledMs);
+    this.#stalls = new Stalls(() => world.stalledMs());
   }
 
   async run(): Promise<void> {
