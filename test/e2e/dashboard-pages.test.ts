@@ -7,6 +7,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startChromium, type Chromium } from '../support/browser/chromium.ts';
 import { until } from '../support/gateway.ts';
+import { tabAndPress, tabAndType } from '../support/browser/keyboard.ts';
 import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
 import { startProduct } from '../support/product/started-product.ts';
 
@@ -16,8 +17,6 @@ const maxTries = 5;
 const phone = { width: 390, height: 844 };
 /** The state of an order that its chain has confirmed. */
 const settled = '.state:is(.confirmed, .finalized)';
-/** Presses of the tab key that reach any part of a page. */
-const maxTabs = 200;
 
 let folder: string;
 const children: ChildProcess[] = [];
@@ -109,15 +108,6 @@ async function replaceByGaps(on: Page, isLost: (frame: Frame) => boolean): Promi
     socket.connectToServer().onMessage((message) => socket.send(tear(String(message))));
   });
   return () => replaced;
-}
-
-/** Moves the focus to an element by the tab key. */
-async function tabTo(target: Locator): Promise<void> {
-  for (let presses = 0; presses < maxTabs; presses++) {
-    await page.keyboard.press('Tab');
-    if (await target.evaluate((element) => element === element.ownerDocument.activeElement)) return;
-  }
-  throw new Error(`${maxTabs} presses of the tab key do not reach ${String(target)}`);
 }
 
 /** Whether the chart has drawn something in this colour of the page. */
@@ -266,19 +256,11 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
   it('the keyboard alone reaches a token and places an order', async () => {
     await open('Live');
     // The rows move while they are reached, so the list is paused.
-    await tabTo(page.getByRole('button', { name: 'Pause' }));
-    await page.keyboard.press('Enter');
-    await tabTo(
-      page
-        .locator('.tokens tbody tr', { hasText: /\d SOL/ })
-        .locator('a.token')
-        .first(),
-    );
-    await page.keyboard.press('Enter');
-    await tabTo(page.getByLabel('Amount'));
-    await page.keyboard.type('0.1');
-    await tabTo(page.getByRole('button', { name: 'Simulate the purchase' }));
-    await page.keyboard.press('Enter');
+    await tabAndPress(page, page.getByRole('button', { name: 'Pause' }));
+    const tokens = page.locator('.tokens tbody tr', { hasText: /\d SOL/ }).locator('a.token');
+    await tabAndPress(page, tokens.first());
+    await tabAndType(page, page.getByLabel('Amount'), '0.1');
+    await tabAndPress(page, page.getByRole('button', { name: 'Simulate the purchase' }));
     await page.locator('.progress').getByText('simulated only').waitFor();
   });
 

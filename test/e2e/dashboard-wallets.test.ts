@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { Sluice } from '@sluice/client';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startChromium, type Chromium } from '../support/browser/chromium.ts';
+import { tabAndPress, tabAndType, tabTo } from '../support/browser/keyboard.ts';
 import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
 import { until } from '../support/gateway.ts';
 import { startProduct, type StartedProduct } from '../support/product/started-product.ts';
@@ -73,31 +74,35 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     expect(watched.complaints).toEqual([]);
   });
 
-  it('wallets are created, imported, named, filled and chosen, and no secret key stays in the page', async () => {
-    await open('Wallets');
+  it('wallets are created, imported, named, filled and chosen by the keyboard alone, and no secret key stays in the page', async () => {
+    const press = (within: Locator | Page, name: string) => tabAndPress(page, within.getByRole('button', { name, exact: true }));
+    const type = (dialog: Locator, label: string, text: string) => tabAndType(page, dialog.getByLabel(label), text);
+    const cardOf = (name: string) => page.locator('section.wallet', { has: page.getByRole('heading', { name, exact: true }) });
+    await tabAndPress(page, page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Wallets' }));
     await page.getByText('There is no withdrawal').waitFor();
-    await page.getByRole('button', { name: 'Create wallet' }).press('Enter');
-    const create = page.getByRole('dialog', { name: 'Create wallet' });
-    await create.getByLabel('Name').fill('second');
+    await press(page, 'Create wallet');
+    // The first field of a dialog has the focus.
+    await page.getByRole('dialog', { name: 'Create wallet' }).getByLabel('Name').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('second');
     await page.keyboard.press('Enter');
-    const second = page.locator('section.wallet', { has: page.getByRole('heading', { name: 'second' }) });
-    await second.waitFor();
+    await cardOf('second').waitFor();
 
     const outside = generateKeypair();
     const secretKey = encodeBase58(Buffer.concat([outside.seed, outside.publicKeyBytes]));
     const sent: string[] = [];
     page.on('request', (request) => sent.push(`${request.url()} ${JSON.stringify(request.headers())}`));
-    await page.getByRole('button', { name: 'Import wallet' }).click();
+    await press(page, 'Import wallet');
     const dialog = page.getByRole('dialog', { name: 'Import wallet' });
-    await dialog.getByLabel('Secret key').fill(`${secretKey}x`);
-    await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+    await dialog.getByLabel('Secret key').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type(`${secretKey}x`);
+    await press(dialog, 'Import');
     await dialog.getByRole('alert').waitFor();
     expect(await dialog.getByRole('alert').textContent()).not.toContain(secretKey.slice(0, 16));
     expect(await look(page, 'import-wallet')).toEqual([]);
-    await dialog.getByLabel('Secret key').fill(secretKey);
-    await dialog.getByLabel('Name').fill('from outside');
-    await dialog.getByRole('button', { name: 'Import', exact: true }).click();
-    const imported = page.locator('section.wallet', { has: page.getByRole('heading', { name: 'from outside' }) });
+    await type(dialog, 'Secret key', secretKey);
+    await type(dialog, 'Name', 'from outside');
+    await page.keyboard.press('Enter');
+    const imported = cardOf('from outside');
     await imported.getByText(outside.publicKey).first().waitFor();
     const stored =
       'JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), location.href, document.documentElement.outerHTML])';
@@ -105,14 +110,24 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     expect(sent.join()).not.toContain(secretKey);
     expect(await page.locator('input.secret').count()).toBe(0);
 
-    await imported.getByRole('button', { name: /^Rename/ }).click();
-    await page.getByRole('dialog', { name: 'Rename' }).getByLabel('Name').fill('third');
+    // A closed dialog returns the focus to its button.
+    const rename = imported.getByRole('button', { name: 'Rename' });
+    await press(imported, 'Rename');
+    await page.keyboard.press('Escape');
+    await rename.and(page.locator(':focus')).waitFor();
     await page.keyboard.press('Enter');
-    const third = page.locator('section.wallet', { has: page.getByRole('heading', { name: 'third' }) });
-    await third.getByRole('button', { name: /^Faucet/ }).click();
+    await page.getByRole('dialog', { name: 'Rename' }).getByLabel('Name').and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('third');
+    await page.keyboard.press('Enter');
+    const third = cardOf('third');
+    await press(third, 'Faucet');
     await third.getByText('10 SOL').first().waitFor();
-    await third.getByRole('button', { name: /^Default/ }).click();
-    await page.getByRole('button', { name: 'Make default' }).click();
+    await press(third, 'Default');
+    const chosen = page.getByRole('dialog', { name: 'Default wallet' });
+    await tabTo(page, chosen.getByLabel('API key'));
+    await page.keyboard.press('End');
+    await press(chosen, 'Make default');
     await third.getByText(/default of sluice_/).waitFor();
     expect(await look(page, 'wallets-three')).toEqual([]);
     // The rejected key: the browser writes a line for every answer that is not 2xx.
@@ -164,6 +179,21 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     await other.goto(`${product.url}/status`);
     await other.getByRole('heading', { level: 1, name: 'Status' }).waitFor();
     expect(other.url()).toBe(`${product.url}/#/status`);
+    for (const place of ['nothing', 'orders/7', 'token']) {
+      await other.goto(`${product.url}/#/${place}`);
+      await other.locator('main').getByText(`Nothing is at #/${place}.`).waitFor();
+      expect(await other.title()).toBe('No such page – sluice');
+    }
+    await other.goto(`${product.url}/#/wallet/%`);
+    await other.getByRole('heading', { name: "Watch and trade Solana's token market" }).waitFor();
+    await other.goto(`${product.url}/#/tokens/${wrappedSol}`);
+    await other.locator('main').getByRole('link', { name: 'token' }).click();
+    expect(other.url()).toBe(`${product.url}/#/token/${wrappedSol}`);
+    await other.goBack();
+    await other.getByRole('heading', { level: 1, name: 'No such page' }).waitFor();
+    expect(await look(other, 'no-such-place')).toEqual([]);
+    await other.goto(`${product.url}/#/`);
+    await other.getByRole('heading', { name: "Watch and trade Solana's token market" }).waitFor();
     // The browser writes a line for the answer 404.
     expect(seen.complaints.filter((text) => !text.includes('404'))).toEqual([]);
     await other.context().close();

@@ -7,13 +7,13 @@ import { useEffect, useState } from 'preact/hooks';
 import { watchBrowserWallets } from './app/browser-wallets.ts';
 import { KeyList } from './app/key-list.tsx';
 import { PageTitle } from './app/page-title.tsx';
-import { place, type PageName, type Place } from './state/router.ts';
+import { place, tokenHref, walletHref, type PageName, type Place } from './state/router.ts';
 import { Search } from './app/search.tsx';
 import { faultText, me, pageKey, readChain, readMe, simulated } from './state/server.ts';
 import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
 import { switchTheme, theme } from './app/theme.ts';
 import { pageNames } from './app/titles.ts';
-import { clockTime, shortAddress } from './format/text.ts';
+import { clockTime, isAddress, shortAddress } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
 import { Empty } from './parts/parts.tsx';
@@ -27,8 +27,9 @@ const firstPauseMs = 500;
 const maxPauseMs = 10_000;
 
 type Page = FunctionComponent<{ readonly id: string }>;
+type LaterPage = Exclude<PageName, 'live' | 'unknown'>;
 /** Pages that are loaded when they are first opened. */
-const laterPages: Readonly<Record<Exclude<PageName, 'live'>, () => Promise<Page>>> = {
+const laterPages: Readonly<Record<LaterPage, () => Promise<Page>>> = {
   token: async () => (await import('./token/token.tsx')).TokenPage,
   orders: async () => (await import('./orders/orders.tsx')).OrdersPage,
   wallets: async () => (await import('./wallets/wallets.tsx')).WalletsPage,
@@ -57,7 +58,9 @@ function App() {
       <main id="main" tabIndex={-1}>
         <NoteLine />
         {key !== null && <StreamLine />}
-        {current === null ? (
+        {page === 'unknown' ? (
+          <UnknownPage path={id} />
+        ) : current === null ? (
           <Empty>Loading …</Empty>
         ) : needsSignIn && current.account === null ? (
           <SignIn />
@@ -165,7 +168,29 @@ function StreamLine() {
   );
 }
 
-function Later({ page, id }: { readonly page: Exclude<PageName, 'live'>; readonly id: string }) {
+/** Says that an address leads nowhere. If it contains the address of a token or a wallet, that is what it was meant to open. */
+function UnknownPage({ path }: { readonly path: string }) {
+  const address = path.split('/').find(isAddress);
+  return (
+    <>
+      <h1>No such page</h1>
+      <p>
+        Nothing is at <code class="whole">#/{path.slice(0, 200)}</code>.{' '}
+        {address === undefined ? (
+          <>
+            The sections are above; <a href="#/live">Live</a> shows the market, and the search finds tokens and wallets.
+          </>
+        ) : (
+          <>
+            Open {shortAddress(address)} as a <a href={tokenHref(address)}>token</a> or as a <a href={walletHref(address)}>wallet</a>.
+          </>
+        )}
+      </p>
+    </>
+  );
+}
+
+function Later({ page, id }: { readonly page: LaterPage; readonly id: string }) {
   const [loaded, setLoaded] = useState<{ readonly page: PageName; readonly Shown: Page } | null>(null);
   useEffect(() => {
     let isCurrent = true;

@@ -9,6 +9,7 @@ export const pageNames: Readonly<Record<PageName, string>> = {
   status: 'Status',
   token: 'Token',
   wallet: 'Wallet',
+  unknown: 'No such page',
 };
 
 /** A text whose direction changes nothing around it. */
@@ -16,5 +17,5 @@ const isolated = (text: string): string => (/^[ -~]*$/.test(text) ? text : `\u20
 
 /** The title of the document. `symbol`: of the token whose page it is; null if it is not known. */
 export function titleOf({ page, id }: Place, symbol: string | null): string {
-  return `${symbol !== null ? isolated(symbol) : id === '' ? pageNames[page] : `${pageNames[page]} ${shortAddress(id)}`} – sluice`;
+  return `${symbol !== null ? isolated(symbol) : id === '' || page === 'unknown' ? pageNames[page] : `${pageNames[page]} ${shortAddress(id)}`} – sluice`;
 }

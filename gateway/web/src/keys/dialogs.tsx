@@ -56,7 +56,7 @@ export function NewKey({ isOperator, onClose, onMade }: { isOperator: boolean; o
       >
         <label>
           <span>Label</span>
-          <input name="label" maxLength={64} placeholder="what it is for" autoFocus />
+          <input name="label" maxLength={64} placeholder="what it is for" />
         </label>
         <fieldset>
           <legend>Scopes</legend>

@@ -18,7 +18,7 @@ function NameField({ value = '' }: { readonly value?: string }) {
   return (
     <label>
       <span>Name</span>
-      <input name="label" maxLength={maxLabelChars} defaultValue={value} placeholder="what it is for" autoFocus />
+      <input name="label" maxLength={maxLabelChars} defaultValue={value} placeholder="what it is for" />
     </label>
   );
 }

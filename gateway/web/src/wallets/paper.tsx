@@ -32,7 +32,7 @@ export function NewPaperWallet({ onMade }: { readonly onMade: () => void }) {
           >
             <label>
               <span>Label</span>
-              <input name="label" maxLength={64} placeholder="what it is for" autoFocus />
+              <input name="label" maxLength={64} placeholder="what it is for" />
             </label>
             <SolField />
           </DialogForm>
