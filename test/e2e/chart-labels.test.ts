@@ -127,8 +127,8 @@ afterAll(async () => {
   server.close();
 });
 
-async function open(path: string): Promise<Page> {
-  const page = await (await chromium.newContext()).newPage();
+async function open(path: string, timezoneId = 'UTC'): Promise<Page> {
+  const page = await (await chromium.newContext({ timezoneId })).newPage();
   await page.addInitScript(`
     window.texts = new Set();
     // What each frame draws. A frame draws an axis completely.
@@ -288,6 +288,35 @@ describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
       const [newest = 0] = await placesOf(page, 99);
       return newest > 0.5 && newest < 1;
     });
+    await page.context().close();
+  });
+
+  it.each([
+    ['Asia/Kolkata', '2026-11-22T00:00:00+05:30', 1, '11-22'],
+    // The clocks go back at two.
+    ['America/New_York', '2026-11-01T02:00:00-04:00', 3_600, '11-01'],
+  ])('shows the local time of %s, and the date where the local day begins', async (zone, middle, seconds, day) => {
+    const middleS = Date.parse(middle) / 1_000;
+    candles = candlesAt(4.6e-6, 0.05).map((bar, n) => ({ ...bar, start: middleS + (n - 30) * seconds }));
+    const page = await open('/page', zone);
+    const timeAxis = async (): Promise<readonly string[]> =>
+      (await page.evaluate<readonly string[]>('[...window.texts]')).filter((text) => /^\d\d[:-]\d\d/.test(text));
+    await until('labels of the time', async () => (await timeAxis()).length > 3);
+    const local = candles.map(({ start }) => new Date(start * 1_000).toLocaleString('sv-SE', { timeZone: zone }));
+    const right = new Set(local.flatMap((text) => [text.slice(5, 10), text.slice(11), text.slice(11, 16)]));
+    expect((await timeAxis()).filter((text) => !right.has(text))).toEqual([]);
+    expect(await timeAxis()).toContain(day);
+    const pointAt = async (label: RegExp): Promise<boolean> => {
+      const box = (await page.locator('.chart').boundingBox())!;
+      const [place = 0] = await placesOf(page, 40);
+      await page.mouse.move(box.x + place * (await page.evaluate<number>('window.chart.timeScale().width()')), box.y + 200);
+      return (await page.evaluate<readonly string[]>('[...window.texts]')).some((text) => label.test(text));
+    };
+    await until('the time at the pointer', () => pointAt(new RegExp(`^${local[40]!}$`)));
+    // Candles of a day begin at midnight UTC.
+    candles = candles.map((bar, n) => ({ ...bar, start: 1_795_219_200 + n * 86_400 }));
+    await page.getByRole('button', { name: '1d', exact: true }).click();
+    await until('the day at the pointer', () => pointAt(/^2026-12-31 UTC$/));
     await page.context().close();
   });
 

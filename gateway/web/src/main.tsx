@@ -13,7 +13,7 @@ import { faultText, me, pageKey, readChain, readMe, simulated } from './state/se
 import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
 import { switchTheme, theme } from './app/theme.ts';
 import { pageNames } from './app/titles.ts';
-import { clockTime, isAddress, shortAddress } from './format/text.ts';
+import { clockTime, isAddress, shortAddress, zoneText } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
 import { Empty } from './parts/parts.tsx';
@@ -76,6 +76,7 @@ function App() {
         <span>
           sluice, <a href="/docs">Docs</a>, <a href="/api/openapi.json">OpenAPI</a> {key !== null && <KeyList />}
         </span>
+        <span>Times are in {zoneText()}.</span>
         <span>
           Charts by <a href="https://www.tradingview.com/">TradingView</a>. Creators of tokens choose the images; other icons are generated
           from addresses.

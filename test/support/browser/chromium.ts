@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { chromium, type BrowserContext } from 'playwright-core';
+import { chromium, type BrowserContext, type BrowserContextOptions } from 'playwright-core';
 
 /** A busy machine is slow. */
 const timeoutMs = 60_000;
@@ -21,7 +21,7 @@ const args = [
 
 export interface Chromium {
   /** A new window of its own: no cookies, no storage. */
-  newContext(): Promise<BrowserContext>;
+  newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
@@ -40,8 +40,8 @@ export async function startChromium(): Promise<Chromium> {
       await browser.close();
       remove();
     };
-    const newContext = async (): Promise<BrowserContext> => {
-      const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+    const newContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
+      const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
       context.setDefaultTimeout(timeoutMs);
       return context;
     };

@@ -27,16 +27,25 @@ export function ago(atMs: number | null, nowMs: number): string {
   return text === 'now' ? 'just now' : `${text} ago`;
 }
 
+/** A time of the browser's clock: `2026-11-27 19:20:21`. The language of the page changes nothing in it. */
+export function dateTime(ms: number, timeZone?: string): string {
+  return new Date(ms).toLocaleString('sv-SE', { timeZone });
+}
+
 export function clockTime(ms: number): string {
-  return new Date(ms).toTimeString().slice(0, 8);
+  return dateTime(ms).slice(11);
 }
 
 export function dateText(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
+  return dateTime(ms).slice(0, 10);
 }
 
-export function dateTime(ms: number): string {
-  return `${dateText(ms)} ${clockTime(ms)}`;
+/** The zone of all times: `Asia/Kolkata, UTC+05:30`. */
+export function zoneText(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'longOffset' }).formatToParts();
+  const offset = parts.find(({ type }) => type === 'timeZoneName')?.value.replace('GMT', 'UTC') ?? '';
+  return timeZone === offset ? timeZone : `${timeZone}, ${offset}`;
 }
 
 /** Base58 of 32 bytes, as far as its form shows. */

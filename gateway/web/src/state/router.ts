@@ -3,7 +3,7 @@ import { Store } from './store.ts';
 export type PageName = 'live' | 'orders' | 'wallets' | 'api-keys' | 'status' | 'token' | 'wallet' | 'unknown';
 export interface Place {
   readonly page: PageName;
-  /** The mint or address; of an unknown page, what stands in its place. Empty on other pages. */
+  /** The mint or address; of an unknown page, the whole text behind `#/`. Empty on other pages. */
   readonly id: string;
 }
 

@@ -10,6 +10,7 @@ import {
   type IChartApi,
   type ISeriesApi,
   type ISeriesMarkersPluginApi,
+  TickMarkType,
   type Time,
   type UTCTimestamp,
 } from 'lightweight-charts';
@@ -17,6 +18,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { faultText, sluice } from '../state/server.ts';
 import { theme } from '../app/theme.ts';
 import { short } from '../format/price.ts';
+import { dateTime } from '../format/text.ts';
 import { Choice, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { axisLabels, inUnit, leastPrice, priceText, type Bar, type Drawn, type Unit } from './chart-units.ts';
@@ -95,7 +97,34 @@ function paint({ chart, candles }: Chart): void {
   candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down });
 }
 
-function draw({ chart, candles, volumes }: Chart, drawn: readonly Drawn[], unit: Unit): void {
+/** The times of the axis. */
+interface AxisTimes {
+  /** Added to the time of each candle, seconds. The library reads times as UTC, and begins days and hours where UTC does. */
+  readonly shiftS: number;
+  /** The text of a shifted time. The local offset may have been another one then, so it is made from the time itself. */
+  readonly text: (shifted: Time) => string;
+  readonly isDaily: boolean;
+}
+
+/** Candles of a day begin at midnight UTC, and keep their date. All others are in local time, with the offset of the newest. */
+function axisTimes(interval: CandleInterval, newestS: number): AxisTimes {
+  const isDaily = interval === '1d';
+  const shiftS = isDaily ? 0 : -new Date(newestS * 1_000).getTimezoneOffset() * 60;
+  const text = (shifted: Time): string => dateTime(((shifted as UTCTimestamp) - shiftS) * 1_000, isDaily ? 'UTC' : undefined);
+  return { shiftS, text, isDaily };
+}
+
+/** Which part of a time its label on the axis shows. */
+const tickParts: Readonly<Record<TickMarkType, readonly [from: number, to: number]>> = {
+  [TickMarkType.Year]: [0, 4],
+  [TickMarkType.Month]: [5, 10],
+  [TickMarkType.DayOfMonth]: [5, 10],
+  [TickMarkType.Time]: [11, 16],
+  [TickMarkType.TimeWithSeconds]: [11, 19],
+};
+
+function draw({ chart, candles, volumes }: Chart, drawn: readonly Drawn[], unit: Unit, { shiftS, text, isDaily }: AxisTimes): void {
+  const at = (time: number): UTCTimestamp => (time + shiftS) as UTCTimestamp;
   candles.applyOptions({
     priceFormat: {
       type: 'custom',
@@ -104,12 +133,16 @@ function draw({ chart, candles, volumes }: Chart, drawn: readonly Drawn[], unit:
       minMove: unit === 'cap' ? 1e-6 : leastPrice,
     },
   });
-  chart.timeScale().applyOptions({ shiftVisibleRangeOnNewBar: drawn.length > leastShown });
-  candles.setData(drawn.map((bar) => ({ ...bar, time: bar.time as UTCTimestamp })));
+  chart.applyOptions({
+    localization: { timeFormatter: (time: Time) => (isDaily ? `${text(time).slice(0, 10)} UTC` : text(time)) },
+    timeScale: {
+      shiftVisibleRangeOnNewBar: drawn.length > leastShown,
+      tickMarkFormatter: (time: Time, kind: TickMarkType) => text(time).slice(...tickParts[kind]),
+    },
+  });
+  candles.setData(drawn.map((bar) => ({ ...bar, time: at(bar.time) })));
   const [up, down] = [colour('buy-soft'), colour('sell-soft')];
-  volumes.setData(
-    drawn.map(({ time, volume, open, close }) => ({ time: time as UTCTimestamp, value: volume, color: close >= open ? up : down })),
-  );
+  volumes.setData(drawn.map(({ time, volume, open, close }) => ({ time: at(time), value: volume, color: close >= open ? up : down })));
 }
 
 /** Shows the newest candles; those of a new coin from the left. */
@@ -123,13 +156,13 @@ function fit({ chart }: Chart, count: number): void {
 const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 /** Own trades since the first candle, each at its own. */
-function mark({ marks }: Chart, own: readonly OwnTrade[], interval: CandleInterval, firstS: number): void {
+function mark({ marks }: Chart, own: readonly OwnTrade[], interval: CandleInterval, firstS: number, shiftS: number): void {
   const seconds = Number.parseInt(interval, 10) * secondsIn[interval.at(-1)!]!;
   marks.setMarkers(
     own
       .filter(({ atS }) => atS >= firstS)
       .map(({ side, atS }) => ({
-        time: (atS - (atS % seconds)) as UTCTimestamp,
+        time: (atS - (atS % seconds) + shiftS) as UTCTimestamp,
         color: colour('info'),
         ...(side === 'buy'
           ? ({ text: 'B', position: 'belowBar', shape: 'arrowUp' } as const)
@@ -219,7 +252,9 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
   const { bars, fault } = useCandles(mint, interval);
   const shown = useStore(theme);
   const drawn = useMemo(() => (bars ?? []).flatMap((bar) => inUnit(bar, unit, supply) ?? []), [bars, unit, supply]);
-  const [pointedAt, setPointedAt] = useState<unknown>(null);
+  const [firstS, lastS] = [drawn[0]?.time ?? Infinity, drawn.at(-1)?.time];
+  const { shiftS } = axisTimes(interval, lastS ?? 0);
+  const [pointedAt, setPointedAt] = useState<Time | null>(null);
   const element = useRef<HTMLDivElement>(null);
   const open = useRef<Chart | null>(null);
   useEffect(() => {
@@ -234,13 +269,12 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
   useEffect(() => {
     if (open.current === null) return;
     paint(open.current);
-    draw(open.current, drawn, unit);
-  }, [drawn, unit, shown]);
+    draw(open.current, drawn, unit, axisTimes(interval, lastS ?? 0));
+  }, [drawn, unit, shown, interval]);
   // An own trade may be known before its candle.
-  const [firstS, lastS] = [drawn[0]?.time ?? Infinity, drawn.at(-1)?.time];
   useEffect(() => {
-    if (open.current !== null) mark(open.current, own, interval, firstS);
-  }, [own, interval, firstS, lastS, shown]);
+    if (open.current !== null) mark(open.current, own, interval, firstS, shiftS);
+  }, [own, interval, firstS, lastS, shown, shiftS]);
   const fitted = useRef('');
   useEffect(() => {
     if (drawn.length === 0 || open.current === null || fitted.current === interval) return;
@@ -263,7 +297,7 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
           ]}
         />
       </div>
-      <Legend of={drawn.find(({ time }) => time === pointedAt) ?? last} unit={unit} quote={quote} />
+      <Legend of={drawn.find(({ time }) => time + shiftS === pointedAt) ?? last} unit={unit} quote={quote} />
       <div
         class="chart"
         ref={element}
