@@ -92,12 +92,20 @@ describe('the lists of the page', { timeout: testTimeoutMs }, () => {
     await page.context().close();
   });
 
-  it('show the amounts on a phone', async () => {
+  it('mark own trades, and show the amounts on a phone', async () => {
     const bought = await gateway.ask('/trade/buy', { publicKey, mint: twins[0]!.mint, amount: 0.25 });
     expect(bought.status, JSON.stringify(bought.body)).toBe(200);
     const page = await openAs(operatorAccountId);
+    const own = page.locator('.trades tr.own');
+    await own
+      .locator('td', { has: page.locator(`a[title="${publicKey}"]`) })
+      .getByText('you', { exact: true })
+      .waitFor();
+    expect(await page.locator('.trades tbody tr').count()).toBeGreaterThan(await own.count());
     await page.setViewportSize({ width: 390, height: 844 });
-    await page.locator('.tokens tbody tr').first().waitFor();
+    await page.getByRole('button', { name: 'Trades', exact: true }).click();
+    await own.getByText('you', { exact: true }).filter({ visible: true }).waitFor();
+    await page.getByRole('button', { name: 'New tokens', exact: true }).click();
     const shown = async (rows: string): Promise<string> => (await page.locator(rows).first().innerText()).replaceAll(/\s+/g, ' ');
     expect(await shown('.tokens tbody tr')).toMatch(/TWIN .*\$[\d.]+K (–|[\d.]+ SOL)/);
     await page.goto(`${gateway.gateway.url}/#/token/${twins[0]!.mint}`);

@@ -1,16 +1,16 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
-import { go, tokenHref } from '../state/router.ts';
 import { readChain, readVenues } from '../state/server.ts';
 import { price, shortUsd, sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
 import { venueName } from '../format/venues.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
-import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
+import { DocsLink, openToken, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { interruptedSince } from '../state/stream-state.ts';
+import { useIsOwn } from '../wallets/own-wallets.ts';
 import { connection, feed, filters, isPaused, known, type LiveChannel } from './feed.ts';
 import { isNoAmount, noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
 import { capOf } from '../metadata/market-caps.ts';
@@ -24,13 +24,6 @@ const namedRows = 24;
 /** Ingest may restart, and read other venues then. */
 const readChainMs = 20_000;
 const numbers: ReadonlySet<keyof LiveFilters> = new Set(['minSol', 'minCapUsd', 'maxCapUsd']);
-
-/** Opens the page of the token, unless the click was on a link of the row or selected text. */
-export function openToken(event: MouseEvent, mint: string): void {
-  if (event.target instanceof Element && event.target.closest('a, button') !== null) return;
-  if (getSelection()?.isCollapsed === false) return;
-  go(tokenHref(mint));
-}
 
 export function LivePage() {
   const chosen = useStore(filters);
@@ -236,6 +229,7 @@ const priceOf = ({ priceUsd, priceSol }: Trade): string => (priceUsd === null ? 
 
 function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
   const now = useNow();
+  const isOwn = useIsOwn();
   return (
     <table>
       <thead>
@@ -253,12 +247,17 @@ function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
       </thead>
       <tbody>
         {trades.map((trade) => (
-          <tr key={trade.id} class="opens" onClick={(event) => openToken(event, trade.mint)}>
+          <tr key={trade.id} class={isOwn(trade) ? 'opens own' : 'opens'} onClick={(event) => openToken(event, trade.mint)}>
             <td class="faint" title={clockTime(trade.ts.received / 1_000)}>
               {age(now - trade.ts.received / 1_000)}
             </td>
             <td>
               <span class={`side ${trade.side}`}>{trade.side}</span>
+              {isOwn(trade) && (
+                <span class="second-line">
+                  <span class="badge">you</span>
+                </span>
+              )}
             </td>
             <td>
               <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />
@@ -270,7 +269,7 @@ function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
             <td class="number wide-only">{priceOf(trade)}</td>
             <td class="number wide-only">{shortUsd(trade.marketCapUsd || null)}</td>
             <td class="wide-only">
-              <WalletLink address={trade.trader} />
+              <WalletLink address={trade.trader} /> {isOwn(trade) && <span class="badge">you</span>}
             </td>
           </tr>
         ))}

@@ -1,5 +1,5 @@
 import { shortAddress } from '../format/text.ts';
-import { tokenHref, walletHref } from '../state/router.ts';
+import { go, tokenHref, walletHref } from '../state/router.ts';
 import { TokenIcon } from './icon.tsx';
 import { MintEnds, NameMark, Outside, shownSymbol, type NamedToken } from './token-name.tsx';
 
@@ -34,6 +34,13 @@ export function TokenNames({ mint, symbol, name, size = 28, withMint = false }: 
       </span>
     </>
   );
+}
+
+/** Opens the page of the token, unless the click was on a link of the row or selected text. */
+export function openToken(event: MouseEvent, mint: string): void {
+  if (event.target instanceof Element && event.target.closest('a, button') !== null) return;
+  if (getSelection()?.isCollapsed === false) return;
+  go(tokenHref(mint));
 }
 
 export function WalletLink({ address }: { readonly address: string }) {

@@ -1,9 +1,8 @@
 import type { Portfolio } from '@sluice/client';
 import { sluice } from '../state/server.ts';
 import { many, price, short, sol, usd } from '../format/price.ts';
-import { openToken } from '../live/live.tsx';
 import { useLoaded } from '../parts/hooks.ts';
-import { TokenLink } from '../parts/links.tsx';
+import { openToken, TokenLink } from '../parts/links.tsx';
 import { AsOf, Empty, Fact, Fault } from '../parts/parts.tsx';
 
 const refreshMs = 10_000;

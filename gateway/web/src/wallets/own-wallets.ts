@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import type { Trade } from '@sluice/client';
+import { useMemo, useState } from 'preact/hooks';
 import { ask, me } from '../state/server.ts';
 import { useLoaded, type Loaded } from '../parts/hooks.ts';
 
@@ -31,6 +32,15 @@ export function useWalletList(): Loaded<WalletList> {
 export function useOwnWallets(): Loaded<readonly OwnWallet[]> {
   const list = useWalletList();
   return { ...list, value: list.value?.wallets ?? null };
+}
+
+/** Whether a wallet of the account made a trade. */
+export function useIsOwn(): (trade: Trade) => boolean {
+  const wallets = useOwnWallets().value;
+  return useMemo(() => {
+    const own = new Set((wallets ?? []).map(({ publicKey }) => publicKey));
+    return ({ trader }) => own.has(trader);
+  }, [wallets]);
 }
 
 /** An address is no secret. */
