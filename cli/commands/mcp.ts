@@ -22,9 +22,9 @@ Usage: SLUICE_API_KEY=<key> sluice mcp [options]
 
   --url URL        the URL of the gateway. Default: from HOST and PORT
   --allow-trading  the tools buy and sell place orders if the agent sets dryRun to false. Without this option,
-                   they only do dry runs
+                   they only do dry runs, and paper_balance is refused
 
-Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell.
+Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell, paper_balance.
 The API key limits what they reach: give an agent a key with the scope read if it must not trade.
 
 Make the key: ${ownCommand()} keys create --plan standard --scopes read

@@ -28,6 +28,7 @@ import { noteOperator } from '../operator-log.ts';
 import { isoTime } from '../times.ts';
 import { withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
+import { paperHelp, setPaperBalance } from './paper-balance.ts';
 import { policy, policyHelp } from './policy.ts';
 import { exportHelp, exportWallet, unlocking } from './wallet-export.ts';
 import { print, printError, printJson } from '../terminal.ts';
@@ -43,6 +44,7 @@ Usage:
   sluice wallets list
   sluice wallets export PUBLIC_KEY FILE
   sluice wallets default [PUBLIC_KEY] --key ID
+  sluice wallets paper PUBLIC_KEY SOL [--reset]
   sluice wallets audit [--forget LOG]
   sluice wallets reads
   sluice wallets policy keygen|pin|sign|install|show
@@ -51,6 +53,7 @@ A wallet belongs to an account. Only the keys of this account can trade with it.
 KEYSTORE_PASSPHRASE_FILE and are never printed. Wallets of simnet are separate from those of a real cluster.
 
 With TRADING=paper, \`create\`, \`list\` and \`default\` are about paper wallets. They need no passphrase, because they have no secret keys.
+\`paper\` sets their balances.
 
 ${storeNote}`,
   actionHelp: {
@@ -92,6 +95,7 @@ Usage: sluice wallets audit [--forget LOG] [--json]
     reads: `List which user read or opened wallets or orders with a command, newest first.
 
 Usage: sluice wallets reads [--json]`,
+    paper: paperHelp,
     export: exportHelp,
     ...policyHelp,
   },
@@ -107,7 +111,17 @@ const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' 
 
 type Action = (argv: readonly string[]) => Promise<number>;
 const actions: ReadonlyMap<string, Action> = new Map(
-  Object.entries({ create, import: importWallet, export: exportWallet, list, default: defaultWallet, audit, reads, policy }),
+  Object.entries({
+    create,
+    import: importWallet,
+    export: exportWallet,
+    list,
+    default: defaultWallet,
+    paper: setPaperBalance,
+    audit,
+    reads,
+    policy,
+  }),
 );
 
 async function create(argv: readonly string[]): Promise<number> {

@@ -1,7 +1,4 @@
 import { Sluice } from '@sluice/client';
-import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
-import type { Store } from '@sluice/gateway/store/store.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { onStop } from '@sluice/shared/process/on-stop.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
@@ -10,17 +7,13 @@ import { channelNames, channels, type Channel } from '@sluice/shared/wire/stream
 import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, inQuotes, type Command } from '../command.ts';
 import { gatewayUrl, httpUrl } from '../gateway/gateway-url.ts';
 import { keyForSluice } from '../keys/key-for-sluice.ts';
+import { openKey, otherStore } from '../keys/temporary-key.ts';
 import { headingLine } from '../watch/event-line.ts';
 import { follow, refusedKey, type WatchedKeys } from '../watch/follow.ts';
 import { Names } from '../watch/names.ts';
 import { paintFor } from '../watch/paint.ts';
 import { Printer } from '../watch/printer.ts';
-import { openStoreOf } from '../with-store.ts';
 import { print, printError, printJson } from '../terminal.ts';
-
-const keyLabel = 'sluice watch';
-/** The temporary key expires after this time, in case watch is killed before it can delete it. A longer watch creates further keys. */
-const keyLifeMs = 15 * 60_000;
 
 export const watchCommand: Command = {
   help: `Print live events.
@@ -56,7 +49,7 @@ Examples:
       throw new UsageError(`${subscription.channel} requires the API key whose ${subscription.channel} you want to see: --key API_KEY`);
     const config = loadConfig();
     const url = httpUrl(values.url ?? gatewayUrl(config));
-    const key = await openKey(given, config);
+    const key = await openKey(given, config, async () => ({ label: 'sluice watch', accountId: null, scopes: ['stream', 'read'] }));
     const controller = new AbortController();
     onStop(process.env, () => controller.abort());
     onReaderGone(() => controller.abort());
@@ -76,7 +69,7 @@ Examples:
         controller.signal,
       );
       printer?.close();
-      if (end !== null) throw new CommandError(end.startsWith(refusedKey) && !given ? `${end}\n${otherStore(config)}` : end);
+      if (end !== null) throw new CommandError(end.startsWith(refusedKey) && !given ? `${end}\n${otherStore('watch', config)}` : end);
       return 0;
     } finally {
       sluice.close();
@@ -102,11 +95,6 @@ function printerOf(names: Names, channel: Channel): Printer {
   });
 }
 
-/** Why a gateway may refuse the key that watch has just created. */
-function otherStore({ dataDir }: Config): string {
-  return `watch created this key in ${dataDir}. If the gateway uses another store, set its DATA_DIR or DATABASE_URL here, or pass --key.`;
-}
-
 function readSubscription([name, ...keys]: readonly string[], interval: string | undefined): WatchedKeys {
   if (name === undefined) throw new UsageError('missing: <channel>');
   const channel = channelNames.find((candidate) => candidate === name);
@@ -127,39 +115,4 @@ function readSubscription([name, ...keys]: readonly string[], interval: string |
     throw new UsageError(`--interval takes one of ${candleIntervalNames.join(', ')}`);
   }
   return { channel, mints, accounts, interval: interval ?? '1m' };
-}
-
-interface WatchKey {
-  get(): Promise<string>;
-  close(): Promise<void>;
-}
-
-async function openKey(given: string | undefined, config: Config): Promise<WatchKey> {
-  if (given !== undefined && given !== '') return { get: async () => given, close: async () => {} };
-  const store = await openStoreOf(config);
-  let id: string | null = null;
-  const deleteKey = async (): Promise<void> => {
-    if (id !== null) await deleteApiKey(store, id);
-    id = null;
-  };
-  return {
-    get: async () => {
-      await deleteKey();
-      const made = await makeKey(store);
-      id = made.id;
-      return made.key;
-    },
-    close: async () => {
-      await deleteKey();
-      await store.close();
-    },
-  };
-}
-
-async function makeKey(store: Store): Promise<{ readonly id: string; readonly key: string }> {
-  const expiresAtMs = store.time.nowMs() + keyLifeMs;
-  const operators = { label: keyLabel, accountId: null, ipRanges: [], limits: null };
-  const made = await createApiKey(store, { ...operators, plan: 'enterprise', scopes: ['stream', 'read'], expiresAtMs });
-  if (!made.ok) throw new CommandError('The store already has as many keys as it can have.');
-  return made.created;
 }

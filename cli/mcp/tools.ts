@@ -6,14 +6,14 @@ export interface Tool {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
-  /** It may place an order. */
+  /** It may place an order, or change what a paper wallet has. */
   readonly spends: boolean;
   /** Calls the gateway. Rejects with a `SluiceError` or another `Error`. `args` have the form of the schema. */
   call(sluice: Sluice, args: never, signal: AbortSignal): Promise<object>;
 }
 
 const tradingOff =
-  'This server was started without --allow-trading, so it sends no orders. Leave out `dryRun`, or ask the user to restart the server with --allow-trading.';
+  'This server was started without --allow-trading, so it sends no orders and sets no balances. Leave out `dryRun`, or ask the user to restart the server with --allow-trading.';
 
 /** Creators of tokens can write to the model that reads a token. */
 export const untrusted =
@@ -25,7 +25,7 @@ function reading<N extends ToolName>(name: N, title: string, description: string
   return { name, title, description, spends: false, call };
 }
 
-function trading<N extends 'buy' | 'sell'>(name: N, title: string, description: string, call: Call<N>): Tool {
+function trading<N extends 'buy' | 'sell' | 'paper_balance'>(name: N, title: string, description: string, call: Call<N>): Tool {
   return { name, title, description, spends: true, call };
 }
 
@@ -88,6 +88,15 @@ export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): r
     ),
     trading('sell', 'Sell', `Sells a token from a custodial wallet. ${effect} ${bounded}`, (sluice, args, signal) =>
       trade(args, (body, options) => sluice.sell(body, { ...options, signal })),
+    ),
+    trading(
+      'paper_balance',
+      'Paper balance',
+      `Sets the SOL of a paper wallet, on a server that trades on paper. With \`reset\` the wallet also loses its tokens. ${allowTrading ? 'No real funds are involved.' : 'Refused: this server was started without --allow-trading.'}`,
+      (sluice, args, signal) => {
+        if (!allowTrading) throw new Error(tradingOff);
+        return sluice.setPaperBalance(args, { signal });
+      },
     ),
   ];
 }

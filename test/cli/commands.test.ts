@@ -95,6 +95,8 @@ describe('the command line', () => {
     [['wallets', 'export']],
     [['wallets', 'export', 'one', 'two']],
     [['wallets', 'create', 'one']],
+    [['wallets', 'paper']],
+    [['wallets', 'paper', 'So11111111111111111111111111111111111111112', 'ten']],
     [['wallets', 'audit', 'one']],
     [['trading']],
     [['trading', 'stop']],

@@ -44,6 +44,7 @@ async function answers(lines: readonly string[], { allowTrading = false, calls =
   const client = {
     buy: trade('buy'),
     sell: trade('sell'),
+    setPaperBalance: async (body: object) => body,
     tokenInfo: async (mint: string) => ({ ...(mint === 'hostile' && hostile), mint, text: mint === 'long' ? 'x'.repeat(300_000) : '' }),
     orders: (_query: object, { signal }: { readonly signal: AbortSignal }) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
@@ -83,18 +84,23 @@ describe('the tools for agents', () => {
       readonly inputSchema: object;
       readonly annotations: object;
     }[];
-    const names = ['token_info', 'token_candles', 'token_trades', 'portfolio', 'quote', 'order', 'orders', 'buy', 'sell'];
+    const names = ['token_info', 'token_candles', 'token_trades', 'portfolio', 'quote', 'order', 'orders', 'buy', 'sell', 'paper_balance'];
     expect(tools.map(({ name }) => name)).toEqual(names);
     for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
     expect(tools.filter(({ annotations }) => !('readOnlyHint' in annotations && annotations.readOnlyHint)).map(({ name }) => name)).toEqual(
-      ['buy', 'sell'],
+      ['buy', 'sell', 'paper_balance'],
     );
   });
 
   it('does dry runs, and nothing else without --allow-trading', async () => {
     const calls: unknown[] = [];
-    const replies = await answers([call(1, 'buy', order), call(2, 'sell', { ...order, dryRun: false })], { calls });
-    const [dry, real] = [1, 2].map((one) => replies.find(({ id }) => id === one));
+    const paper = { publicKey: wrappedSolMint, amount: 25, reset: true };
+    const lines = [call(1, 'buy', order), call(2, 'sell', { ...order, dryRun: false }), call(3, 'paper_balance', paper)];
+    const replies = await answers(lines, { calls });
+    const [dry, real, balance] = [1, 2, 3].map((one) => replies.find(({ id }) => id === one));
+    expect(textOf(balance!)).toContain('without --allow-trading');
+    const [set] = await answers([call(1, 'paper_balance', paper)], { calls: calls.slice(), allowTrading: true });
+    expect(JSON.parse(textOf(set!))).toEqual(paper);
     expect(JSON.parse(textOf(dry!))).toEqual({ orderId: null, status: 'simulated', dryRun: true });
     expect(real?.result).toMatchObject({ isError: true });
     expect(textOf(real!)).toContain('without --allow-trading');

@@ -240,6 +240,10 @@ describe('start', () => {
         const trade = await firstTrade({ url: url!, key });
         return trade['pool'] === 'pump' && trade['solAmount'] !== null && trade;
       });
+      const port = new URL(url!).port;
+      const set = await sluice(['wallets', 'paper', publicKey!, '25.5', '--reset'], { folder, env: { ...env, PORT: port } });
+      expect(set).toMatchObject({ code: 0, stdout: expect.stringContaining('25.5 SOL on paper. It has no tokens') });
+      expect(await solOf()).toBe('25500000000');
       const terms = { publicKey, mint, slippage: 50 };
       const bought = await until('a purchase', async () => {
         const order = await ask('/trade/buy', { ...terms, amount: 0.1 });
@@ -248,7 +252,7 @@ describe('start', () => {
       expect(bought).toMatchObject({ status: 'finalized', signature: null });
       await until('half to be sold', async () => (await ask('/trade/sell', { ...terms, amount: '50%' }))['paper'] === true);
       await until('all to be sold', async () => (await ask('/trade/sell', { ...terms, sellAll: true }))['paper'] === true);
-      expect(await ask(`/portfolio/${publicKey}`)).toMatchObject({ holdings: [], emptyAccounts: 1, paper: { startUiAmount: 10 } });
+      expect(await ask(`/portfolio/${publicKey}`)).toMatchObject({ holdings: [], emptyAccounts: 1, paper: { startUiAmount: 25.5 } });
       expect(existsSync(join(folder, '.data', 'simnet-passphrase'))).toBe(false);
       child.kill('SIGTERM');
     } finally {

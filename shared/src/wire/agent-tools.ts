@@ -1,6 +1,7 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { candleIntervalNames } from './intervals.ts';
 import { maxIdempotencyKeyChars } from './rest/endpoint.ts';
+import { paperBalanceEndpoint } from './rest/portfolio.ts';
 import { QuoteBody } from './rest/quote.ts';
 import { candleLimits, tradeLimits } from './rest/token.ts';
 import { BuyBody, orderPageLimits, SellBody } from './rest/trade.ts';
@@ -51,6 +52,7 @@ export const toolInputs = {
   orders: Type.Object({ before: before(OrderId), limit: limit(orderPageLimits.max) }, closed),
   buy: Type.Object({ ...BuyBody.properties, ...ordering }, closed),
   sell: Type.Object({ ...SellBody.properties, ...ordering }, closed),
+  paper_balance: paperBalanceEndpoint.body,
 } as const satisfies Readonly<Record<string, TObject>>;
 
 export type ToolName = keyof typeof toolInputs;
