@@ -21,6 +21,8 @@ import type {
   TokenInfo,
   TradeAnswer,
   TokenHolders,
+  TokenSearch,
+  TokenSearchQuery,
   TradePage,
   TradesQuery,
 } from './wire.ts';
@@ -132,6 +134,11 @@ export class Sluice {
   /** A token: its names, its pools, its price. */
   tokenInfo(mint: string, options: RequestOptions = {}): Promise<TokenInfo> {
     return this.#get(`/api/token/info/${encodeURIComponent(mint)}`, {}, options, { mint: is(mint) });
+  }
+
+  /** Tokens that the gateway knows, by a part of symbol, name or mint. Names are chosen freely: compare mints. */
+  searchTokens(query: TokenSearchQuery, options: RequestOptions = {}): Promise<TokenSearch> {
+    return this.#get('/api/token/search', { ...query }, options, { tokens: Array.isArray });
   }
 
   /** Candles of a token, oldest first. `interval`: `1m` by default; `from` and `to`: Unix seconds. */

@@ -723,6 +723,13 @@ export interface OrdersQuery {
   readonly limit?: number;
 }
 
+export interface TokenSearchQuery {
+  /** A part of symbol or name, in upper or lower case, or of the mint. */
+  readonly text: string;
+  /** Maximum number of tokens to return. Default: 20. */
+  readonly limit?: number;
+}
+
 export interface CandlesQuery {
   /** Default: `1m`. */
   readonly interval?: '1s' | '5s' | '15s' | '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
@@ -1402,6 +1409,19 @@ export interface TokenInfo {
       readonly volumeUsd: number;
     };
   } | null;
+}
+
+export interface TokenSearch {
+  readonly tokens: readonly ({
+    /** Mint. Base58. */
+    readonly mint: string;
+    /** Null if it has none. */
+    readonly symbol: string | null;
+    /** Null if it has none. */
+    readonly name: string | null;
+    /** Null if this gateway has not seen the creation. */
+    readonly createdAtMs: number | null;
+  })[];
 }
 
 export interface CandlePage {

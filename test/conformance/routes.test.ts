@@ -116,7 +116,8 @@ function sample(spec: EndpointSpec): { readonly path: string; readonly body?: st
     pumpPortalTrade: ofPumpPortal,
     pumpPortalTradeLocal: ofPumpPortal,
   };
-  const path = spec.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? `no-sample-for-${name}`);
+  const query = spec.id === 'tokenSearch' ? '?text=a' : '';
+  const path = spec.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? `no-sample-for-${name}`) + query;
   const body = bodies[spec.id];
   return body === undefined ? { path } : { path, body: JSON.stringify(body) };
 }

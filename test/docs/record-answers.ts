@@ -146,6 +146,7 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
     live: await ask(product, '/livez'),
     ready: await ask(product, '/readyz'),
     tokenInfo: await ask(product, `/api/token/info/${mint}`),
+    tokenSearch: await ask(product, `/api/token/search?text=a&limit=${entriesOfList}`),
     tokenCandles: await ask(product, `/api/token/candles/${mint}?interval=5s&limit=${entriesOfList}`),
     tokenTrades: await ask(product, `/api/token/trades/${mint}?limit=${entriesOfList}`),
     tokenHolders: await ask(product, `/api/token/holders/${mint}`),

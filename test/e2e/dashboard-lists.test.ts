@@ -120,6 +120,24 @@ describe('the lists of the page', { timeout: testTimeoutMs }, () => {
 });
 
 describe('the search', { timeout: testTimeoutMs }, () => {
+  it('finds what the server knows and the page has not seen, and opens a coin by its mint', async () => {
+    const page = await (await chromium.newContext()).newPage();
+    // The page sees no event.
+    await page.routeWebSocket(/\/api\/data/, (socket) => void socket.close());
+    await page.goto(`${gateway.gateway.url}/#sign-in=${await linkToken(world.store, 'standard')}`);
+    await page.getByRole('searchbox').fill('TwI');
+    await until('all twins', async () => (await page.locator('.found a').count()) === 3);
+    await page.getByRole('searchbox').fill('largest');
+    await page.locator(`.found a[href="#/token/${twins[1]!.mint}"]`).waitFor();
+    await page.getByRole('searchbox').fill('no such coin');
+    await page.locator('.found').getByText('Any token opens by its mint').waitFor();
+    await page.reload();
+    await page.getByRole('searchbox').fill(twins[2]!.mint);
+    await page.keyboard.press('Enter');
+    await page.locator('.token-head').getByText(endsOf(twins[2]!.mint), { exact: true }).waitFor();
+    await page.context().close();
+  });
+
   it('shows mint, age and market cap of tokens with one symbol, the largest first, and works by keyboard', async () => {
     const page = await openAs('standard');
     await page.getByRole('searchbox').fill('twin');

@@ -64,7 +64,7 @@ export function answerTo({ path, body }: Pick<Sent, 'path' | 'body'>): object {
   const name = decodeURIComponent(path.split('?')[0]!.split('/').at(-1)!);
   const fields = body as { readonly dryRun?: boolean } | null;
   const asked = { side: name, mint: name, publicKey: name, orderId: fields?.dryRun === true ? null : name, ...fields };
-  return { ...asked, status: 'submitted', quote: {}, sol: {}, orders: [], candles: [], trades: [] };
+  return { ...asked, status: 'submitted', quote: {}, sol: {}, orders: [], candles: [], trades: [], tokens: [] };
 }
 
 async function read(request: IncomingMessage): Promise<Sent> {

@@ -1,3 +1,4 @@
+import { TokenNames } from '@sluice/gateway/reads/token-names.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { Bucket } from '@sluice/shared/market/market.ts';
@@ -61,6 +62,35 @@ describe('a cold token', () => {
     expect(await harness.book.find(mint)).toMatchObject({ ok: false, reason: 'unavailable' });
     harness.node.unavailable = false;
     expect(await harness.book.find(mint)).toMatchObject({ ok: true });
+  });
+});
+
+describe('the names of tokens', () => {
+  it('are found by a part of symbol, name or mint: exact symbols first, then the newest, and no retracted ones', async () => {
+    const create = (n: number, symbol: string, name: string) => {
+      const event = { ...newTokenEvent(addressOf(n)), symbol, name };
+      harness.append(event);
+      return event;
+    };
+    const [first, second, third] = [create(1, 'DOG', 'One'), create(2, 'CAT', 'not a dog'), create(3, 'DOGE', 'Two')];
+    const found = (text: string, limit = 10) => harness.book.names.find(text, limit).map((token) => token.mint);
+    expect(found('dog')).toEqual([first.mint, third.mint, second.mint]);
+    expect(found('dog', 2)).toEqual([first.mint, third.mint]);
+    expect(found(second.mint)).toEqual([second.mint]);
+    expect(harness.book.names.find('cat', 1)).toEqual([
+      { mint: second.mint, symbol: 'CAT', name: 'not a dog', createdAtMs: Math.floor(second.ts.received / 1_000) },
+    ]);
+    // One that was requested: its creation is unknown.
+    const { symbol } = await harness.info(mint);
+    expect(harness.book.names.find(symbol!, 1)).toEqual([expect.objectContaining({ mint, createdAtMs: null })]);
+    harness.append({ type: 'retract', id: first.id }, ['newTokens']);
+    expect(found('dog')).toEqual([third.mint, second.mint]);
+  });
+
+  it('are forgotten above a number, those that were learned first', () => {
+    const names = new TokenNames(2);
+    for (const symbol of ['A1', 'A2', 'A3']) names.learn({ mint: symbol, symbol, name: null, createdAtMs: null });
+    expect(names.find('a', 9).map((token) => token.mint)).toEqual(['A3', 'A2']);
   });
 });
 

@@ -5,7 +5,13 @@ import { Gap, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
-import { tokenCandlesEndpoint, tokenHoldersEndpoint, TokenInfo, tokenTradesEndpoint } from '@sluice/shared/wire/rest/token.ts';
+import {
+  tokenCandlesEndpoint,
+  tokenHoldersEndpoint,
+  TokenInfo,
+  tokenSearchEndpoint,
+  tokenTradesEndpoint,
+} from '@sluice/shared/wire/rest/token.ts';
 import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 
@@ -50,6 +56,7 @@ export const answerShapes: readonly NamedShape[] = named({
   OrderObject,
   OrderPage: orderPageEndpoint.answer,
   TokenInfo,
+  TokenSearch: tokenSearchEndpoint.answer,
   CandlePage: tokenCandlesEndpoint.answer,
   TradePage: tokenTradesEndpoint.answer,
   TokenHolders: tokenHoldersEndpoint.answer,
@@ -68,6 +75,7 @@ export const bodyShapes: readonly NamedShape[] = named({
 });
 export const queryShapes: readonly NamedShape[] = named({
   OrdersQuery: orderPageEndpoint.query,
+  TokenSearchQuery: tokenSearchEndpoint.query,
   CandlesQuery: tokenCandlesEndpoint.query,
   TradesQuery: tokenTradesEndpoint.query,
 });

@@ -146,11 +146,12 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
             candles = await self.sluice.candles(mint, interval="1s", limit=5, from_=0)
             trades = await self.sluice.trades(mint, limit=1)
             holders = await self.sluice.holders(mint)
+            search = await self.sluice.search_tokens(text=mint, limit=1)
             portfolio = await self.sluice.portfolio(WALLET)
         self.assertEqual((found["mint"], page["orders"][0]["orderId"], info["mint"]), (mint, bought["orderId"], mint))
         self.assertEqual((candles["interval"], trades["mint"], portfolio["publicKey"]), ("1s", mint, WALLET))
         answers = [(quote, QuoteAnswer), (bought, TradeAnswer), (found, OrderObject), (page, OrderPage), (info, TokenInfo)]
-        answers += [(candles, CandlePage), (trades, TradePage), (holders, TokenHolders), (portfolio, Portfolio)]
+        answers += [(candles, CandlePage), (trades, TradePage), (holders, TokenHolders), (search, TokenSearch), (portfolio, Portfolio)]
         self.assertEqual([faults(answer, kind, kind.__name__) for answer, kind in answers], [[]] * len(answers))
 
     async def test_events_have_the_fields_of_their_types(self) -> None:

@@ -82,6 +82,8 @@ async def read(sluice: Sluice, wallet: str, mint: str) -> None:
     assert_type(trades["trades"][0], Trade)
     holders = await sluice.holders(mint)
     assert_type([each["owner"] for each in holders["holders"] or []], list[str])
+    search = await sluice.search_tokens(text="dog", limit=5)
+    assert_type([each["mint"] for each in search["tokens"]], list[str])
     info = await sluice.token_info(mint)
     if info["windows"] is not None:
         assert_type(info["windows"]["1h"]["volumeSol"], float)

@@ -12,8 +12,9 @@ import type { LazyEvent } from '../stream/history/lazy-event.ts';
 import type { History } from '../stream/history/history.ts';
 import type { MarketHealth } from './market-health.ts';
 import { renderToken, type Creation } from './render-token.ts';
+import { TokenNames } from './token-names.ts';
 import { retractedAfter } from './surviving.ts';
-import { bounded, readToken, type TokenRead } from './token-facts.ts';
+import { bounded, readToken, type TokenIdentity, type TokenRead } from './token-facts.ts';
 import { planToken, type TokenPlan } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
 
@@ -88,6 +89,8 @@ export interface BookCounters {
 export class TokenBook {
   readonly counters: BookCounters = { loads: 0, refreshes: 0, shared: 0, refused: 0, negativeHits: 0, evicted: 0 };
   readonly #options: TokenBookOptions;
+  /** What was created or requested, for the search. A loss of the log changes no name. */
+  readonly names = new TokenNames();
   /** Ordered by last use, oldest first. */
   readonly #tokens = new Map<string, WarmToken>();
   readonly #loads = new Map<string, Promise<TokenOutcome>>();
@@ -224,13 +227,19 @@ export class TokenBook {
     if (event.type === 'migration') this.#onEvent(event.mint, entry, lazy, replayed);
     else if (event.type === 'newToken') {
       this.#negatives.delete(event.mint);
-      remember(this.#creations, event.mint, { id: event.id, creation: creationOf(event) }, bookLimits.creations);
+      const creation = creationOf(event);
+      remember(this.#creations, event.mint, { id: event.id, creation }, bookLimits.creations);
+      this.names.learn({ mint: event.mint, ...namesOf(creation.identity), createdAtMs: Math.floor(event.ts.received / 1_000) });
     } else if (event.type === 'retract') this.#onRetracted(event.id);
   }
 
   /** Handles a creation or migration. Its topics do not name the token, so the event is decoded; there are few of them. */
   #onRetracted(id: string): void {
-    for (const [mint, found] of this.#creations) if (found.id === id) this.#creations.delete(mint);
+    for (const [mint, found] of this.#creations) {
+      if (found.id !== id) continue;
+      this.#creations.delete(mint);
+      this.names.forget(mint);
+    }
     for (const token of this.#tokens.values()) if (token.migrationId === id) this.#drop(token);
   }
 
@@ -356,6 +365,7 @@ export class TokenBook {
     const known = this.#tokens.get(token.mint);
     if (known !== undefined) this.#drop(known);
     this.#tokens.set(token.mint, token);
+    this.names.learn({ mint: token.mint, ...namesOf(token.facts.identity), createdAtMs: null });
     token.touchedAtMs = this.#steadyMs();
     this.#minutes += token.minutes?.size ?? 0;
     for (const oldest of this.#tokens.values()) {
@@ -401,6 +411,10 @@ function remember<V>(map: Map<string, V>, name: string, value: V, most: number):
 function priceOf(json: Uint8Array): PriceEvent | null {
   const event = parseEvent(json);
   return event.type === 'price' ? event : null;
+}
+
+function namesOf(identity: TokenIdentity | null): Pick<TokenIdentity, 'symbol' | 'name'> {
+  return { symbol: identity?.symbol ?? null, name: identity?.name ?? null };
 }
 
 function creationOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Creation {

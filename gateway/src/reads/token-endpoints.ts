@@ -2,7 +2,15 @@ import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
-import { candleLimits, tokenCandlesEndpoint, tokenInfoEndpoint, tokenTradesEndpoint, tradeLimits } from '@sluice/shared/wire/rest/token.ts';
+import {
+  candleLimits,
+  searchLimits,
+  tokenCandlesEndpoint,
+  tokenInfoEndpoint,
+  tokenSearchEndpoint,
+  tokenTradesEndpoint,
+  tradeLimits,
+} from '@sluice/shared/wire/rest/token.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import type { History } from '../stream/history/history.ts';
 import { readCandles } from './pages/candle-pages.ts';
@@ -24,7 +32,7 @@ const nextKey = Buffer.from('],"next":');
 const closing = Buffer.from('}');
 const comma = Buffer.from(',');
 
-/** `/token/info`, `/token/candles`, `/token/trades`. */
+/** `/token/info`, `/token/search`, `/token/candles`, `/token/trades`. */
 export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoint[] {
   const { book, clock } = parts;
   const answerInfo = (outcome: TokenOutcome): { readonly jsonBytes: Buffer } | ReturnType<typeof refusalOf> => {
@@ -36,6 +44,10 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
     const outcome = book.find(params.mint);
     return outcome instanceof Promise ? outcome.then(answerInfo) : answerInfo(outcome);
   });
+
+  const search = bindEndpoint(tokenSearchEndpoint, ({ query: { text, limit = searchLimits.default } }) => ({
+    json: { tokens: [...book.names.find(text.trim(), limit)] },
+  }));
 
   const candles = bindEndpoint(tokenCandlesEndpoint, async ({ params: { mint }, query }) => {
     if (!isAddress(mint)) return invalidMint;
@@ -59,7 +71,7 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
     return { jsonBytes: Buffer.concat([opening, Buffer.from(mint), tradesKey, ...joined, nextKey, next, closing]) };
   });
 
-  return [info, candles, trades];
+  return [info, search, candles, trades];
 }
 
 const recordUnavailable = { error: 'UPSTREAM_UNAVAILABLE', message: 'The stored trades cannot be read.' } as const;

@@ -51,6 +51,8 @@ from .wire import (
     RejectedKey,
     SellBody,
     TokenHolders,
+    TokenSearch,
+    TokenSearchQuery,
     TokenInfo,
     TradeAnswer,
     TradePage,
@@ -213,6 +215,11 @@ class Sluice:
     async def token_info(self, mint: str) -> TokenInfo:
         """A token: its names, its pools, its price."""
         answer: TokenInfo = await self._send("GET", f"/api/token/info/{_segment('mint', mint)}", {"mint": mint})
+        return answer
+
+    async def search_tokens(self, **query: Unpack[TokenSearchQuery]) -> TokenSearch:
+        """Tokens that the gateway knows, by a part of symbol, name or mint. Names are chosen freely: compare mints."""
+        answer: TokenSearch = await self._send("GET", "/api/token/search", {"tokens": list}, query=query)
         return answer
 
     async def candles(self, mint: str, **query: Unpack[CandlesQuery]) -> CandlePage:

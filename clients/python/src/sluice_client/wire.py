@@ -77,6 +77,9 @@ __all__ = [
     "TokenInfoWindow",
     "TokenInfoWindows",
     "TokenMetadata",
+    "TokenSearch",
+    "TokenSearchQuery",
+    "TokenSearchToken",
     "Trade",
     "TradeAnswer",
     "TradeAnswerSimulation",
@@ -1044,6 +1047,21 @@ class TokenInfo(TypedDict):
     """Null if the stored trades cannot be read."""
 
 
+class TokenSearchToken(TypedDict):
+    mint: str
+    """Mint. Base58."""
+    symbol: str | None
+    """Null if it has none."""
+    name: str | None
+    """Null if it has none."""
+    createdAtMs: int | None
+    """Null if this gateway has not seen the creation."""
+
+
+class TokenSearch(TypedDict):
+    tokens: list[TokenSearchToken]
+
+
 class CandlePageCandle(TypedDict):
     start: int
     """Begin of the interval, Unix seconds of block time; a multiple of the interval."""
@@ -1407,6 +1425,13 @@ class OrdersQuery(TypedDict):
     """Only orders in this state."""
     limit: NotRequired[int]
     """Maximum number of orders to return. Default: 50."""
+
+
+class TokenSearchQuery(TypedDict):
+    text: str
+    """A part of symbol or name, in upper or lower case, or of the mint."""
+    limit: NotRequired[int]
+    """Maximum number of tokens to return. Default: 20."""
 
 
 class CandlesQuery(TypedDict):

@@ -25,6 +25,7 @@ export const clientMethods: Readonly<Record<string, string>> = {
   tradeOrder: 'order',
   tradeOrders: 'orders',
   tokenInfo: 'tokenInfo',
+  tokenSearch: 'searchTokens',
   tokenCandles: 'candles',
   tokenTrades: 'trades',
   tokenHolders: 'holders',

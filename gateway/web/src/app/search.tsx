@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { shortUsd } from '../format/price.ts';
 import { ago, isAddress, shortAddress } from '../format/text.ts';
 import { capOf, capsVersion } from '../metadata/market-caps.ts';
-import { findNames, nameOf, readCaps, type TokenName } from '../metadata/names.ts';
+import { findNames, nameOf, namesVersion, readCaps, readNames, type TokenName } from '../metadata/names.ts';
 import { useNow } from '../parts/hooks.ts';
 import { TokenIcon } from '../parts/icon.tsx';
 import { TokenNames } from '../parts/links.tsx';
 import { moveFocus } from '../parts/move-focus.ts';
 import { go, tokenHref, walletHref } from '../state/router.ts';
-import { requestsLeft, sluice } from '../state/server.ts';
+import { faultText, requestsLeft, sluice } from '../state/server.ts';
 import { useStore } from '../state/store.ts';
 
 /** A token, or an address that may be one or a wallet. */
@@ -18,8 +18,10 @@ type Found =
   | { readonly kind: 'address'; readonly address: string; readonly href: string; readonly title: string; readonly detail: string };
 
 const maxFound = 8;
-/** Market caps are read once the text stays the same for this long, milliseconds. */
+/** Names and market caps are read once the text stays the same for this long, milliseconds. */
 const readAfterMs = 250;
+/** Tokens that are asked of the server: more than are shown, because the largest are shown. */
+const maxRead = 50;
 /** While a smaller share of the key's requests is left, the known market caps suffice. */
 const minShareLeft = 0.3;
 
@@ -41,6 +43,7 @@ function find(text: string): readonly Found[] {
 /** What the text finds, the largest first. While `isHeld`, the order stays as it is, so that nothing moves under the pointer or the focus. */
 function useFound(text: string, isHeld: boolean): readonly Found[] {
   useStore(capsVersion);
+  useStore(namesVersion);
   const last = useRef<{ readonly text: string; readonly found: readonly Found[] }>({ text: '', found: [] });
   if (!isHeld || last.current.text !== text) last.current = { text, found: find(text) };
   const { found } = last.current;
@@ -69,11 +72,38 @@ async function pageOf(address: string): Promise<string> {
   }
 }
 
-/** Searches recent tokens by symbol and name, and opens any token or wallet by its address. */
+/** Asks the server for tokens with this text in their names. Returns what there is to say about it if nothing was found. */
+function useServerSearch(text: string): string {
+  const query = text.trim();
+  const [answer, setAnswer] = useState({ query: '', fault: '' });
+  useEffect(() => {
+    if (query === '' || isAddress(query)) return;
+    const ended = new AbortController();
+    const say = (fault: string): void => {
+      if (!ended.signal.aborted) setAnswer({ query, fault });
+    };
+    const read = (): Promise<void> =>
+      readNames(query, maxRead, ended.signal).then(
+        () => say(''),
+        (error: unknown) => say(faultText(error)),
+      );
+    const timer = setTimeout(() => void read(), readAfterMs);
+    return () => {
+      clearTimeout(timer);
+      ended.abort();
+    };
+  }, [query]);
+  if (answer.query !== query) return 'Searching …';
+  if (answer.fault !== '') return answer.fault;
+  return 'No token with this symbol or name was created lately or opened on this server. Any token opens by its mint: paste it.';
+}
+
+/** Searches the tokens that the server knows by symbol and name, and opens any token or wallet by its address. */
 export function Search() {
   const [text, setText] = useState('');
   const [isHeld, setIsHeld] = useState(false);
   const found = useFound(text, isHeld);
+  const whyNone = useServerSearch(text);
   const open = (href: string): void => {
     setText('');
     go(href);
@@ -119,7 +149,7 @@ export function Search() {
               {one.kind === 'token' ? <FoundToken mint={one.mint} name={one.name} /> : <FoundAddress {...one} />}
             </a>
           ))}
-          {found.length === 0 && <p class="empty">No token with this symbol was created lately. Paste a mint or an address.</p>}
+          {found.length === 0 && <p class="empty">{whyNone}</p>}
         </div>
       )}
     </form>

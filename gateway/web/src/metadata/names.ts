@@ -1,4 +1,5 @@
 import { SluiceError, type TokenInfo } from '@sluice/client';
+import { quoteSymbol } from '../format/quote-coin.ts';
 import { simulated, sluice } from '../state/server.ts';
 import { Store } from '../state/store.ts';
 import { learnImage } from './images.ts';
@@ -80,30 +81,40 @@ function learnDocument({ mint, offChain }: TokenInfo): void {
   if (offChain !== null && offChain.image !== null) learnImage(mint);
 }
 
+/** Of the coins of the real chain, a simulated one has only these. */
+const simulatedCoins: ReadonlySet<string> = new Set(['SOL', 'USDC']);
+const exists = (mint: string): boolean => simulated.value !== true || !wellKnownNames.has(mint) || simulatedCoins.has(quoteSymbol(mint));
+
 /**
- * Tokens whose symbol or name contains the text, as it is shown; at most `limit`. Well-known coins come first, then those with just this symbol.
- * Of equal ones, the largest comes first, and then the newest.
+ * Tokens whose symbol or name contains the text, as it is shown; at most `limit`. Well-known coins come first, but take half of the places only.
+ * Then come those with just this symbol. Of equal ones, the largest comes first, and then the newest.
  */
 export function findNames(text: string, limit: number): readonly (readonly [string, TokenName])[] {
   const part = text.toLowerCase();
   const found: { readonly of: readonly [string, TokenName]; readonly rank: number; readonly cap: number }[] = [];
   const others = [...names].toReversed().filter(([mint]) => !wellKnownNames.has(mint));
   for (const [mint, name] of [...wellKnownNames, ...others]) {
+    if (!exists(mint)) continue;
     const [symbol = '', full = ''] = [name.symbol, name.name].map((each) => (each === null ? '' : readName(each).text.toLowerCase()));
     if (!`${symbol} ${full}`.includes(part)) continue;
     found.push({ of: [mint, name], rank: wellKnownNames.has(mint) ? 0 : symbol === part ? 1 : 2, cap: capOf(mint) ?? -1 });
   }
-  return found
-    .toSorted((a, b) => a.rank - b.rank || b.cap - a.cap)
-    .slice(0, limit)
-    .map(({ of }) => of);
+  const sorted = found.toSorted((a, b) => a.rank - b.rank || b.cap - a.cap);
+  const known = sorted.filter(({ rank }) => rank === 0).slice(0, limit / 2);
+  return [...known, ...sorted.filter(({ rank }) => rank > 0)].slice(0, limit).map(({ of }) => of);
+}
+
+/** Asks the server for tokens whose symbol or name contains the text, and remembers their names. */
+export async function readNames(text: string, limit: number, signal: AbortSignal): Promise<void> {
+  const { tokens } = await sluice.searchTokens({ text, limit }, { signal });
+  // The newest of them stays for longest.
+  for (const { mint, createdAtMs, ...name } of tokens.toReversed())
+    learnName(mint, { ...name, ...(createdAtMs !== null && { createdAtMs }) });
 }
 
 /** Reads the market caps that a list compares, of those tokens whose market cap is older than some seconds. One that cannot be read stays as it is. */
 export async function readCaps(mints: readonly string[], signal: AbortSignal): Promise<void> {
-  // A simulated chain does not have the coins of the real one.
-  const exists = (mint: string): boolean => simulated.value !== true || !wellKnownNames.has(mint);
-  const due = mints.filter((mint) => exists(mint) && !isCapFresh(mint));
+  const due = mints.filter((mint) => !isCapFresh(mint));
   await Promise.allSettled(
     due.map(async (mint) => {
       const info = await sluice.tokenInfo(mint, { signal });

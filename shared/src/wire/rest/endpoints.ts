@@ -14,7 +14,7 @@ import {
   transactionSellEndpoint,
   transactionSendEndpoint,
 } from './trade.ts';
-import { tokenCandlesEndpoint, tokenHoldersEndpoint, tokenInfoEndpoint, tokenTradesEndpoint } from './token.ts';
+import { tokenCandlesEndpoint, tokenHoldersEndpoint, tokenInfoEndpoint, tokenSearchEndpoint, tokenTradesEndpoint } from './token.ts';
 import { wsTicketEndpoint } from './ticket.ts';
 import { usageEndpoint } from './usage.ts';
 
@@ -25,6 +25,7 @@ export const endpoints: readonly EndpointSpec[] = [
   readyEndpoint,
   metricsEndpoint,
   tokenInfoEndpoint,
+  tokenSearchEndpoint,
   tokenCandlesEndpoint,
   tokenTradesEndpoint,
   tokenHoldersEndpoint,

@@ -261,6 +261,47 @@ export const tokenInfoEndpoint = defineEndpoint({
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
 });
 
+const FoundToken = Type.Object(
+  {
+    mint: Address('Mint.'),
+    symbol: Nullable(TokenName(), 'Null if it has none.'),
+    name: Nullable(TokenName(), 'Null if it has none.'),
+    createdAtMs: Nullable(Ms('Unix time at which its creation was received.'), 'Null if this gateway has not seen the creation.'),
+  },
+  closed,
+);
+export type FoundToken = Static<typeof FoundToken>;
+
+/** Tokens of one answer. */
+export const searchLimits = { default: 20, max: 100 } as const;
+
+export const tokenSearchEndpoint = defineEndpoint({
+  id: 'tokenSearch',
+  method: 'GET',
+  path: '/token/search',
+  withApiPrefix: true,
+  access: 'read',
+  tag: 'token',
+  summary: 'Tokens that the gateway knows, by a part of symbol, name or mint.',
+  description:
+    'Tokens with exactly this symbol come first, then the last ones that the gateway learned of. Searched are the tokens whose creation this gateway has received, and those that were requested from it, at most 30,000. Any other token can be read by its mint. Names are chosen freely: compare mints.',
+  query: Type.Object(
+    {
+      text: Type.String({ minLength: 1, maxLength: 64, description: 'A part of symbol or name, in upper or lower case, or of the mint.' }),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: searchLimits.max,
+          description: `Maximum number of tokens to return. Default: ${searchLimits.default}.`,
+        }),
+      ),
+    },
+    { ...closed, examples: [{ text: 'dog' }] },
+  ),
+  answer: Type.Object({ tokens: Type.Array(FoundToken, { maxItems: searchLimits.max }) }, { ...closed, title: 'tokenSearch' }),
+  errors: [],
+});
+
 /** Holders of one answer: nodes list 20 accounts. */
 export const maxHolders = 20;
 

@@ -1,0 +1,51 @@
+import type { FoundToken } from '@sluice/shared/wire/rest/token.ts';
+
+/** Tokens that can be found, about 300 bytes each. Above it, the one that was learned first is dropped. */
+const maxTokens = 30_000;
+
+interface Entry extends FoundToken {
+  /** In lower case. */
+  readonly symbolText: string;
+  readonly nameText: string;
+}
+
+/** Names of tokens that this gateway has seen: those of creations, and those that were requested. */
+export class TokenNames {
+  /** By mint; the one that was learned last stands last. */
+  readonly #tokens = new Map<string, Entry>();
+  readonly #limit: number;
+
+  constructor(limit = maxTokens) {
+    this.#limit = limit;
+  }
+
+  learn({ mint, symbol, name, createdAtMs }: FoundToken): void {
+    const known = this.#tokens.get(mint);
+    const [symbolText, nameText] = [symbol ?? '', name ?? ''].map((text) => text.toLowerCase()) as [string, string];
+    if (symbolText === '' && nameText === '') return;
+    this.#tokens.delete(mint);
+    this.#tokens.set(mint, { mint, symbol, name, createdAtMs: createdAtMs ?? known?.createdAtMs ?? null, symbolText, nameText });
+    if (this.#tokens.size <= this.#limit) return;
+    for (const oldest of this.#tokens.keys()) {
+      this.#tokens.delete(oldest);
+      return;
+    }
+  }
+
+  forget(mint: string): void {
+    this.#tokens.delete(mint);
+  }
+
+  /** Tokens whose symbol, name or mint contains the text: first those with just this symbol, of equal ones the one that was learned last. */
+  find(text: string, limit: number): readonly FoundToken[] {
+    const part = text.toLowerCase();
+    const [exact, others]: [Entry[], Entry[]] = [[], []];
+    for (const entry of this.#tokens.values()) {
+      if (entry.symbolText === part || entry.mint === text) exact.push(entry);
+      else if (entry.symbolText.includes(part) || entry.nameText.includes(part) || entry.mint.includes(text)) others.push(entry);
+    }
+    return [...exact.slice(-limit).toReversed(), ...others.slice(-limit).toReversed()]
+      .slice(0, limit)
+      .map(({ mint, symbol, name, createdAtMs }) => ({ mint, symbol, name, createdAtMs }));
+  }
+}
