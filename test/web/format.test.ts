@@ -59,7 +59,8 @@ describe('numbers as people write them', () => {
 
 it('amounts of the coin in which a token trades', () => {
   const usdc = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
-  expect([inQuoteCoin(0.1, usdc), inQuoteCoin(12.34567, null), inQuoteCoin(null, usdc)]).toEqual(['0.1 USDC', '12.3457 SOL', '–']);
+  const amounts = [inQuoteCoin(0.12345, usdc), inQuoteCoin(631.84251, usdc), inQuoteCoin(12.34567, null), inQuoteCoin(null, usdc)];
+  expect(amounts).toEqual(['0.1235 USDC', '631.84 USDC', '12.3457 SOL', '–']);
   expect(quoteSymbol('5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1')).toBe('5Q54…e4j1');
 });
 

@@ -174,7 +174,9 @@ function UnknownPage({ path }: { readonly path: string }) {
   const address = path.split('/').find(isAddress);
   return (
     <>
-      <h1>No such page</h1>
+      <div class="page-head">
+        <h1>No such page</h1>
+      </div>
       <p>
         Nothing is at <code class="whole">#/{path.slice(0, 200)}</code>.{' '}
         {address === undefined ? (

@@ -39,11 +39,11 @@ export function watchPage(page: Page, url: string): Watched {
   return watched;
 }
 
-/** What leaves its card, and badges that repeat that the chain is simulated. Runs in the page. */
+/** What leaves its card, its list or its choice, and badges that repeat that the chain is simulated. Runs in the page. */
 const misplaced = `[
-  ...[...document.querySelectorAll('.card')]
+  ...[...document.querySelectorAll('.card, .scroll, .choice')]
     .filter((card) => card.scrollWidth > card.clientWidth)
-    .map((card) => \`\${card.className}: \${card.scrollWidth} pixels in a card of \${card.clientWidth}\`),
+    .map((card) => \`\${card.className}: \${card.scrollWidth} pixels in a place of \${card.clientWidth}\`),
   ...[...document.querySelectorAll('.badge.simulated')].slice(1).map((badge) => \`another badge: \${badge.textContent}\`),
 ]`;
 

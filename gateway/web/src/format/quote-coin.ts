@@ -32,8 +32,10 @@ export function presetsOf(quoteMint: string | null): readonly string[] {
   return coinsByMint.get(quoteMint ?? wrappedSol)?.presets ?? plainPresets;
 }
 
-/** An amount of a quote coin, at most four digits after the point: `0.5 SOL`, `12.3 USDC`. */
+/** An amount of a quote coin, at most four digits after the point: `0.5 SOL`, `0.0123 USDC`. Dollars have two: `631.84 USDC`. */
 export function inQuoteCoin(value: number | null | undefined, quoteMint: string | null): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return price(null);
-  return `${coins(value)} ${quoteSymbol(quoteMint)}`;
+  const isDollars = quoteMint !== null && decimalsOf(quoteMint) === dollars.decimals && Math.abs(value) >= 1;
+  const text = isDollars ? value.toLocaleString('en-US', { maximumFractionDigits: 2 }) : coins(value);
+  return `${text} ${quoteSymbol(quoteMint)}`;
 }

@@ -8,6 +8,7 @@ import { venueName } from '../format/venues.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink, openToken, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
+import { Trader } from '../parts/tape.tsx';
 import { useStore } from '../state/store.ts';
 import { interruptedSince } from '../state/stream-state.ts';
 import { useIsOwn } from '../wallets/own-wallets.ts';
@@ -269,7 +270,7 @@ function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
             <td class="number wide-only">{priceOf(trade)}</td>
             <td class="number wide-only">{shortUsd(trade.marketCapUsd || null)}</td>
             <td class="wide-only">
-              <WalletLink address={trade.trader} /> {isOwn(trade) && <span class="badge">you</span>}
+              <Trader of={trade} isOwn={isOwn(trade)} />
             </td>
           </tr>
         ))}
@@ -288,9 +289,8 @@ function MigrationTable({ migrations }: { readonly migrations: readonly Migratio
       <thead>
         <tr>
           <th>Token</th>
-          <th class="wide-only">From, to</th>
           <th class="number" title="What the curve moved to the pool">
-            Moved<span class="second-line">From, to</span>
+            Moved
           </th>
           <th class="number">
             {isFirst ? 'Market cap then' : 'Market cap'}
@@ -307,13 +307,10 @@ function MigrationTable({ migrations }: { readonly migrations: readonly Migratio
                 mint={migration.mint}
                 symbol={nameOf(migration.mint)?.symbol ?? null}
                 name={nameOf(migration.mint)?.name ?? null}
+                detail={routeOf(migration)}
               />
             </td>
-            <td class="faint wide-only">{routeOf(migration)}</td>
-            <td class="number">
-              {sol(migration.solAmount)}
-              <span class="second-line">{routeOf(migration)}</span>
-            </td>
+            <td class="number">{inQuoteCoin(Number(migration.quoteAmount) / 10 ** migration.quoteDecimals, migration.quoteMint)}</td>
             <td class="number">
               {shortUsd((isFirst ? null : capOf(migration.mint)) ?? migration.marketCapUsd)}
               <span class="second-line">{age(now - migration.ts.received / 1_000)}</span>

@@ -3,7 +3,12 @@ import { go, tokenHref, walletHref } from '../state/router.ts';
 import { TokenIcon } from './icon.tsx';
 import { MintEnds, NameMark, Outside, shownSymbol, type NamedToken } from './token-name.tsx';
 
-type ShownToken = NamedToken & { readonly size?: number; readonly withMint?: boolean };
+type ShownToken = NamedToken & {
+  readonly size?: number;
+  readonly withMint?: boolean;
+  /** Shown in place of the name. */
+  readonly detail?: string;
+};
 
 /** A token with its icon, symbol and name, linked to its page. `withMint`: also with the ends of its mint, where money is at stake. */
 export function TokenLink(token: ShownToken) {
@@ -15,7 +20,7 @@ export function TokenLink(token: ShownToken) {
 }
 
 /** The content of a link to a token. */
-export function TokenNames({ mint, symbol, name, size = 28, withMint = false }: ShownToken) {
+export function TokenNames({ mint, symbol, name, size = 28, withMint = false, detail }: ShownToken) {
   return (
     <>
       <TokenIcon of={mint} size={size} />
@@ -26,7 +31,8 @@ export function TokenNames({ mint, symbol, name, size = 28, withMint = false }: 
           </b>{' '}
           <NameMark mint={mint} symbol={symbol} name={name} />
         </span>{' '}
-        {(withMint || (name !== undefined && name !== null)) && (
+        {detail !== undefined && <small class="detail">{detail}</small>}
+        {detail === undefined && (withMint || (name !== undefined && name !== null)) && (
           <small>
             {withMint && <MintEnds mint={mint} />} {name !== undefined && name !== null && <Outside text={name} />}
           </small>

@@ -89,11 +89,13 @@ export function Tape(props: {
       <Fault text={fault} />
       {trades === null && fault === null && <Empty>Loading …</Empty>}
       {trades !== null && trades.length === 0 && <Empty>Quiet: no trade of this token is stored.</Empty>}
-      <div class="scroll" tabIndex={0} role="region" aria-labelledby="token-trades">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Trades, the newest first">
         <table>
           <thead>
             <tr>
-              <th>Time</th>
+              <th>
+                Time<span class="second-line">Trader</span>
+              </th>
               <th>Side</th>
               <th class="number">
                 Size<span class="second-line">Tokens</span>
@@ -103,14 +105,19 @@ export function Tape(props: {
                 Price<span class="second-line">Market cap</span>
               </th>
               <th class="number wide-only">Market cap</th>
-              <th>Trader</th>
+              <th class="wide-only">Trader</th>
               {!isSimulated && <th class="wide-only">Transaction</th>}
             </tr>
           </thead>
           <tbody>
             {(trades ?? []).map((trade) => (
               <tr key={trade.id} class={isOwn(trade) ? 'own' : ''}>
-                <td class="faint">{clockTime(trade.ts.received / 1_000)}</td>
+                <td class="faint">
+                  {clockTime(trade.ts.received / 1_000)}
+                  <span class="second-line">
+                    <Trader of={trade} isOwn={isOwn(trade)} />
+                  </span>
+                </td>
                 <td>
                   <span class={`side ${trade.side}`}>{trade.side}</span>
                 </td>
@@ -124,8 +131,8 @@ export function Tape(props: {
                   <span class="second-line">{shortUsd(trade.marketCapUsd)}</span>
                 </td>
                 <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
-                <td>
-                  <WalletLink address={trade.trader} /> {isOwn(trade) && <span class="badge">you</span>}
+                <td class="wide-only">
+                  <Trader of={trade} isOwn={isOwn(trade)} />
                 </td>
                 {!isSimulated && (
                   <td class="wide-only">{trade.signature !== null && <OutLink href={explorerTx(trade.signature)}>Solscan</OutLink>}</td>
@@ -136,5 +143,13 @@ export function Tape(props: {
         </table>
       </div>
     </section>
+  );
+}
+
+export function Trader({ of: { trader }, isOwn }: { readonly of: Trade; readonly isOwn: boolean }) {
+  return (
+    <>
+      <WalletLink address={trader} /> {isOwn && <span class="badge">you</span>}
+    </>
   );
 }

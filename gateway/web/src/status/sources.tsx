@@ -1,4 +1,4 @@
-import { whole } from '../format/price.ts';
+import { many, whole } from '../format/price.ts';
 import { Empty } from '../parts/parts.tsx';
 
 interface SourceStatus {
@@ -50,7 +50,7 @@ export function Sources({ status: { sources, endpoints, ingest } }: { readonly s
                 <tr key={source.endpoint}>
                   <td>{nodeName(source)}</td>
                   <td class={source.state === 'up' ? 'buy' : 'sell'}>{source.state}</td>
-                  <td class="number">{source.slotsBehind === null ? '–' : `${whole(source.slotsBehind)} slots`}</td>
+                  <td class="number">{source.slotsBehind === null ? '–' : many(source.slotsBehind, 'slot')}</td>
                   <td class="number">{source.connects === null ? '–' : whole(Math.max(0, source.connects - 1))}</td>
                   <td class="number">{source.faults === null ? '–' : whole(source.faults)}</td>
                 </tr>

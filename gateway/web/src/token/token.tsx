@@ -80,6 +80,9 @@ const namesOf = ({ mint, symbol, name }: TokenInfo): NamedToken => ({
 function NoToken({ address, fault }: { readonly address: string; readonly fault: string }) {
   return (
     <>
+      <div class="page-head">
+        <h1>Token {shortAddress(address)}</h1>
+      </div>
       <Fault text={fault} />
       {isAddress(address) && (
         <p>

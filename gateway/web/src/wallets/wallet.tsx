@@ -14,7 +14,14 @@ import { useOwnWallets } from './own-wallets.ts';
 
 /** Any wallet: what it holds and its trades; also the orders of an own one. */
 export function WalletPage({ id: address }: { readonly id: string }) {
-  return isAddress(address) ? <KnownWallet address={address} /> : <Fault text="Not an address of a wallet." />;
+  return isAddress(address) ? (
+    <KnownWallet address={address} />
+  ) : (
+    <>
+      <h1>Wallet {shortAddress(address)}</h1>
+      <Fault text="Not an address of a wallet." />
+    </>
+  );
 }
 
 function KnownWallet({ address }: { readonly address: string }) {

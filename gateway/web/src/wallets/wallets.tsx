@@ -44,14 +44,14 @@ export function WalletsPage() {
         )}
         <DocsLink page="http-portfolio" about="portfolios" />
       </div>
-      {open === 'create' && <NewWallet onClose={close} onDone={(publicKey) => done(publicKey, 'created')} />}
-      {open === 'import' && <ImportWallet onClose={close} onDone={(publicKey) => done(publicKey, 'imported')} />}
       {!isPaper && (
         <p class="faint">
           There is no withdrawal: the signing process of this server signs trades, and nothing that moves coins out, so nobody who takes
           over this page can take the coins. To move coins elsewhere, export the wallet and open it in a wallet program.
         </p>
       )}
+      {open === 'create' && <NewWallet onClose={close} onDone={(publicKey) => done(publicKey, 'created')} />}
+      {open === 'import' && <ImportWallet onClose={close} onDone={(publicKey) => done(publicKey, 'imported')} />}
       <Fault text={fault} />
       {isPaper && <NewPaperWallet onMade={reload} />}
       {list === null && fault === null && <Empty>Loading …</Empty>}
