@@ -18,7 +18,8 @@ import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/interv
 import type { NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { QuoteAnswer } from '@sluice/shared/wire/rest/quote.ts';
 import { portfolioEndpoint, type Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
-import { tokenCandlesEndpoint, TokenInfo, tokenTradesEndpoint, type Candle } from '@sluice/shared/wire/rest/token.ts';
+import { tokenCandlesEndpoint, tokenTradesEndpoint, type Candle } from '@sluice/shared/wire/rest/token-history.ts';
+import { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { whirlpoolQuote } from '../simnet/programs/whirlpool.ts';

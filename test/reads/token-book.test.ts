@@ -89,7 +89,7 @@ describe('the names of tokens', () => {
 
   it('are forgotten above a number, those that were learned first', () => {
     const names = new TokenNames(2);
-    for (const symbol of ['A1', 'A2', 'A3']) names.learn({ mint: symbol, symbol, name: null, createdAtMs: null });
+    for (const symbol of ['A1', 'A2', 'A3']) names.learn(symbol, { symbol, name: null }, null);
     expect(names.find('a', 9).map((token) => token.mint)).toEqual(['A3', 'A2']);
   });
 });

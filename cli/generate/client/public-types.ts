@@ -5,13 +5,8 @@ import { Gap, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
-import {
-  tokenCandlesEndpoint,
-  tokenHoldersEndpoint,
-  TokenInfo,
-  tokenSearchEndpoint,
-  tokenTradesEndpoint,
-} from '@sluice/shared/wire/rest/token.ts';
+import { tokenCandlesEndpoint, tokenTradesEndpoint } from '@sluice/shared/wire/rest/token-history.ts';
+import { tokenHoldersEndpoint, TokenInfo, tokenSearchEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 

@@ -14,7 +14,7 @@ import type { MarketHealth } from './market-health.ts';
 import { renderToken, type Creation } from './render-token.ts';
 import { TokenNames } from './token-names.ts';
 import { retractedAfter } from './surviving.ts';
-import { bounded, readToken, type TokenIdentity, type TokenRead } from './token-facts.ts';
+import { bounded, readToken, type TokenRead } from './token-facts.ts';
 import { planToken, type TokenPlan } from './token-plan.ts';
 import { parseEvent, WarmToken } from './warm-token.ts';
 
@@ -229,7 +229,7 @@ export class TokenBook {
       this.#negatives.delete(event.mint);
       const creation = creationOf(event);
       remember(this.#creations, event.mint, { id: event.id, creation }, bookLimits.creations);
-      this.names.learn({ mint: event.mint, ...namesOf(creation.identity), createdAtMs: Math.floor(event.ts.received / 1_000) });
+      this.names.learn(event.mint, creation.identity, Math.floor(event.ts.received / 1_000));
     } else if (event.type === 'retract') this.#onRetracted(event.id);
   }
 
@@ -365,7 +365,7 @@ export class TokenBook {
     const known = this.#tokens.get(token.mint);
     if (known !== undefined) this.#drop(known);
     this.#tokens.set(token.mint, token);
-    this.names.learn({ mint: token.mint, ...namesOf(token.facts.identity), createdAtMs: null });
+    this.names.learn(token.mint, token.facts.identity, null);
     token.touchedAtMs = this.#steadyMs();
     this.#minutes += token.minutes?.size ?? 0;
     for (const oldest of this.#tokens.values()) {
@@ -411,10 +411,6 @@ function remember<V>(map: Map<string, V>, name: string, value: V, most: number):
 function priceOf(json: Uint8Array): PriceEvent | null {
   const event = parseEvent(json);
   return event.type === 'price' ? event : null;
-}
-
-function namesOf(identity: TokenIdentity | null): Pick<TokenIdentity, 'symbol' | 'name'> {
-  return { symbol: identity?.symbol ?? null, name: identity?.name ?? null };
 }
 
 function creationOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Creation {

@@ -2,15 +2,8 @@ import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
-import {
-  candleLimits,
-  searchLimits,
-  tokenCandlesEndpoint,
-  tokenInfoEndpoint,
-  tokenSearchEndpoint,
-  tokenTradesEndpoint,
-  tradeLimits,
-} from '@sluice/shared/wire/rest/token.ts';
+import { candleLimits, tokenCandlesEndpoint, tokenTradesEndpoint, tradeLimits } from '@sluice/shared/wire/rest/token-history.ts';
+import { searchLimits, tokenInfoEndpoint, tokenSearchEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import type { History } from '../stream/history/history.ts';
 import { readCandles } from './pages/candle-pages.ts';

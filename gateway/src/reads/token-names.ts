@@ -1,4 +1,5 @@
 import type { FoundToken } from '@sluice/shared/wire/rest/token.ts';
+import type { TokenIdentity } from './token-facts.ts';
 
 /** Tokens that can be found, about 300 bytes each. Above it, the one that was learned first is dropped. */
 const maxTokens = 30_000;
@@ -11,7 +12,7 @@ interface Entry extends FoundToken {
 
 /** Names of tokens that this gateway has seen: those of creations, and those that were requested. */
 export class TokenNames {
-  /** By mint; the one that was learned last stands last. */
+  /** By mint; the one that was learned last comes last. */
   readonly #tokens = new Map<string, Entry>();
   readonly #limit: number;
 
@@ -19,7 +20,9 @@ export class TokenNames {
     this.#limit = limit;
   }
 
-  learn({ mint, symbol, name, createdAtMs }: FoundToken): void {
+  /** `createdAtMs` is null if it is not known. */
+  learn(mint: string, identity: Pick<TokenIdentity, 'symbol' | 'name'> | null, createdAtMs: number | null): void {
+    const { symbol, name } = identity ?? { symbol: null, name: null };
     const known = this.#tokens.get(mint);
     const [symbolText, nameText] = [symbol ?? '', name ?? ''].map((text) => text.toLowerCase()) as [string, string];
     if (symbolText === '' && nameText === '') return;

@@ -3,7 +3,7 @@ import { candleIntervalNames } from './intervals.ts';
 import { maxIdempotencyKeyChars } from './rest/endpoint.ts';
 import { paperBalanceEndpoint } from './rest/portfolio.ts';
 import { QuoteBody } from './rest/quote.ts';
-import { candleLimits, tradeLimits } from './rest/token.ts';
+import { candleLimits, tradeLimits } from './rest/token-history.ts';
 import { BuyBody, orderPageLimits, SellBody } from './rest/trade.ts';
 import { Address, EventId, OrderId, RequestedMint, UnixSeconds } from './values.ts';
 import { validator } from './validate.ts';

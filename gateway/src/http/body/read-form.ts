@@ -1,4 +1,4 @@
-import { refusedNames } from '@sluice/shared/wire/rest/refused-names.ts';
+import { refusedNames } from '@sluice/shared/wire/rest/fields.ts';
 import { hasNul, nulFault } from './no-nul.ts';
 
 /** Bounds of a form, in addition to its bytes. */

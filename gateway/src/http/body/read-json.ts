@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { refusedNames } from '@sluice/shared/wire/rest/refused-names.ts';
+import { refusedNames } from '@sluice/shared/wire/rest/fields.ts';
 import { hasNul, nulFault } from './no-nul.ts';
 
 /** Bounds of a JSON body, in addition to its bytes. */

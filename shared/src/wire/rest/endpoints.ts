@@ -14,7 +14,8 @@ import {
   transactionSellEndpoint,
   transactionSendEndpoint,
 } from './trade.ts';
-import { tokenCandlesEndpoint, tokenHoldersEndpoint, tokenInfoEndpoint, tokenSearchEndpoint, tokenTradesEndpoint } from './token.ts';
+import { tokenCandlesEndpoint, tokenTradesEndpoint } from './token-history.ts';
+import { tokenHoldersEndpoint, tokenInfoEndpoint, tokenSearchEndpoint } from './token.ts';
 import { wsTicketEndpoint } from './ticket.ts';
 import { usageEndpoint } from './usage.ts';
 

@@ -24,3 +24,6 @@ export const priceNullReasons = ['no_market', 'no_liquidity', 'bus_down', 'no_in
 export type PriceNullReason = (typeof priceNullReasons)[number];
 export const priceNullMeaning =
   '`no_market`: no supported venue trades the token. `no_liquidity`: its pool is empty, or its curve is complete and the new pool does not exist yet. `bus_down`: this gateway has lost its connection to ingest. `no_ingest`: no ingest process leads. `ingest_blind`: the leading ingest process reaches no node. `unknown`: its pool could not be read.';
+
+/** No object of a request may have these names, at any depth: in JavaScript they change an object instead of naming a field. */
+export const refusedNames: readonly string[] = ['__proto__', 'constructor', 'prototype'];

@@ -3,9 +3,8 @@ import { tradedVenueNames } from '../venues.ts';
 import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, expiryHeader, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';
-import { refusedNames } from './refused-names.ts';
 import { exampleMint, exampleWallet } from './trade-examples.ts';
-import { closed } from './fields.ts';
+import { closed, refusedNames } from './fields.ts';
 import {
   addressPattern,
   decimalPattern,
