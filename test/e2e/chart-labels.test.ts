@@ -317,6 +317,12 @@ describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
     candles = candles.map((bar, n) => ({ ...bar, start: 1_795_219_200 + n * 86_400 }));
     await page.getByRole('button', { name: '1d', exact: true }).click();
     await until('the day at the pointer', () => pointAt(/^2026-12-31 UTC$/));
+    candles = candles.slice(0, 1);
+    await page.getByRole('button', { name: '4h', exact: true }).click();
+    await until('one candle', async () => (await drawn(page)).length === 1);
+    await page.evaluate('window.texts.clear()');
+    await page.getByRole('button', { name: '1d', exact: true }).click();
+    await until('its day', async () => (await timeAxis()).includes('11-21'));
     await page.context().close();
   });
 

@@ -137,7 +137,8 @@ function draw({ chart, candles, volumes }: Chart, drawn: readonly Drawn[], unit:
     localization: { timeFormatter: (time: Time) => (isDaily ? `${text(time).slice(0, 10)} UTC` : text(time)) },
     timeScale: {
       shiftVisibleRangeOnNewBar: drawn.length > leastShown,
-      tickMarkFormatter: (time: Time, kind: TickMarkType) => text(time).slice(...tickParts[kind]),
+      tickMarkFormatter: (time: Time, kind: TickMarkType) =>
+        text(time).slice(...tickParts[isDaily && kind > TickMarkType.DayOfMonth ? TickMarkType.DayOfMonth : kind]),
     },
   });
   candles.setData(drawn.map((bar) => ({ ...bar, time: at(bar.time) })));
