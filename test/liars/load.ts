@@ -194,7 +194,7 @@ export class Load {
     const answer: unknown = await response.json();
     const endedAtMs = performance.now();
     // A machine that is busy with something else is not a fault of the product.
-    const tookMs = endedAtMs - beganAtMs - this.#stalls.between(beganAtMs, endedAtMs);
+    const tookMs = Math.max(0, endedAtMs - beganAtMs - this.#stalls.between(beganAtMs, endedAtMs));
     this.counts.longestMs = Math.max(this.counts.longestMs, tookMs);
     if (tookMs > this.#maxAnswerMs) {
       // The product's own timing shows which step was slow.
@@ -227,26 +227,33 @@ class Pauses {
 /** How long a busy machine delays answers: this process itself pauses, or the product waits for a core. */
 class Stalls {
   readonly #everyMs = 20;
-  readonly #here = new Pauses();
-  readonly #product = new Pauses();
+  readonly #stalledMs: () => number;
+  readonly #pauses = new Pauses();
   readonly #timer: NodeJS.Timeout;
+  #lastMs = performance.now();
+  #lastStalledMs: number;
 
   constructor(stalledMs: () => number) {
-    let [lastMs, lastStalledMs] = [performance.now(), stalledMs()];
-    this.#timer = setInterval(() => {
-      const [nowMs, nowStalledMs] = [performance.now(), stalledMs()];
-      this.#here.add(nowMs, nowMs - lastMs - this.#everyMs);
-      this.#product.add(nowMs, nowStalledMs - lastStalledMs);
-      [lastMs, lastStalledMs] = [nowMs, nowStalledMs];
-    }, this.#everyMs);
+    this.#stalledMs = stalledMs;
+    this.#lastStalledMs = stalledMs();
+    this.#timer = setInterval(() => this.#look(), this.#everyMs);
   }
 
-  /** Both may pause at the same time, so the longer one counts. */
+  /** A request passes through both processes, so the pauses of both count. */
   between(fromMs: number, toMs: number): number {
-    return Math.max(this.#here.between(fromMs, toMs), this.#product.between(fromMs, toMs));
+    // After a pause, an answer may be read before the timer is called.
+    this.#look();
+    return this.#pauses.between(fromMs, toMs);
   }
 
   close(): void {
     clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const [nowMs, stalledMs] = [performance.now(), this.#stalledMs()];
+    this.#pauses.add(nowMs, nowMs - this.#lastMs - this.#everyMs);
+    this.#pauses.add(nowMs, stalledMs - this.#lastStalledMs);
+    [this.#lastMs, this.#lastStalledMs] = [nowMs, stalledMs];
   }
 }
