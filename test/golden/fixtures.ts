@@ -11,6 +11,10 @@ export function fixtureNames(kind: 'transactions' | 'accounts'): string[] {
   return fixturesPresent ? readdirSync(`${folder}${kind}`).filter((name) => name.endsWith('.json')) : [];
 }
 
+export function fixtureBytes(path: string): Buffer {
+  return readFileSync(`${folder}${path}`);
+}
+
 export function fixtureJson(path: string): unknown {
   return JSON.parse(readFileSync(`${folder}${path}`, 'utf8'));
 }

@@ -1,3 +1,5 @@
+import { gunzipSync } from 'node:zlib';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { wholeSighting } from '../ingest/sightings.ts';
@@ -7,6 +9,10 @@ import type { WholeSighting } from '@sluice/ingest/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint, usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { poolsAt } from '@sluice/venues/pool-accounts.ts';
+import { decodePool } from '@sluice/venues/raydium-clmm/decode.ts';
+import { raydiumClmm } from '@sluice/venues/raydium-clmm/index.ts';
+import { decodeTickArray } from '@sluice/venues/raydium-clmm/tick-arrays.ts';
+import { sqrtPriceOfTick } from '@sluice/venues/raydium-clmm/tick-math.ts';
 import { decodeConfig } from '@sluice/venues/raydium-cpmm/config.ts';
 import { raydiumCpmm } from '@sluice/venues/raydium-cpmm/index.ts';
 import { openingInstructions, programId } from '@sluice/venues/raydium-cpmm/program.ts';
@@ -14,7 +20,7 @@ import { swapExactIn } from '@sluice/venues/raydium-cpmm/swap.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import type { VenueEvent, VenueTrade } from '@sluice/venues/venue.ts';
 import { describe, expect, it } from 'vitest';
-import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
+import { fixtureAccount, fixtureBytes, fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
 
 interface ExpectedSwap {
   readonly venue: string;
@@ -26,6 +32,14 @@ interface ExpectedSwap {
   readonly amountOut: string;
   readonly traderReceived?: string;
   readonly executed: boolean;
+}
+
+interface Block {
+  readonly transactions: readonly unknown[];
+}
+
+interface BlockSwap extends ExpectedSwap {
+  readonly signature: string;
 }
 
 interface ExpectedFile {
@@ -40,7 +54,10 @@ function viewOf(file: string): TransactionView {
 }
 
 function tradesIn(file: string, venueName: string): VenueTrade[] {
-  const transaction = viewOf(file);
+  return tradesOf(viewOf(file), venueName);
+}
+
+function tradesOf(transaction: TransactionView, venueName: string): VenueTrade[] {
   const reader = new Decoder(venues, (fault) => {
     if (fault.venue === venueName) throw new Error(`${fault.kind}: ${fault.detail}`);
   });
@@ -65,12 +82,13 @@ const reserves = (base: bigint, quote: bigint): unknown => ({ virtualBase: base,
 
 describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`, () => {
   const files = fixturesPresent ? (fixtureJson('venues/expected.json') as readonly ExpectedFile[]) : [];
-  const withTrades = files.filter(({ swaps }) => swaps.some(({ venue }) => venue === 'raydium-cpmm'));
+  const raydium = ['raydium-cpmm', 'raydium-clmm'] as const;
 
-  for (const { file, swaps } of withTrades) {
-    const expected = swaps.filter(({ venue, executed }) => venue === 'raydium-cpmm' && executed);
-    it(`${file}: ${expected.length} trades on raydium-cpmm`, () => {
-      const trades = tradesIn(file, 'raydium-cpmm');
+  for (const venueName of raydium) {
+    const withTrades = files.filter(({ swaps }) => swaps.some(({ venue }) => venue === venueName));
+    it.each(withTrades.map(({ file, swaps }) => [file, swaps] as const))(`%s: the trades on ${venueName}`, (file, swaps) => {
+      const expected = swaps.filter(({ venue, executed }) => venue === venueName && executed);
+      const trades = tradesIn(file, venueName);
       const order = ({ side, pair }: VenueTrade): readonly string[] =>
         side === 'sell' ? [pair!.baseMint, pair!.quoteMint] : [pair!.quoteMint, pair!.baseMint];
       expect(trades.map((trade) => [trade.pool, trade.trader, ...order(trade)])).toEqual(
@@ -84,6 +102,84 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
       }
     });
   }
+
+  it('every field of a CLMM trade whose fee and transfer fee are in the output', () => {
+    const file = 'meteora-damm-v2/dlmm_clmm_damm_2026_09_transfer_fee_5ZbNgWiJH9Go.json';
+    const [trade] = tradesIn(file, 'raydium-clmm');
+    expect(trade).toEqual({
+      type: 'trade',
+      pool: 'CZt61djgJ6ggjA1aCfYskFViBQxcprA9HT3nE7PZdE1X',
+      pair: { baseMint: usdcMint, quoteMint: 'HcRLc9VDgjLeK154xDawfb1dmVJ98DoSqcwTHGqiDeJR' },
+      side: 'sell',
+      trader: 'EC2f5DnHzuNRit1ExqghSifDbp1wgrzktsRRZCtU92MJ',
+      baseAmount: 798_485_760n,
+      // What the formula gave; 0.4021 % of it, rounded up, is the fee.
+      quoteAmount: 5_812_461_877_484n,
+      before: null,
+      priceQuote: 2_476_149_653_970_930_660_612_889_870_728_492_383_153_161n,
+      priceBase: 1n << 128n,
+      reserves: null,
+      depth: 81_358_315_723_430n,
+      fees: [
+        { kind: 'lp', amount: 23_371_909_210n, bps: 40, coin: 'quote' },
+        { kind: 'transfer', amount: 173_672_699_049n, bps: 300, coin: 'quote' },
+      ],
+      feeTotal: 197_044_608_259n,
+      supply: null,
+      timestamp: null,
+      needs: 'Y6YhgJbt9FRk3JVjwdZtsioVCJwCKhy1hum8HMDYyB1',
+    });
+    const tier = (fixtureJson('venues/raydium-clmm/account_amm_config_4.json') as { account: { data: [string] } }).account.data[0];
+    expect(raydiumClmm.completeTrade!(trade!, Buffer.from(tier, 'base64'))?.fees).toEqual([
+      { kind: 'lp', amount: 19_632_403_737n, bps: 34, coin: 'quote' },
+      { kind: 'protocol', amount: 2_804_629_105n, bps: 5, coin: 'quote' },
+      { kind: 'fund', amount: 934_876_368n, bps: 2, coin: 'quote' },
+      { kind: 'transfer', amount: 173_672_699_049n, bps: 300, coin: 'quote' },
+    ]);
+  });
+
+  it('the amounts of a CLMM trade match its price', () => {
+    let compared = 0;
+    for (const { file } of files) {
+      for (const { baseAmount, quoteAmount, priceQuote, priceBase, depth } of tradesIn(file, 'raydium-clmm')) {
+        const ratio = Number(quoteAmount) / Number(baseAmount) / (Number(priceQuote) / Number(priceBase));
+        expect(Math.abs(ratio - 1)).toBeLessThan(0.05);
+        expect(depth === null || depth > 0n).toBe(true);
+        compared++;
+      }
+    }
+    expect(compared).toBeGreaterThan(8);
+  });
+
+  it.each(['285000037', '332254908'])('every CLMM trade of the whole block %s', (slot) => {
+    const block = JSON.parse(gunzipSync(fixtureBytes(`blocks/${slot}.json.gz`)).toString()) as { result?: Block } & Block;
+    const lines = fixtureBytes(`blocks/${slot}.swaps.jsonl`).toString().trim().split('\n');
+    const expected = lines.map((line) => JSON.parse(line) as BlockSwap).filter(({ venue }) => venue === 'raydium-clmm');
+    const transactions = (block.result ?? block).transactions;
+    const seen = transactions.flatMap((answer) => {
+      const view = readTransaction(answer);
+      return view.kind === 'malformed' ? [] : tradesOf(view, 'raydium-clmm').map((trade) => ({ trade, signature: view.signature }));
+    });
+    const key = (signature: string, pool: string, trader: string, amounts: readonly bigint[]): string =>
+      [signature, pool, trader, ...amounts].join(' ');
+    expect(seen.map(({ trade, signature }) => key(signature, trade.pool, trade.trader, moved(trade))).toSorted()).toEqual(
+      expected
+        .map(({ signature, pool, trader, amountIn, amountOut }) => key(signature, pool, trader, [BigInt(amountIn), BigInt(amountOut)]))
+        .toSorted(),
+    );
+  });
+
+  it('a CLMM pool’s account, field by field', () => {
+    const { data } = fixtureJson('instructions/raydium-clmm/pool_state_account.json') as { data: string };
+    const pool = decodePool(Buffer.from(data, 'base64'))!;
+    expect(pool.tickSpacing > 0 && pool.openTimeS >= 0n).toBe(true);
+    // The tick is the logarithm of the price to 1.0001, rounded down.
+    expect(sqrtPriceOfTick(pool.tick) <= pool.sqrtPriceX64 && pool.sqrtPriceX64 < sqrtPriceOfTick(pool.tick + 1)).toBe(true);
+    const array = fixtureJson('instructions/raydium-clmm/tick_array_state_account.json') as { data: string };
+    const bytes = Buffer.from(array.data, 'base64');
+    const ticks = decodeTickArray(bytes, encodeBase58(bytes, 8, 32))!;
+    expect(ticks.length).toBe(bytes[44 + 168 * 60]);
+  });
 
   it('every field of a sale and of a purchase of coins that take transfer fees', () => {
     const trades = tradesIn('raydium-cpmm/two_swaps_transfer_fee_5GBS79ciRocT.json', 'raydium-cpmm');

@@ -16,7 +16,7 @@ export const venueTable = {
   launchlab: null,
   'raydium-cpmm': { logsTrades: false, curves: false, quoted: true, traded: false },
   'raydium-amm': null,
-  'raydium-clmm': null,
+  'raydium-clmm': { logsTrades: false, curves: false, quoted: true, traded: false },
   'meteora-dbc': null,
   'meteora-damm-v2': null,
   'meteora-dlmm': null,

@@ -1,4 +1,5 @@
 import { depthShare } from '@sluice/shared/market/depth-share.ts';
+import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { PriceState } from '../venue.ts';
 
 /** Pools of concentrated liquidity. The square root of a price is that of raw quote for raw base, times 2^64 (Q64.64). */
@@ -27,4 +28,18 @@ export function stateOfSqrtPrice(sqrtPrice: bigint, liquidity: bigint | null): P
 export function liquidityMet(quoteAmount: bigint, sqrtPriceBefore: bigint, sqrtPriceAfter: bigint): bigint | null {
   const way = sqrtPriceBefore > sqrtPriceAfter ? sqrtPriceBefore - sqrtPriceAfter : sqrtPriceAfter - sqrtPriceBefore;
   return way === 0n ? null : (quoteAmount << sqrtPriceBits) / way;
+}
+
+/**
+ * The depth, but no more than either side of the pool holds. Otherwise, a few coins in a narrow price range would show a large depth. Null if the
+ * balances of the vaults are unknown. The pool owns its vaults.
+ */
+export function cappedDepth(state: PriceState, pool: string, isSell: boolean, balances: readonly TokenBalance[] | null): bigint | null {
+  const vaults = (balances ?? []).filter(({ owner, before, after }) => owner === pool && before !== after);
+  const received = vaults.filter(({ before, after }) => after > before);
+  if (state.depth === null || vaults.length !== 2 || received.length !== 1) return null;
+  const paid = vaults.find((vault) => vault !== received[0])!;
+  const [base, quote] = isSell ? [received[0]!.after, paid.after] : [paid.after, received[0]!.after];
+  const worthOfBase = (base * state.priceQuote) / state.priceBase;
+  return [state.depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
 }

@@ -3,9 +3,9 @@ import { discriminatorHex, discriminatorLength, hasPrefix } from '@sluice/shared
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { chargedFee } from '../kit/charged-fee.ts';
-import { liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
+import { cappedDepth, liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
 import { decoded, malformed, noTerms, undecodedEvent } from '../outcome.ts';
-import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Pair, PriceState, VenueEvent } from '../venue.ts';
+import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Pair, VenueEvent } from '../venue.ts';
 import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
 import { eventDiscriminators, ignoredEvents, swapInstructions, type SwapForm } from './program.ts';
 
@@ -70,20 +70,6 @@ function pairOf({ accounts }: EmittingInstruction, { vaults }: SwapForm, balance
   if (vaults === null || balances === null) return null;
   const [baseMint, quoteMint] = vaults.map((at) => balances.find(({ account }) => account === accounts[at])?.mint);
   return baseMint === undefined || quoteMint === undefined ? null : { baseMint, quoteMint };
-}
-
-/**
- * The depth, but no more than either side of the pool holds. Otherwise, a few coins in a narrow price range would show a large depth. Null if the
- * balances of the vaults are unknown. The pool owns its vaults.
- */
-function cappedDepth(state: PriceState, pool: string, isSell: boolean, balances: readonly TokenBalance[] | null): bigint | null {
-  const vaults = (balances ?? []).filter(({ owner, before, after }) => owner === pool && before !== after);
-  const received = vaults.filter(({ before, after }) => after > before);
-  if (state.depth === null || vaults.length !== 2 || received.length !== 1) return null;
-  const paid = vaults.find((vault) => vault !== received[0])!;
-  const [base, quote] = isSell ? [received[0]!.after, paid.after] : [paid.after, received[0]!.after];
-  const worthOfBase = (base * state.priceQuote) / state.priceBase;
-  return [state.depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
 }
 
 /** A is the base and B the quote. Fees are taken from the input. */

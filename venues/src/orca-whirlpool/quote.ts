@@ -1,14 +1,7 @@
-import {
-  sentFor,
-  transferFeeAt,
-  withheldFrom,
-  type TransferFees,
-  type TransferFeeSetting,
-} from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { stateOfSqrtPrice } from '../kit/concentrated.ts';
+import { quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
 import { malformed } from '../outcome.ts';
 import {
-  maxU64,
   ownedData,
   quoteFault,
   type AccountLookup,
@@ -16,9 +9,7 @@ import {
   type OpenedPool,
   type QuoteAccounts,
   type QuotedMint,
-  type QuoteMoment,
-  type QuotedTrade,
-  type QuoteOutcome,
+  type QuoteFault,
   type VenueQuoting,
 } from '../quoting.ts';
 import type { Fee } from '../venue.ts';
@@ -32,58 +23,13 @@ const basisPoints = 10_000n;
 /** Fee rates are hundredths of a basis point. */
 const ratePerBps = 100;
 
-/** The token is coin A or coin B of the pool. */
-interface QuotedSwap {
-  readonly state: SwapState;
-  readonly tokenIsA: boolean;
-  readonly token: TransferFees | null;
-  readonly money: TransferFees | null;
-}
-
-const noTransferFee: TransferFeeSetting = { epoch: 0n, bps: 0, maxFee: 0n };
-
-/** Quotes a trade. What a coin withholds from its transfer never reaches the pool, or the trader. */
-function quoteSwap({ state, tokenIsA, token, money }: QuotedSwap, { exact, amount }: QuotedTrade, { slot }: QuoteMoment): QuoteOutcome {
-  if (amount <= 0n) return quoteFault('too_small');
-  if (amount > maxU64) return quoteFault('too_large');
-  const isBuy = exact !== 'baseIn';
-  const [feeIn, feeOut] = (isBuy ? [money, token] : [token, money]).map((fees) =>
-    fees === null ? noTransferFee : transferFeeAt(fees, slot),
-  );
-  const exactIn = exact !== 'baseOut';
-  const inPool = exactIn ? amount - withheldFrom(amount, feeIn!) : sentFor(amount, feeOut!);
-  if (inPool <= 0n) return quoteFault('too_small');
-  if (inPool > maxU64) return quoteFault('too_large');
-  const swapped = swap(state, { amount: inPool, exactIn, aToB: isBuy !== tokenIsA });
-  if (typeof swapped === 'string') return quoteFault(swapped);
-  const { amountIn, amountOut, lpFee, protocolFee } = swapped;
-  const throughPool = amountIn - lpFee - protocolFee;
-  const paid = exactIn ? amount : sentFor(amountIn, feeIn!);
-  const received = amountOut - withheldFrom(amountOut, feeOut!);
-  if (received <= 0n || throughPool <= 0n) return quoteFault('too_small');
-  if (paid > maxU64) return quoteFault('too_large');
-  const [coinIn, coinOut] = isBuy ? (['quote', 'base'] as const) : (['base', 'quote'] as const);
-  const fees = [...feesOf(state, lpFee, protocolFee, coinIn)];
-  if (paid > amountIn) fees.push({ kind: 'transfer', amount: paid - amountIn, bps: feeIn!.bps, coin: coinIn });
-  if (received < amountOut) fees.push({ kind: 'transfer', amount: amountOut - received, bps: feeOut!.bps, coin: coinOut });
-  const { priceQuote, priceBase } = stateOfSqrtPrice(state.sqrtPriceX64, null);
-  return {
-    ok: true,
-    quote: {
-      side: isBuy ? 'buy' : 'sell',
-      baseAmount: isBuy ? received : paid,
-      quoteAmount: isBuy ? throughPool : amountOut,
-      traderQuote: isBuy ? paid : received,
-      fees,
-      feeTotal: isBuy ? paid - throughPool : amountOut - received,
-      priceQuote: tokenIsA ? priceQuote : priceBase,
-      priceBase: tokenIsA ? priceBase : priceQuote,
-      before: null,
-      after: null,
-      cut: false,
-      completes: false,
-    },
-  };
+/** Swaps on the pool. `amount` is what reaches the vault, or leaves it if `exactIn` is false. */
+function swapOn(state: SwapState, aToB: boolean, amount: bigint, exactIn: boolean, coinIn: Fee['coin']): PoolSwap | QuoteFault {
+  const swapped = swap(state, { amount, exactIn, aToB });
+  if (typeof swapped === 'string') return swapped;
+  const { amountIn, amountOut, fee, parts } = swapped;
+  const fees = feesOf(state, fee - parts[0]!, parts[0]!, coinIn);
+  return { amountIn, amountOut, through: amountIn - fee, left: amountOut, fees };
 }
 
 /** The fees, with rates relative to the whole input. */
@@ -128,9 +74,16 @@ function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: A
   if (!arrays.every((array) => others.includes(array))) return { kind: 'more', addresses: arrays };
   const ticks = ticksOf(address, pool.tickSpacing, arrays, accounts);
   if (ticks === null) return malformed('a tick array of the Whirlpool cannot be read');
-  const money = mintOf(quoteMint)?.transferFee ?? null;
-  const swapped: QuotedSwap = { state: { ...pool, ticks }, tokenIsA, token: mint.transferFee, money };
-  return { kind: 'open', pool: { ...shown, quote: (trade, at) => quoteSwap(swapped, trade, at) } };
+  const state: SwapState = { ...pool, ticks };
+  const { priceQuote, priceBase } = stateOfSqrtPrice(pool.sqrtPriceX64, null);
+  const quoted: QuotedState = {
+    price: tokenIsA ? { priceQuote, priceBase } : { priceQuote: priceBase, priceBase: priceQuote },
+    reserves: null,
+    token: mint.transferFee,
+    money: mintOf(quoteMint)?.transferFee ?? null,
+    swap: (amount, exactIn, isBuy) => swapOn(state, isBuy !== tokenIsA, amount, exactIn, isBuy ? 'quote' : 'base'),
+  };
+  return { kind: 'open', pool: { ...shown, quote: (trade, at) => quotePool(quoted, trade, at) } };
 }
 
 function build(): never {
