@@ -1,7 +1,7 @@
 import { maxU64 } from '../quoting.ts';
 
 /** Fee rates are hundredths of a basis point. */
-export const feeDenominator = 1_000_000n;
+const feeDenominator = 1_000_000n;
 const maxU128 = (1n << 128n) - 1n;
 const fraction = (1n << 64n) - 1n;
 

@@ -24,7 +24,7 @@ export function decodeConfig(data: Uint8Array): ClmmRates | null {
 }
 
 /** The parts of a fee, and the rates of the parts if the whole has this rate. What the protocol and the fund do not get is the liquidity providers'. */
-export function partsOf(amount: bigint, bps: number, { protocol, fund }: ClmmRates, coin: Fee['coin']): readonly Fee[] {
+function partsOf(amount: bigint, bps: number, { protocol, fund }: ClmmRates, coin: Fee['coin']): readonly Fee[] {
   const [ofProtocol, ofFund] = [(amount * protocol) / rateDenominator, (amount * fund) / rateDenominator];
   const share = (rate: bigint): number => Math.round((bps * Number(rate)) / Number(rateDenominator));
   const parts: readonly Fee[] = [

@@ -83,7 +83,8 @@ function learnDocument({ mint, offChain }: TokenInfo): void {
 
 /** Of the coins of the real chain, a simulated one has only these. */
 const simulatedCoins: ReadonlySet<string> = new Set(['SOL', 'USDC']);
-const exists = (mint: string): boolean => simulated.value !== true || !wellKnownNames.has(mint) || simulatedCoins.has(quoteSymbol(mint));
+const hasMarket = (mint: string): boolean => simulated.value !== true || !wellKnownNames.has(mint);
+const exists = (mint: string): boolean => hasMarket(mint) || simulatedCoins.has(quoteSymbol(mint));
 
 /**
  * Tokens whose symbol or name contains the text, as it is shown; at most `limit`. Well-known coins come first, but take half of the places only.
@@ -114,7 +115,8 @@ export async function readNames(text: string, limit: number, signal: AbortSignal
 
 /** Reads the market caps that a list compares, of those tokens whose market cap is older than some seconds. One that cannot be read stays as it is. */
 export async function readCaps(mints: readonly string[], signal: AbortSignal): Promise<void> {
-  const due = mints.filter((mint) => !isCapFresh(mint));
+  // The quote coins of a simulated chain have no market.
+  const due = mints.filter((mint) => hasMarket(mint) && !isCapFresh(mint));
   await Promise.allSettled(
     due.map(async (mint) => {
       const info = await sluice.tokenInfo(mint, { signal });
