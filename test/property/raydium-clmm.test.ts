@@ -1,0 +1,219 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { addressBytes, findProgramAddress } from '@sluice/shared/solana/pda.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
+import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import type { QuotedMint, QuotedTrade } from '@sluice/venues/quoting.ts';
+import { raydiumClmm } from '@sluice/venues/raydium-clmm/index.ts';
+import { config as configAt, pool as poolAt, poolLength, tickArray, tickArrayLength } from '@sluice/venues/raydium-clmm/layout.ts';
+import { accountDiscriminators, programId, swapInstructions, tickArrayAddress } from '@sluice/venues/raydium-clmm/program.ts';
+import { sqrtPriceOfTick } from '@sluice/venues/raydium-clmm/tick-math.ts';
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { RealMachine } from '../simnet/support/real-machine.ts';
+import { fuzzCases } from '../support/fuzz.ts';
+
+/** The real program swaps on random pools, through ticks and tick arrays. Quotes must agree with it, to the unit. */
+const binary = join(process.env['PROGRAMS_DIR'] ?? '', `${programId}.so`);
+const isPresent = process.env['PROGRAMS_DIR'] !== undefined && existsSync(binary);
+
+const key = (fill: number): string => encodeBase58(new Uint8Array(32).fill(fill));
+const trader = generateKeypair(new Uint8Array(32).fill(7));
+const [mints, vaults, own] = [
+  [key(20), key(21)],
+  [key(22), key(23)],
+  [key(24), key(25)],
+] as const;
+const [configAddress, observationAddress] = [key(26), key(27)];
+const { address: poolAddress, bump } = findProgramAddress(
+  [Buffer.from('pool'), addressBytes(configAddress), ...mints.map((mint) => addressBytes(mint))],
+  programId,
+);
+const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+const rich = 10n ** 18n;
+const spacing = 10;
+const span = 60 * spacing;
+const at = { slot: 1_000, unixTimeS: 1_791_000_000 };
+const owned = { lamports: 10n ** 10n, owner: programId };
+
+function tokenAccount(mint: string, owner: string): { lamports: bigint; owner: string; data: Buffer } {
+  const data = Buffer.alloc(165);
+  data.set(addressBytes(mint), 0);
+  data.set(addressBytes(owner), 32);
+  data.writeBigUInt64LE(rich, 64);
+  data[108] = 1;
+  return { lamports: 10n ** 9n, owner: tokenProgram, data };
+}
+
+function u128(data: Buffer, value: bigint, from: number): void {
+  data.writeBigUInt64LE(value & ((1n << 64n) - 1n), from);
+  data.writeBigUInt64LE(value >> 64n, from + 8);
+}
+
+interface Setup {
+  readonly tick: number;
+  readonly liquidity: bigint;
+  readonly rates: readonly [trade: number, protocol: number, fund: number];
+  /** Positions around the price: how far they reach, in spacings, and their liquidity. */
+  readonly positions: readonly { readonly down: number; readonly up: number; readonly liquidity: bigint }[];
+}
+
+const setups: fc.Arbitrary<Setup> = fc.record({
+  tick: fc.integer({ min: -40_000, max: 40_000 }),
+  liquidity: fc.bigInt({ min: 1_000_000n, max: 10n ** 15n }),
+  rates: fc.tuple(fc.integer({ min: 1, max: 20_000 }), fc.integer({ min: 0, max: 500_000 }), fc.integer({ min: 0, max: 500_000 })),
+  positions: fc.array(
+    fc.record({
+      down: fc.integer({ min: 1, max: 150 }),
+      up: fc.integer({ min: 1, max: 150 }),
+      liquidity: fc.bigInt({ min: 1n, max: 10n ** 15n }),
+    }),
+    { minLength: 1, maxLength: 5 },
+  ),
+});
+
+function worldOf({ tick, liquidity, rates, positions }: Setup): { readonly machine: RealMachine; readonly arrays: readonly string[] } {
+  const machine = new RealMachine([trader], 10n ** 12n);
+  machine.addProgram(programId, readFileSync(binary));
+  machine.setTime(BigInt(at.unixTimeS));
+  const center = Math.floor(tick / spacing) * spacing;
+  const nets = new Map<number, { net: bigint; gross: bigint }>();
+  const add = (where: number, net: bigint): void => {
+    const { net: before, gross } = nets.get(where) ?? { net: 0n, gross: 0n };
+    nets.set(where, { net: before + net, gross: gross + (net < 0n ? -net : net) });
+  };
+  // The base liquidity reaches far in both directions.
+  for (const position of [{ down: 170, up: 170, liquidity }, ...positions]) {
+    add(center - position.down * spacing, position.liquidity);
+    add(center + position.up * spacing, -position.liquidity);
+  }
+  const total = positions.reduce((sum, position) => sum + position.liquidity, liquidity);
+  const pool = Buffer.alloc(poolLength);
+  pool.set(accountDiscriminators.pool);
+  pool[8] = bump;
+  const addresses = [configAddress, key(28), ...mints, ...vaults, observationAddress];
+  for (const [index, address] of addresses.entries()) pool.set(addressBytes(address), 9 + 32 * index);
+  pool.set([6, 6], 233);
+  pool.writeUInt16LE(spacing, poolAt.tickSpacing);
+  u128(pool, total, poolAt.liquidity);
+  u128(pool, sqrtPriceOfTick(tick) + 1n, poolAt.sqrtPrice);
+  pool.writeInt32LE(tick, poolAt.tick);
+  const starts = [...new Set([...nets.keys()].map((where) => Math.floor(where / span) * span))];
+  const arrays = starts.map((start) => {
+    const bit = start / span + 512;
+    pool[poolAt.bitmap + (bit >> 3)]! |= 1 << (bit & 7);
+    const data = Buffer.alloc(tickArrayLength);
+    data.set(accountDiscriminators.tickArray);
+    data.set(addressBytes(poolAddress), tickArray.pool);
+    data.writeInt32LE(start, tickArray.start);
+    let count = 0;
+    for (const [where, { net, gross }] of nets) {
+      if (Math.floor(where / span) * span !== start) continue;
+      const from = tickArray.ticks + ((where - start) / spacing) * tickArray.tickLength;
+      data.writeInt32LE(where, from);
+      u128(data, net & ((1n << 128n) - 1n), from + tickArray.net);
+      u128(data, gross, from + tickArray.gross);
+      count++;
+    }
+    data[tickArray.ticks + 60 * tickArray.tickLength] = count;
+    const address = tickArrayAddress(poolAddress, start);
+    machine.put(address, { ...owned, data });
+    return address;
+  });
+  const config = Buffer.alloc(117);
+  config.set(accountDiscriminators.config);
+  for (const [index, from] of [configAt.tradeFeeRate, configAt.protocolFeeRate, configAt.fundFeeRate].entries())
+    config.writeUInt32LE(rates[index]!, from);
+  config.writeUInt16LE(spacing, 51);
+  const observation = Buffer.alloc(8 + 1 + 8 + 2 + 32 + 44 * 100 + 32);
+  observation.set([0x7a, 0xae, 0xc5, 0x35, 0x81, 0x09, 0xa5, 0x84, 1]);
+  observation.set(addressBytes(poolAddress), 19);
+  machine.put(poolAddress, { ...owned, data: pool });
+  machine.put(configAddress, { ...owned, data: config });
+  machine.put(observationAddress, { ...owned, data: observation });
+  for (const index of [0, 1] as const) {
+    const mint = Buffer.alloc(82);
+    mint.writeBigUInt64LE(rich * 4n, 36);
+    mint.set([6, 1], 44);
+    machine.put(mints[index], { lamports: 10n ** 9n, owner: tokenProgram, data: mint });
+    machine.put(vaults[index], tokenAccount(mints[index], poolAddress));
+    machine.put(own[index], tokenAccount(mints[index], trader.publicKey));
+  }
+  machine.put(memoProgram, { lamports: 1n, owner: tokenProgram, data: Buffer.alloc(0) });
+  return { machine, arrays };
+}
+
+const trades = fc.record({
+  exact: fc.constantFrom('quoteIn', 'baseIn', 'baseOut'),
+  bits: fc.integer({ min: 4, max: 50 }),
+  tokenIs0: fc.boolean(),
+});
+
+it.skipIf(!isPresent)(
+  `the real program swaps as quoted (${isPresent ? 'PROGRAMS_DIR' : 'SKIPPED: no program'})`,
+  () => {
+    const seen = { traded: 0, exactOut: 0, crossed: 0 };
+    fc.assert(
+      fc.property(setups, trades, (setup, { exact, bits, tokenIs0 }) => {
+        const { machine, arrays } = worldOf(setup);
+        const mintOf = (address: string): QuotedMint => ({ address, decimals: 6, supply: rich, transferFee: null });
+        const lookup = (address: string): ReturnType<RealMachine['account']> => machine.account(address);
+        const first = raydiumClmm.quoting!.open(mintOf(mints[tokenIs0 ? 0 : 1]), [poolAddress], lookup, mintOf);
+        if (first.kind !== 'more') throw new Error(JSON.stringify(first));
+        const opened = raydiumClmm.quoting!.open(mintOf(mints[tokenIs0 ? 0 : 1]), [poolAddress, ...first.addresses], lookup, mintOf);
+        if (opened.kind !== 'open') throw new Error(JSON.stringify(opened));
+        const trade: QuotedTrade = { exact, amount: 1n << BigInt(bits) };
+        const outcome = opened.pool.quote(trade, at);
+        if (!outcome.ok) return;
+        const { quote } = outcome;
+        const [given, gotten] = (exact === 'baseIn') === tokenIs0 ? ([0, 1] as const) : ([1, 0] as const);
+        const data = Buffer.alloc(41);
+        data.set(swapInstructions[1]!);
+        data.writeBigUInt64LE(trade.amount, 8);
+        data.writeBigUInt64LE(exact === 'baseOut' ? rich : 0n, 16);
+        data[40] = exact === 'baseOut' ? 0 : 1;
+        const account = (address: string, writable: boolean): { address: string; signer: boolean; writable: boolean } => ({
+          address,
+          signer: false,
+          writable,
+        });
+        const ordered = given === 0 ? startsOf(arrays, machine).toReversed() : startsOf(arrays, machine);
+        const accounts = [
+          { ...account(trader.publicKey, false), signer: true },
+          account(configAddress, false),
+          ...[poolAddress, own[given], own[gotten], vaults[given], vaults[gotten], observationAddress].map((address) =>
+            account(address, true),
+          ),
+          ...[tokenProgram, token2022Program, memoProgram, mints[given], mints[gotten]].map((address) => account(address, false)),
+          ...ordered.map((address) => account(address, true)),
+        ];
+        const balance = (address: string): bigint => decodeTokenAccount(tokenProgram, machine.account(address)!.data)!.amount;
+        const before = machine.account(poolAddress)!.data.readInt32LE(poolAt.tick);
+        const result = machine.run([{ programId, accounts, data }], [trader]);
+        if (result.failed) throw new Error(`${result.error}\n${result.logs.join('\n')}`);
+        const moved = [rich - balance(own[given]), balance(own[gotten]) - rich];
+        expect(quote.side === 'buy' ? [quote.traderQuote, quote.baseAmount] : [quote.baseAmount, quote.traderQuote]).toEqual(moved);
+        const after = machine.account(poolAddress)!.data;
+        const fees = Object.fromEntries(quote.fees.map(({ kind, amount }) => [kind, amount]));
+        expect([fees['protocol'] ?? 0n, fees['fund'] ?? 0n]).toEqual([
+          after.readBigUInt64LE(309 + 8 * given),
+          after.readBigUInt64LE(1_064 + 8 * given),
+        ]);
+        seen.traded++;
+        if (exact === 'baseOut') seen.exactOut++;
+        if (Math.abs(after.readInt32LE(poolAt.tick) - before) > 600) seen.crossed++;
+      }),
+      { seed: 20261127, numRuns: fuzzCases(3_000) },
+    );
+    for (const [name, number] of Object.entries(seen)) expect(number, name).toBeGreaterThan(3);
+  },
+  240_000,
+);
+
+/** The tick arrays in the order of their ticks. */
+function startsOf(arrays: readonly string[], machine: RealMachine): readonly string[] {
+  const startOf = (address: string): number => machine.account(address)!.data.readInt32LE(tickArray.start);
+  return arrays.toSorted((one, other) => startOf(one) - startOf(other));
+}
