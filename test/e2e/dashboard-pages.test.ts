@@ -238,7 +238,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     const seen = watchPage(torn, url);
     const replaced = await replaceByGaps(torn, ({ topic, data }) => topic.startsWith('orders') || data['trader'] === wallet);
     await torn.goto(page.url());
-    const own = torn.locator(`.trades a.address[title="${wallet}"]`);
+    const own = torn.locator('.trades tr', { has: torn.locator(`a.address[title="${wallet}"]`) });
     await until('the trades so far', async () => (await own.count()) === 2);
     await torn.getByLabel('Amount').fill('0.1');
     await order('Buy', torn);
