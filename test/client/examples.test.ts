@@ -131,7 +131,7 @@ describe('the examples of the client', { timeout: startMs + printMs }, () => {
   it('print no name or symbol as a stranger wrote it, and neither do the programs in the guides', () => {
     expect(printable('a\u001B[2J\u009B1m\u202E\u2028\nb')).toBe('a[2J1mb');
     const raw = /(?<!printable\()(?:event\.(?:symbol|name)\b|event\["(?:symbol|name)"\]|symbol \?\? mint)/g;
-    for (const of of [join(source, 'examples'), join(source, '../guides')]) {
+    for (const of of [join(source, 'examples'), join(source, '../docs/guides')]) {
       for (const file of readdirSync(of)) expect([file, ...(readFileSync(join(of, file), 'utf8').match(raw) ?? [])]).toEqual([file]);
     }
   });
