@@ -87,7 +87,7 @@ window.shown = [];
 const migratedRows = `[...document.querySelectorAll('.migrations tbody tr')].map((row) => {
   const link = (of) => of.querySelector('a.token').href;
   const trade = [...document.querySelectorAll('.trades tbody tr')].find((one) => link(one) === link(row));
-  return [1, 3, 4].map((at) => row.cells[at].firstChild.textContent).concat(trade?.cells[5].textContent ?? '');
+  return [row.querySelector('.detail'), row.cells[2], row.cells[3]].map((of) => of.firstChild.textContent).concat(trade?.cells[5].textContent ?? '');
 })`;
 
 const units: Readonly<Record<string, number>> = { K: 1e3, M: 1e6, B: 1e9 };

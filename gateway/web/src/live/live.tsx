@@ -8,7 +8,7 @@ import { venueName } from '../format/venues.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink, openToken, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
-import { Trader } from '../parts/tape.tsx';
+import { SideOf, Trader } from '../parts/tape.tsx';
 import { useStore } from '../state/store.ts';
 import { interruptedSince } from '../state/stream-state.ts';
 import { useIsOwn } from '../wallets/own-wallets.ts';
@@ -253,12 +253,7 @@ function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
               {age(now - trade.ts.received / 1_000)}
             </td>
             <td>
-              <span class={`side ${trade.side}`}>{trade.side}</span>
-              {isOwn(trade) && (
-                <span class="second-line">
-                  <span class="badge">you</span>
-                </span>
-              )}
+              <SideOf trade={trade} isOwn={isOwn(trade)} />
             </td>
             <td>
               <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />

@@ -115,11 +115,11 @@ export function Tape(props: {
                 <td class="faint">
                   {clockTime(trade.ts.received / 1_000)}
                   <span class="second-line">
-                    <Trader of={trade} isOwn={isOwn(trade)} />
+                    <WalletLink address={trade.trader} />
                   </span>
                 </td>
                 <td>
-                  <span class={`side ${trade.side}`}>{trade.side}</span>
+                  <SideOf trade={trade} isOwn={isOwn(trade)} />
                 </td>
                 <td class="number">
                   {inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}
@@ -143,6 +143,20 @@ export function Tape(props: {
         </table>
       </div>
     </section>
+  );
+}
+
+/** The side of a trade. On a phone, the mark of an own trade is below it. */
+export function SideOf({ trade: { side }, isOwn }: { readonly trade: Trade; readonly isOwn: boolean }) {
+  return (
+    <>
+      <span class={`side ${side}`}>{side}</span>
+      {isOwn && (
+        <span class="second-line">
+          <span class="badge">you</span>
+        </span>
+      )}
+    </>
   );
 }
 
