@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';
+import { decodedVenueNames, defaultVenueNames } from '@sluice/shared/wire/venues.ts';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describe('settings', () => {
       rpc: null,
       simnetSpeed: 1,
       memory: standardMemory,
-      venues: decodedVenueNames,
+      venues: defaultVenueNames,
       grpc: null,
       dataDir: '.data',
       databaseUrl: null,

@@ -1,4 +1,4 @@
-import { decodedVenueNames, loggedVenueNames, type VenueName } from '../../wire/venues.ts';
+import { decodedVenueNames, defaultVenueNames, loggedVenueNames, type VenueName } from '../../wire/venues.ts';
 
 function inCode(names: readonly VenueName[]): string {
   return names.map((name) => `\`${name}\``).join(', ');
@@ -70,7 +70,7 @@ export const settingsTable = [
   },
   {
     name: 'VENUES',
-    default: 'all',
+    default: defaultVenueNames.join(','),
     meaning: `Venues that ingest reads, comma-separated: ${inCode(decodedVenueNames)}. The logs of ${inCode(loggedVenueNames)} show their trades. Each trade of any other venue needs one more request to a node.`,
     example: loggedVenueNames.join(','),
   },
