@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { venues } from '@sluice/venues/registry.ts';
+import { defaultVenueNames } from '@sluice/shared/wire/venues.ts';
 import type { Chain } from '../simnet/chain.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
@@ -248,7 +248,7 @@ export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: Chao
     const ingests = await Promise.all(parts('ingest', ingestCount));
     const gateways = await Promise.all(parts('gateway', gatewayCount));
     await Promise.all([...ingests, ...gateways].map((part) => part.start()));
-    const subscriptions = ingestCount * endpointCount * venues.length;
+    const subscriptions = ingestCount * endpointCount * defaultVenueNames.length;
     const sighted = async (): Promise<void> => {
       await until('both ingest processes to see the chain', () => simnet.subscriptions('logs') === subscriptions, readyWithinMs);
     };

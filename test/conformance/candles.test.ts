@@ -9,7 +9,7 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-dir
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
-import { venues } from '@sluice/venues/registry.ts';
+import { defaultVenueNames } from '@sluice/shared/wire/venues.ts';
 import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events.ts';
 import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
@@ -245,7 +245,7 @@ describe('candles of a simulated chain, over Redis with two ingest processes', (
       const before = simnet.subscriptions('logs');
       const ingest = runProgram('ingest/src/main.ts', { folder, env: { REDIS_URL: redis.url, SOLANA_RPC_URL: simnet.rpcUrl } });
       cleanups.push(() => ingest.child.kill('SIGKILL'));
-      await until('subscribed', () => simnet.subscriptions('logs') === before + venues.length, waitMs);
+      await until('subscribed', () => simnet.subscriptions('logs') === before + defaultVenueNames.length, waitMs);
       return ingest;
     };
     const keeper = await startIngest();
