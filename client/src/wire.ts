@@ -139,7 +139,7 @@ export interface Trade {
   readonly priceQuoteBefore: number | null;
   /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
   readonly fees: readonly ({
-    /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+    /** Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers. */
     readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
     /** Amount. Raw integer in its smallest unit, as a decimal string. */
     readonly amount: string;
@@ -783,7 +783,7 @@ export interface QuoteAnswer {
     readonly priceImpactPct: number;
     /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
     readonly fees: readonly ({
-      /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+      /** Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers. */
       readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
       /** Amount. Raw integer in its smallest unit, as a decimal string. */
       readonly amount: string;
@@ -859,7 +859,7 @@ export interface TradeAnswer {
     readonly priceImpactPct: number;
     /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
     readonly fees: readonly ({
-      /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+      /** Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers. */
       readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
       /** Amount. Raw integer in its smallest unit, as a decimal string. */
       readonly amount: string;
@@ -1013,7 +1013,7 @@ export interface OrderObject {
     readonly priceImpactPct: number;
     /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
     readonly fees: readonly ({
-      /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+      /** Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers. */
       readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
       /** Amount. Raw integer in its smallest unit, as a decimal string. */
       readonly amount: string;
@@ -1146,7 +1146,7 @@ export interface OrderPage {
       readonly priceImpactPct: number;
       /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
       readonly fees: readonly ({
-        /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+        /** Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers. */
         readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
         /** Amount. Raw integer in its smallest unit, as a decimal string. */
         readonly amount: string;
@@ -1526,7 +1526,7 @@ export interface TradePage {
     readonly priceQuoteBefore: number | null;
     /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
     readonly fees: readonly ({
-      /** `protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer. */
+      /** Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers. */
       readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
       /** Amount. Raw integer in its smallest unit, as a decimal string. */
       readonly amount: string;

@@ -266,7 +266,7 @@ function beginKeeper({
 function statusReporter(bus: Bus, name: string, log: Logger, ended: AbortSignal): (now: IngestStats) => Promise<void> {
   let [isSet, isPending] = [true, false];
   return async (now) => {
-    // A bus that answers slowly gets no second one meanwhile.
+    // While the bus has not answered, no further status is sent to it.
     if (isPending) return;
     isPending = true;
     try {

@@ -9,9 +9,9 @@ export function feeOfKind(fees: readonly Fee[], kind: FeeKind): FeePart {
   return noFee;
 }
 
-/** What was charged in the base coin. */
-export function feesInBase(fees: readonly Fee[]): bigint {
-  return fees.reduce((sum, { coin, amount }) => (coin === 'base' ? sum + amount : sum), 0n);
+/** The sum of the fees that were charged in one coin of the pair. */
+export function feesIn(side: Fee['coin'], fees: readonly Fee[]): bigint {
+  return fees.reduce((sum, { coin, amount }) => (coin === side ? sum + amount : sum), 0n);
 }
 
 /** A fee as clients get it: `amount` in raw units of the coin `mint`. */

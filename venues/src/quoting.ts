@@ -1,5 +1,5 @@
 import type { TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
-import { feesInBase } from './fee.ts';
+import { feesIn } from './fee.ts';
 import type { BuiltTrade, TradeOrder } from './trading.ts';
 import type { Fee, PoolReserves } from './venue.ts';
 
@@ -145,7 +145,7 @@ export function priceImpactBps({
   priceBase,
 }: Pick<Quote, 'side' | 'baseAmount' | 'quoteAmount' | 'fees' | 'priceQuote' | 'priceBase'>): number {
   // What went through the pool.
-  const base = side === 'buy' ? baseAmount + feesInBase(fees) : baseAmount - feesInBase(fees);
+  const base = side === 'buy' ? baseAmount + feesIn('base', fees) : baseAmount - feesIn('base', fees);
   const atPrice = base * priceQuote;
   const worse = side === 'buy' ? quoteAmount * priceBase - atPrice : atPrice - quoteAmount * priceBase;
   if (worse <= 0n || atPrice === 0n) return 0;

@@ -10,7 +10,7 @@ import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 /** Pools of the directory in one market: the deepest. With six tick arrays for each, one read stays below 100 accounts. */
 const maxHints = 4;
 
-/** Why a coin cannot be quoted: it cannot be transferred, or no venue of its pools counts what it withholds from transfers. */
+/** Why a coin cannot be quoted. `transfer_fee`: the coin takes a fee from transfers, and no venue of its pools counts that fee. */
 export type Unquotable = 'transfer_fee' | 'not_transferable';
 
 /** A pool of a coin, with the properties of its quote coin. */

@@ -1,7 +1,7 @@
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { priceImpactBps, slippageBounds, type Quote } from '@sluice/venues/quoting.ts';
-import { chargedFees, feesInBase } from '@sluice/venues/fee.ts';
+import { chargedFees, feesIn } from '@sluice/venues/fee.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import type { QuotedOrder } from './best-quote.ts';
 import type { QuoteOrder } from './order.ts';
@@ -36,7 +36,7 @@ export function quoteObject(terms: QuoteTerms): QuoteObject {
   const [inDecimals, outDecimals] = isBuy ? [quoteDecimals, baseDecimals] : [baseDecimals, quoteDecimals];
   const [inAmount, outAmount] = isBuy ? [quote.traderQuote, quote.baseAmount] : [quote.baseAmount, quote.traderQuote];
   const { fees, baseAmount, quoteAmount } = quote;
-  const ofBase = feesInBase(fees);
+  const ofBase = feesIn('base', fees);
   // A fee in the token counts in the quote coin, at the rate of this trade.
   const feeTotal = quote.feeTotal + (ofBase === 0n ? 0n : (ofBase * quoteAmount) / (baseAmount - ofBase));
   return {

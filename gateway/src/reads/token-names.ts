@@ -1,7 +1,7 @@
 import type { FoundToken } from '@sluice/shared/wire/rest/token.ts';
 import type { TokenIdentity } from './token-facts.ts';
 
-/** Tokens that can be found, about 300 bytes each. Above it, the one that was learned first is dropped. */
+/** Most tokens that can be found, about 300 bytes each. Above this limit, the token that was learned first is dropped. */
 const maxTokens = 30_000;
 
 interface Entry extends FoundToken {

@@ -2,7 +2,7 @@ import { quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { chargedFees, feesInBase } from '@sluice/venues/fee.ts';
+import { chargedFees, feesIn } from '@sluice/venues/fee.ts';
 import { flipPrice } from '@sluice/venues/flip.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import type { CurveMigrated, Fee, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/venues/venue.ts';
@@ -55,7 +55,7 @@ export interface MarketTrade extends PriceState {
 export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
   const { side, trader, baseAmount, quoteAmount, before, timestamp } = trade;
   // `feeTotal` counts the fees in the program's quote coin; those in its base coin come from the list.
-  const ofBase = feesInBase(trade.fees);
+  const ofBase = feesIn('base', trade.fees);
   if (!flipped && ofBase === 0n) return trade;
   const [tokens, money] = flipped ? [quoteAmount, baseAmount] : [baseAmount, quoteAmount];
   const inMoney = (amount: bigint): bigint => (tokens === 0n ? 0n : (amount * money) / tokens);

@@ -11,7 +11,7 @@ export const Fees = Type.Array(
     {
       kind: Type.Enum([...feeKinds], {
         description:
-          '`protocol` and `fund` go to the maker of the program; `creator` to the creator of the token or pool; `lp` to liquidity providers; `holderRewards` to the holders of the token; `cashback` back to the trader, who can claim it; `platform` to the site that launched the token, and `share` to whom that site shares with; `partner` to the one who set up the pool; `referral` and `host` to who sent the trade. `transfer` is withheld by the coin itself from a transfer.',
+          'Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers.',
       }),
       amount: Raw('Amount.'),
       bps: Bps('Rate in basis points.'),

@@ -1,6 +1,7 @@
 import { depthShare } from '@sluice/shared/market/depth-share.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
-import type { PriceState } from '../venue.ts';
+import { noTerms } from '../outcome.ts';
+import type { DecodedAccount, PoolAccount, PriceState } from '../venue.ts';
 
 /** Pools of concentrated liquidity. The square root of a price is that of raw quote for raw base, times 2^64 (Q64.64). */
 const sqrtPriceBits = 64n;
@@ -22,6 +23,15 @@ export function stateOfSqrtPrice(sqrtPrice: bigint, liquidity: bigint | null): P
     reserves: null,
     depth: liquidity === null ? null : depthOf(sqrtPrice, liquidity),
   };
+}
+
+/** The account of a pool that owns its vaults and stores the square root of its price. */
+export function concentratedPool(
+  coins: Pick<PoolAccount, 'baseMint' | 'quoteMint' | 'baseVault' | 'quoteVault'>,
+  { sqrtPriceX64, liquidity }: { readonly sqrtPriceX64: bigint; readonly liquidity: bigint },
+): DecodedAccount {
+  const own = { vaultOwner: null, tokenCreator: null, virtualBase: 0n, virtualQuote: 0n, ...noTerms };
+  return { kind: 'decoded', account: { type: 'pool', ...coins, price: stateOfSqrtPrice(sqrtPriceX64, liquidity), ...own } };
 }
 
 /** Average liquidity during a swap: the raw quote that moved, divided by the change of the square root. Null if the price did not change. */

@@ -85,3 +85,8 @@ export function quotePool(state: QuotedState, { exact, amount }: QuotedTrade, { 
     },
   };
 }
+
+/** Builds the order of a venue to which no orders are sent. */
+export function noOrders(): never {
+  throw new TypeError('Orders on this venue are not supported.');
+}

@@ -3,8 +3,8 @@ import { discriminatorHex, discriminatorLength, hasPrefix } from '@sluice/shared
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { chargedFee } from '../kit/charged-fee.ts';
-import { cappedDepth, liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
-import { decoded, malformed, noTerms, undecodedEvent } from '../outcome.ts';
+import { cappedDepth, concentratedPool, liquidityMet, stateOfSqrtPrice } from '../kit/concentrated.ts';
+import { decoded, malformed, undecodedEvent } from '../outcome.ts';
 import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Pair, VenueEvent } from '../venue.ts';
 import { initialized, initializedLength, traded, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
 import { eventDiscriminators, ignoredEvents, swapInstructions, type SwapForm } from './program.ts';
@@ -152,20 +152,6 @@ export function decodeAccount(data: Uint8Array): DecodedAccount {
   if (!hasPrefix(data, whirlpoolDiscriminator)) return { kind: 'unknown', discriminator: discriminatorHex(data) };
   const pool = decodeWhirlpool(data);
   if (pool === null || pool.sqrtPriceX64 === 0n) return malformed('Whirlpool too short, or without a price');
-  return {
-    kind: 'decoded',
-    account: {
-      type: 'pool',
-      baseMint: pool.mintA,
-      quoteMint: pool.mintB,
-      baseVault: pool.vaultA,
-      quoteVault: pool.vaultB,
-      vaultOwner: null,
-      tokenCreator: null,
-      price: stateOfSqrtPrice(pool.sqrtPriceX64, pool.liquidity),
-      virtualBase: 0n,
-      virtualQuote: 0n,
-      ...noTerms,
-    },
-  };
+  const coins = { baseMint: pool.mintA, quoteMint: pool.mintB, baseVault: pool.vaultA, quoteVault: pool.vaultB };
+  return concentratedPool(coins, pool);
 }

@@ -1,5 +1,5 @@
 import { stateOfSqrtPrice } from '../kit/concentrated.ts';
-import { quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
+import { noOrders, quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
 import { malformed } from '../outcome.ts';
 import {
   ownedData,
@@ -68,7 +68,7 @@ function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: A
   if (!isSound(pool)) return malformed('the Whirlpool has an invalid field');
   const tokenIsA = pool.mintA === mint.address;
   const quoteMint = tokenIsA ? pool.mintB : pool.mintA;
-  const shown = { address, quoteMint, curve: false, complete: false, reserves: null, build };
+  const shown = { address, quoteMint, curve: false, complete: false, reserves: null, build: noOrders };
   if (pool.adaptiveFee) return { kind: 'open', pool: { ...shown, quote: () => quoteFault('unknown_fee') } };
   const arrays = tickArraysAround(address, pool.tick, pool.tickSpacing);
   if (!arrays.every((array) => others.includes(array))) return { kind: 'more', addresses: arrays };
@@ -84,10 +84,6 @@ function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: A
     swap: (amount, exactIn, isBuy) => swapOn(state, isBuy !== tokenIsA, amount, exactIn, isBuy ? 'quote' : 'base'),
   };
   return { kind: 'open', pool: { ...shown, quote: (trade, at) => quotePool(quoted, trade, at) } };
-}
-
-function build(): never {
-  throw new TypeError('Orders on Whirlpools are not supported.');
 }
 
 /** There are no settings accounts, because the pool's account contains its fee rates. */

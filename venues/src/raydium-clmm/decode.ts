@@ -1,8 +1,9 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { BorshReader, discriminatorLength, hasPrefix } from '@sluice/shared/solana/bytes.ts';
+import { feesIn } from '../fee.ts';
 import { chargedFee } from '../kit/charged-fee.ts';
-import { cappedDepth, stateOfSqrtPrice } from '../kit/concentrated.ts';
-import { decoded, malformed, noTerms, undecodedAccount, undecodedEvent } from '../outcome.ts';
+import { cappedDepth, concentratedPool, stateOfSqrtPrice } from '../kit/concentrated.ts';
+import { decoded, malformed, undecodedAccount, undecodedEvent } from '../outcome.ts';
 import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, Pair, VenueEvent } from '../venue.ts';
 import { dynamicFeeLength, pool as poolAt, poolLength, swapEventLength, swapEventTail } from './layout.ts';
 import {
@@ -145,7 +146,7 @@ function decodeSwap(context: DecodeContext, emit: Emit): DecodeOutcome {
     ...state,
     depth: cappedDepth(state, pool, isSell, context.tokenBalances),
     fees,
-    feeTotal: fees.reduce((sum, { amount, coin }) => (coin === 'quote' ? sum + amount : sum), 0n),
+    feeTotal: feesIn('quote', fees),
     supply: null,
     timestamp: null,
     ...(needsTier ? { needs: config } : {}),
@@ -194,20 +195,6 @@ export function decodeAccount(data: Uint8Array): DecodedAccount {
   if (!hasPrefix(data, accountDiscriminators.pool)) return undecodedAccount(data, ignoredAccounts);
   const pool = decodePool(data);
   if (pool === null || pool.sqrtPriceX64 === 0n) return malformed('PoolState too short, or without a price');
-  return {
-    kind: 'decoded',
-    account: {
-      type: 'pool',
-      baseMint: pool.mint0,
-      quoteMint: pool.mint1,
-      baseVault: pool.vault0,
-      quoteVault: pool.vault1,
-      vaultOwner: null,
-      tokenCreator: null,
-      price: stateOfSqrtPrice(pool.sqrtPriceX64, pool.liquidity),
-      virtualBase: 0n,
-      virtualQuote: 0n,
-      ...noTerms,
-    },
-  };
+  const coins = { baseMint: pool.mint0, quoteMint: pool.mint1, baseVault: pool.vault0, quoteVault: pool.vault1 };
+  return concentratedPool(coins, pool);
 }

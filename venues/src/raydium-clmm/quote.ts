@@ -1,5 +1,5 @@
 import { stateOfSqrtPrice } from '../kit/concentrated.ts';
-import { quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
+import { noOrders, quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
 import { swapThrough, type PriceTick } from '../kit/swap-through.ts';
 import { malformed } from '../outcome.ts';
 import {
@@ -90,7 +90,7 @@ function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: A
   if (!isSound(pool)) return malformed('the pool has an invalid field');
   const tokenIs0 = pool.mint0 === mint.address;
   const quoteMint = tokenIs0 ? pool.mint1 : pool.mint0;
-  const shown = { address, quoteMint, curve: false, complete: false, reserves: null, build };
+  const shown = { address, quoteMint, curve: false, complete: false, reserves: null, build: noOrders };
   if (pool.dynamicFee) return { kind: 'open', pool: { ...shown, quote: () => quoteFault('unknown_fee') } };
   const [down, up] = [true, false].map((falls) => arrayStarts(pool.bitmap, pool.tick, pool.tickSpacing, falls)) as [number[], number[]];
   const needed = [pool.config, ...new Set([...down, ...up].map((start) => arrayAt(address, String(start))))];
@@ -112,10 +112,6 @@ function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: A
     kind: 'open',
     pool: { ...shown, quote: (trade, at) => (isClosed(at.unixTimeS) ? quoteFault('disabled') : quotePool(quoted, trade, at)) },
   };
-}
-
-function build(): never {
-  throw new TypeError('Orders on Raydium CLMM are not supported.');
 }
 
 /** The fee tiers are many, and each pool names its own, so they are read with the pool. */

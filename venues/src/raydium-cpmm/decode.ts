@@ -2,6 +2,7 @@ import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { BorshReader, discriminatorLength, hasPrefix } from '@sluice/shared/solana/bytes.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { stateOfReserves } from '../kit/constant-product.ts';
+import { feesIn } from '../fee.ts';
 import { chargedFee } from '../kit/charged-fee.ts';
 import { decoded, malformed, noTerms, undecodedAccount, undecodedEvent } from '../outcome.ts';
 import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, VenueEvent } from '../venue.ts';
@@ -152,7 +153,7 @@ function decodeSwap(context: DecodeContext, emit: Emit): DecodeOutcome {
     before: { priceQuote, priceBase },
     ...stateOfReserves({ virtualBase: base, virtualQuote: quote, realBase: base, realQuote: quote }),
     fees,
-    feeTotal: fees.reduce((sum, { amount, coin }) => (coin === 'quote' ? sum + amount : sum), 0n),
+    feeTotal: feesIn('quote', fees),
     supply: null,
     timestamp: null,
     ...(tradeFee > 0n ? { needs: swap.config } : {}),

@@ -1,6 +1,6 @@
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { flipReserves } from '../flip.ts';
-import { quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
+import { noOrders, quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
 import { malformed } from '../outcome.ts';
 import {
   maxU64,
@@ -97,13 +97,9 @@ function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: A
       complete: false,
       reserves,
       quote: (trade, at) => (isClosed(at.unixTimeS) ? quoteFault('disabled') : quotePool(quoted, trade, at)),
-      build,
+      build: noOrders,
     },
   };
-}
-
-function build(): never {
-  throw new TypeError('Orders on Raydium CPMM are not supported.');
 }
 
 /** The fee tiers are many, and each pool names its own, so they are read with the pool. */
