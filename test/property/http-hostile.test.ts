@@ -16,7 +16,7 @@ import { startMarketGateway, type MarketGateway } from '../support/market-gatewa
 import { RawConnection, requestBytes, type RawAnswer } from '../support/clients/raw-http.ts';
 import { garbage, HostileRequests, type Hostile } from './http/hostile-requests.ts';
 import { readOperations, type JsonObject } from './http/operations.ts';
-import { fuzzCases, fuzzMs, isFullFuzz } from '../support/fuzz.ts';
+import { fuzzCases, fuzzMs } from '../support/fuzz.ts';
 
 /** The same requests every time; `TEST_SEED=… pnpm test http-hostile` sends others. */
 const seed = process.env['TEST_SEED'] ?? 'hostile';
@@ -179,8 +179,8 @@ describe.each([
     for (const status of [200, 204, 400, 401, 403, 404, 405, 413, 415, 429])
       expect(tally.statuses.get(status) ?? 0, String(status)).toBeGreaterThan(0);
     expect(tally.statuses.get(200)!).toBeGreaterThan(requests * 0.1);
-    // Few of the random requests are orders that can be placed.
-    if (!isFullFuzz) return;
+    // Few of the random requests are orders that can be placed, so fewer requests may have none.
+    if (requests < 50_000) return;
     const owner = ownerOf({ keyId: 'sluice_all', accountId: null });
     expect(await store.orders.page({ owner, before: null, state: null, limit: 2 })).toHaveLength(2);
   });
