@@ -1,4 +1,4 @@
-import { endWithinMs } from '@sluice/gateway/process-life.ts';
+import { endWithinMs } from '@sluice/gateway/operations/process-life.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { onStop } from '@sluice/shared/process/on-stop.ts';
 import { showProgress } from './progress.ts';

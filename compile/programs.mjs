@@ -5,28 +5,28 @@ export const programs = {
   start: 'cli/start.ts',
   sluice: 'cli/sluice.ts',
   ingest: 'ingest/src/main.ts',
-  gateway: 'gateway/src/main.ts',
+  gateway: 'cli/gateway.ts',
   generate: 'cli/generate.ts',
-  'render-documents': 'gateway/src/docs/render-default.ts',
+  'render-documents': 'site/src/docs/render-default.ts',
   'keeper-thread': 'ingest/src/market/keeper-thread.ts',
-  'follower-thread': 'gateway/src/orders/follow/follower-thread.ts',
+  'follower-thread': 'trading/src/follow/follower-thread.ts',
   'answers-thread': 'shared/src/solana/answers/parse-thread.ts',
   thread: 'shared/src/thread/thread.ts',
 };
 
 /** The signing process is a single file. */
-export const signer = { signer: 'gateway/src/signer/main.ts' };
+export const signer = { signer: 'trading/src/signer/main.ts' };
 
 /** The page of the dashboard, and the script and style of the documentation, which the gateway serves. */
 export const web = {
-  entries: { web: 'gateway/web/src/main.tsx', 'web-docs': 'gateway/web/src/docs/main.tsx' },
-  html: 'gateway/web/src/page.html',
+  entries: { web: 'site/web/src/main.tsx', 'web-docs': 'site/web/src/docs/main.tsx' },
+  html: 'site/web/src/page.html',
 };
 
 /** The recording that `sluice replay` plays by default. It is copied unchanged. */
 export const exampleRecording = 'cli/replay/example.jsonl.br';
 
-/** What the gateway serves in addition to the documents that it generates (`gateway/src/docs/guides.ts`). */
+/** What the gateway serves in addition to the documents that it generates (`site/src/docs/guides.ts`). */
 export const documents = [
   'docs/OPERATING.md',
   'docs/PROTOCOL.md',
@@ -47,10 +47,11 @@ export const sourceFolders = [
   'client/src',
   'compile',
   'gateway/src',
-  'gateway/web',
   'ingest/src',
   'shared/src',
+  'site',
   'test/simnet',
+  'trading/src',
   'venues/src',
 ];
 export const sourceFiles = [
@@ -61,6 +62,8 @@ export const sourceFiles = [
   'package.json',
   'pnpm-lock.yaml',
   'shared/package.json',
+  'site/package.json',
+  'trading/package.json',
   'venues/package.json',
 ];
 

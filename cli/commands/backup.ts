@@ -1,5 +1,5 @@
 import { backUp } from '@sluice/gateway/store/backup/back-up.ts';
-import { passphraseFileOf } from '@sluice/gateway/custody/passphrase.ts';
+import { passphraseFileOf } from '@sluice/trading/signer/custody/passphrase.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { join, resolve } from 'node:path';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sluice, SluiceError } from '@sluice/client';
-import { paperKeystore } from '@sluice/gateway/custody/passphrase.ts';
+import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
 import { CommandError, inQuotes, loadConfig, parseCommand, positionalsOf, UsageError } from '../command.ts';

@@ -1,9 +1,9 @@
-import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
-import { unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
-import { auditKey } from '@sluice/gateway/signer/audit/mac-chain.ts';
-import { readPin, readPolicy, writePin, writePolicy, type PolicyFiles } from '@sluice/gateway/signer/limits/policy-file.ts';
-import { isAddress, maxListed, openPolicy, signPolicy, type Policy } from '@sluice/gateway/signer/limits/operator-policy.ts';
+import { keystoreName, readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
+import { unlockKeystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
+import { auditKey } from '@sluice/trading/signer/audit/mac-chain.ts';
+import { readPin, readPolicy, writePin, writePolicy, type PolicyFiles } from '@sluice/trading/signer/limits/policy-file.ts';
+import { isAddress, maxListed, openPolicy, signPolicy, type Policy } from '@sluice/trading/signer/limits/operator-policy.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';

@@ -1,4 +1,4 @@
-import { serveSigner } from '@sluice/gateway/signer/service.ts';
+import { serveSigner } from '@sluice/trading/signer/service.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { onStop, type StopReason } from '@sluice/shared/process/on-stop.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';

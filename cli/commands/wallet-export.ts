@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
-import { openWallet, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { keystoreName, readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { openWallet, unlockKeystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { keystoreName, readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, inQuotes } from '../command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';

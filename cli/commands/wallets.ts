@@ -1,13 +1,20 @@
 import { text as readAll } from 'node:stream/consumers';
-import { listWallets, openKeystore, unlockKeystore, walletInfo, type Keystore, type WalletInfo } from '@sluice/gateway/custody/keystore.ts';
-import { keystoreCost, keystoreName, readPassphrase, tradingKeystore } from '@sluice/gateway/custody/passphrase.ts';
-import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
-import { logIdsIn } from '@sluice/gateway/signer/audit/segments.ts';
-import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
+import {
+  listWallets,
+  openKeystore,
+  unlockKeystore,
+  walletInfo,
+  type Keystore,
+  type WalletInfo,
+} from '@sluice/trading/signer/custody/keystore.ts';
+import { keystoreCost, keystoreName, readPassphrase, tradingKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
+import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
+import { logIdsIn } from '@sluice/trading/signer/audit/segments.ts';
+import { checkAuditLogs } from '@sluice/trading/signer/audit/report.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
-import { createPaperWallet } from '@sluice/gateway/orders/paper/paper-wallets.ts';
-import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
+import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts';
+import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import {

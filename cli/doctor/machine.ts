@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readPassphrase } from '@sluice/gateway/custody/passphrase.ts';
+import { readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
 import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
 import { storeFault } from '@sluice/gateway/store/backup/store-fault.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';

@@ -1,4 +1,4 @@
-import { gatewayStatusPrefix } from '@sluice/gateway/presence.ts';
+import { gatewayStatusPrefix } from '@sluice/gateway/operations/presence.ts';
 import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
 import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { hearParty } from '@sluice/shared/clock/watch-clocks.ts';

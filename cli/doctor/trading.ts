@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
-import { listWallets, unlockKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { readPassphraseFile } from '@sluice/gateway/custody/passphrase-file.ts';
-import { keystoreName, passphraseFileOf } from '@sluice/gateway/custody/passphrase.ts';
-import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
-import { filesFault } from '@sluice/gateway/signer/files/own-files.ts';
+import { listWallets, unlockKeystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { readPassphraseFile } from '@sluice/trading/signer/custody/passphrase-file.ts';
+import { keystoreName, passphraseFileOf } from '@sluice/trading/signer/custody/passphrase.ts';
+import { checkAuditLogs } from '@sluice/trading/signer/audit/report.ts';
+import { filesFault } from '@sluice/trading/signer/files/own-files.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { StoredHalt } from '@sluice/gateway/store/interfaces/halt-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';

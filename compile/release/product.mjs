@@ -22,7 +22,7 @@ const linked = [
   'clients/python/README.md',
   'clients/python/pyproject.toml',
   'clients/python/src',
-  'gateway/web/dashboard.png',
+  'site/web/dashboard.png',
   'docs',
 ];
 /** Python writes it when it runs the client. */

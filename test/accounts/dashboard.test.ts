@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signInText } from '@sluice/gateway/accounts/sign-in-message.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
-import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { startGateway, type Gateway } from '../../cli/gateway/gateway.ts';
 import { endOfKeyMs } from '@sluice/gateway/auth/api-keys.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { maxKeysPerAccount } from '@sluice/gateway/store/interfaces/key-table.ts';

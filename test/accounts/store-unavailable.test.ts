@@ -5,7 +5,7 @@ import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { startGateway, type Gateway } from '../../cli/gateway/gateway.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';

@@ -160,7 +160,7 @@ async function openPart(
   if (isIngest) own['SOLANA_RPC_URL'] = nodes.map(({ port }) => `http://127.0.0.1:${port}`).join(',');
   const program: Program = isIngest
     ? { path: 'ingest/src/main.ts', ready: 'ingest_started', env: { ...env, ...own } }
-    : { path: 'gateway/src/main.ts', ready: 'listening', env: { ...env, ...own } };
+    : { path: 'cli/gateway.ts', ready: 'listening', env: { ...env, ...own } };
   const process = new Process(
     folder,
     program,

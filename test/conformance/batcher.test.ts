@@ -1,4 +1,4 @@
-import { Batcher, type Batch } from '@sluice/gateway/stream/fanout/batcher.ts';
+import { Batcher, type Batch } from '../../gateway/src/stream/fanout/batcher.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 

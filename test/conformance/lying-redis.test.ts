@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { sealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
-import { orderEvent } from '@sluice/gateway/orders/ledger/order-object.ts';
+import { orderEvent } from '../../trading/src/model/order-object.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { systemClock } from '@sluice/shared/clock/clock.ts';

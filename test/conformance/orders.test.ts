@@ -1,9 +1,9 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
-import { createOrderLedger, type OrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
-import { createOrderPublisher, type OrderPublisher } from '@sluice/gateway/orders/ledger/order-publisher.ts';
-import type { OpenOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
-import type { NewOrder } from '@sluice/gateway/order-model/order.ts';
+import { createOrderLedger, type OrderLedger } from '../../trading/src/model/order-ledger.ts';
+import { createOrderPublisher, type OrderPublisher } from '../../trading/src/model/order-publisher.ts';
+import type { OpenOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
+import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { systemClock } from '@sluice/shared/clock/clock.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { paperKeystore } from '@sluice/gateway/custody/passphrase.ts';
+import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';

@@ -1,11 +1,11 @@
-import { Fanout } from '@sluice/gateway/stream/fanout/fanout.ts';
-import { StreamStats } from '@sluice/gateway/stream/fanout/stream-stats.ts';
-import { HeartbeatRooms } from '@sluice/gateway/stream/connections/heartbeat.ts';
-import { sliceCount } from '@sluice/gateway/stream/connections/slices.ts';
-import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
+import { Fanout } from '../../gateway/src/stream/fanout/fanout.ts';
+import { StreamStats } from '../../gateway/src/stream/fanout/stream-stats.ts';
+import { HeartbeatRooms } from '../../gateway/src/stream/connections/heartbeat.ts';
+import { sliceCount } from '../../gateway/src/stream/connections/slices.ts';
+import { LazyEvent } from '../../gateway/src/stream/history/lazy-event.ts';
 import type { Connection } from '@sluice/gateway/stream/session/connection.ts';
 import { TopicMap } from '@sluice/gateway/stream/session/topic-map.ts';
-import type { Group } from '@sluice/gateway/stream/fanout/topic-group.ts';
+import type { Group } from '../../gateway/src/stream/fanout/topic-group.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { startGateway } from '@sluice/gateway/gateway.ts';
+import { startGateway } from '../../cli/gateway/gateway.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';

@@ -1,6 +1,6 @@
 import { openStore } from '@sluice/gateway/store/store.ts';
-import type { OrderChange } from '@sluice/gateway/order-model/order.ts';
-import type { OpenOrder } from '@sluice/gateway/order-model/order.ts';
+import type { OrderChange } from '@sluice/gateway/store/order-model/order.ts';
+import type { OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { newOrder, orderFill } from '../support/orders.ts';
 
 /**

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { endStates, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import { endStates, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { loaderOptions } from '../loader/options.ts';
 import { isFullFuzz } from '../support/fuzz.ts';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { maxAdvances, type InsertOutcome, type OrderInsert, type SpendReservation } from '@sluice/gateway/store/interfaces/order-table.ts';
-import type { IdempotencyUse } from '@sluice/gateway/order-model/idempotency.ts';
-import type { NewOrder, OrderChange } from '@sluice/gateway/order-model/order.ts';
-import { orderTable } from '@sluice/gateway/store/sql/orders/orders.ts';
+import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import type { NewOrder, OrderChange } from '@sluice/gateway/store/order-model/order.ts';
+import { orderTable } from '../../gateway/src/store/sql/orders/orders.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { OpenOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import type { OpenOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newOrder, orderFill, orderGenesisHash, signedMessage } from '../support/orders.ts';
 import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';

@@ -5,8 +5,8 @@ import {
   type IdempotencyOutcome,
   type SpendReservation,
 } from '@sluice/gateway/store/interfaces/order-table.ts';
-import type { IdempotencyUse } from '@sluice/gateway/order-model/idempotency.ts';
-import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { hourMs, RunningHours } from '@sluice/gateway/store/sql/running-hours.ts';
 import { StoreTime } from '@sluice/gateway/store/sql/store-time.ts';

@@ -1,10 +1,10 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
-import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
+import { openKeystore, unlockKeystore, type Keystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
-import { checkAuditLogs } from '@sluice/gateway/signer/audit/report.ts';
+import { checkAuditLogs } from '@sluice/trading/signer/audit/report.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';

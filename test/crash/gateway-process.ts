@@ -41,7 +41,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 
 export async function startGatewayProcess(folder: string, env: Readonly<Record<string, string>>): Promise<GatewayProcess> {
   const startedMs = performance.now();
-  const program = runProgram('gateway/src/main.ts', { folder, env });
+  const program = runProgram('cli/gateway.ts', { folder, env });
   const { child, log } = program;
   const url = String((await program.logged('listening', startWithinMs))['url']);
   const startMs = performance.now() - startedMs;

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { listWallets, openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
-import { keystoreCost } from '@sluice/gateway/custody/passphrase.ts';
-import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
-import { readSecretKey } from '@sluice/gateway/custody/secret-key-text.ts';
+import { listWallets, openKeystore, unlockKeystore, type Keystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { keystoreCost } from '@sluice/trading/signer/custody/passphrase.ts';
+import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
+import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';

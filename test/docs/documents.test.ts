@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { docsAssets } from '@sluice/gateway/dashboard/serve-page.ts';
-import { keylessMark, localUrl, textOfGateway } from '@sluice/gateway/docs/local-url.ts';
-import { renderDocuments } from '@sluice/gateway/docs/render.ts';
-import { documentEndpoints } from '@sluice/gateway/docs/documents.ts';
+import { docsAssets } from '@sluice/site/dashboard/serve-page.ts';
+import { keylessMark, localUrl, textOfGateway } from '@sluice/site/docs/local-url.ts';
+import { renderDocuments } from '@sluice/site/docs/render.ts';
+import { documentEndpoints } from '@sluice/site/docs/documents.ts';
 import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
 import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { guideFiles, guideOf, readGuides } from '@sluice/gateway/docs/guides.ts';
-import { textOfGateway } from '@sluice/gateway/docs/local-url.ts';
+import { guideFiles, guideOf, readGuides } from '@sluice/site/docs/guides.ts';
+import { textOfGateway } from '@sluice/site/docs/local-url.ts';
 import { describe, expect, it } from 'vitest';
 import { documents } from '../../compile/programs.mjs';
 

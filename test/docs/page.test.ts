@@ -1,11 +1,11 @@
 import { Sluice, type SluiceOptions } from '@sluice/client';
-import { codeBlock, html, inline, prose } from '@sluice/gateway/docs/html.ts';
-import { markdownOf } from '@sluice/gateway/docs/markdown.ts';
-import { docsHeaders } from '@sluice/gateway/docs/documents.ts';
-import { docsSite } from '@sluice/gateway/docs/page.ts';
-import { sampleRequest } from '@sluice/gateway/docs/sample-request.ts';
-import { curlOf, samplesOf } from '@sluice/gateway/docs/samples/samples.ts';
-import { endpointsOf } from '@sluice/gateway/docs/shown-endpoint.ts';
+import { codeBlock, html, inline, prose } from '@sluice/site/docs/html.ts';
+import { markdownOf } from '@sluice/site/docs/markdown.ts';
+import { docsHeaders } from '@sluice/site/docs/documents.ts';
+import { docsSite } from '@sluice/site/docs/page.ts';
+import { sampleRequest } from '@sluice/site/docs/sample-request.ts';
+import { curlOf, samplesOf } from '@sluice/site/docs/samples/samples.ts';
+import { endpointsOf } from '@sluice/site/docs/shown-endpoint.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { renderDocuments } from '@sluice/gateway/docs/render.ts';
-import recordedFile from '@sluice/gateway/docs/recorded-answers.json' with { type: 'json' };
+import { renderDocuments } from '@sluice/site/docs/render.ts';
+import recordedFile from '@sluice/site/docs/recorded-answers.json' with { type: 'json' };
 import { eventSchemas } from '@sluice/shared/wire/events.ts';
 import { exampleOf } from '@sluice/shared/wire/openapi/example.ts';
 import type { Recorded } from '@sluice/shared/wire/openapi/openapi.ts';

@@ -1,5 +1,5 @@
-import { readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
-import { partsPerMillion, rawOfText } from '@sluice/gateway/quote/amounts.ts';
+import { readIdempotency } from '@sluice/trading/api/idempotency.ts';
+import { partsPerMillion, rawOfText } from '@sluice/trading/quote/amounts.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { venueTable } from '@sluice/shared/wire/venues.ts';
 import { venues } from '@sluice/venues/registry.ts';

@@ -25,7 +25,7 @@ let other: RunningProgram;
 let page: Page;
 const programs: RunningProgram[] = [];
 
-async function start(program: 'gateway/src/main.ts' | 'ingest/src/main.ts', port: number, event: string): Promise<RunningProgram> {
+async function start(program: 'cli/gateway.ts' | 'ingest/src/main.ts', port: number, event: string): Promise<RunningProgram> {
   const env = {
     REDIS_URL: redis.url,
     DATA_DIR: world.store.dataDir,
@@ -42,7 +42,7 @@ async function start(program: 'gateway/src/main.ts' | 'ingest/src/main.ts', port
   return running;
 }
 
-const startOther = async (): Promise<RunningProgram> => start('gateway/src/main.ts', otherPort, 'listening');
+const startOther = async (): Promise<RunningProgram> => start('cli/gateway.ts', otherPort, 'listening');
 
 async function tradingRole(url: string): Promise<unknown> {
   return ((await (await fetch(`${url}/status`)).json()) as { trading: { role: unknown } }).trading.role;
@@ -52,7 +52,7 @@ beforeAll(async () => {
   [world, redis, chromium] = await Promise.all([startTradingWorld({ slotMs: 80 }), startRedis(), startChromium()]);
   publicKey = await world.wallet();
   ({ mint } = launchCoin(world.chain));
-  const holder = await start('gateway/src/main.ts', 0, 'listening');
+  const holder = await start('cli/gateway.ts', 0, 'listening');
   holderUrl = String((await holder.logged('listening'))['url']);
   await until('a holder of the trading role', async () => (await tradingRole(holderUrl)) === 'self', logWithinMs);
   otherPort = await freePort();

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startGateway, type Gateway } from '@sluice/gateway/gateway.ts';
+import { startGateway, type Gateway } from '../../cli/gateway/gateway.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';

@@ -32,7 +32,7 @@ describe('a gateway that is disconnected while Redis loses the end of its log an
   });
 
   async function startGateway(): Promise<{ readonly child: ChildProcess; readonly client: StreamClient }> {
-    const child = startProgram('gateway/src/main.ts', [], { folder, env: { REDIS_URL: redis.url, PORT: '0' } });
+    const child = startProgram('cli/gateway.ts', [], { folder, env: { REDIS_URL: redis.url, PORT: '0' } });
     cleanups.push(() => child.kill('SIGKILL'));
     const url = await new Promise<string>((resolve, reject) => {
       let output = '';

@@ -1,4 +1,4 @@
-import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -71,8 +71,8 @@ describe('ingest and gateway as separate processes', () => {
     const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: rpcUrl, PORT: '0' };
     const started = /"url":"([^"]+)","msg":"listening"/;
     const [first, second] = await Promise.all([
-      startUntil('gateway/src/main.ts', [], env, started),
-      startUntil('gateway/src/main.ts', [], env, started),
+      startUntil('cli/gateway.ts', [], env, started),
+      startUntil('cli/gateway.ts', [], env, started),
       startUntil('ingest/src/main.ts', [], env, /"(ingest_started)"/),
     ]);
     const created = await sluice(['keys', 'create', '--plan', 'premium', '--json'], { folder });
@@ -111,7 +111,7 @@ describe('ingest and gateway as separate processes', () => {
   it('tell clients by the heartbeats that a node or ingest has stopped', async () => {
     const rpcUrl = await startUntil('cli/sluice.ts', ['simnet', '--port', '0'], {}, /SOLANA_RPC_URL=(\S+)/);
     const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: rpcUrl, PORT: '0' };
-    const url = await startUntil('gateway/src/main.ts', [], env, /"url":"([^"]+)","msg":"listening"/);
+    const url = await startUntil('cli/gateway.ts', [], env, /"url":"([^"]+)","msg":"listening"/);
     await startUntil('ingest/src/main.ts', [], env, /"(ingest_started)"/);
     const [simnet, , ingest] = children;
     const created = await sluice(['keys', 'create', '--plan', 'premium', '--json'], { folder });
@@ -135,6 +135,6 @@ describe('ingest and gateway as separate processes', () => {
     await expect(startUntil('ingest/src/main.ts', [], {}, /"(ingest_started)"/)).rejects.toThrow(
       /ended with 1.*SOLANA_RPC_URL.*REDIS_URL/s,
     );
-    await expect(startUntil('gateway/src/main.ts', [], { TRADING: 'x' }, /"(listening)"/)).rejects.toThrow(/ended with 1.*TRADING/s);
+    await expect(startUntil('cli/gateway.ts', [], { TRADING: 'x' }, /"(listening)"/)).rejects.toThrow(/ended with 1.*TRADING/s);
   });
 });

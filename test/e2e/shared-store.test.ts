@@ -33,7 +33,7 @@ function machine(name: string): Readonly<Record<string, string>> {
 }
 
 async function startGateway(name: string): Promise<string> {
-  const gateway = runProgram('gateway/src/main.ts', { folder, env: machine(name) });
+  const gateway = runProgram('cli/gateway.ts', { folder, env: machine(name) });
   children.push(gateway.child);
   return String((await gateway.logged('listening', testTimeoutMs / 2))['url']);
 }
@@ -68,7 +68,7 @@ describe('gateways on two machines, with one PostgreSQL', () => {
     const { id, key } = await json<{ readonly id: string; readonly key: string }>('first', 'keys', 'create', '--plan', 'standard');
 
     // The second machine does not have the pepper: it does not start, and says what to do.
-    const refused = await runToEnd('gateway/src/main.ts', [], { folder, env: { ...machine('second'), LOG_LEVEL: 'silent' } });
+    const refused = await runToEnd('cli/gateway.ts', [], { folder, env: { ...machine('second'), LOG_LEVEL: 'silent' } });
     expect(refused).toEqual({
       code: 1,
       stdout: '',

@@ -10,7 +10,7 @@ import { startRedis } from '../support/servers/redis.ts';
 
 const testTimeoutMs = 180_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const [gateway, ingest] = ['gateway/src/main.ts', 'ingest/src/main.ts'];
+const [gateway, ingest] = ['cli/gateway.ts', 'ingest/src/main.ts'];
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-processes-'));

@@ -1,4 +1,4 @@
-import { orderSteps } from '@sluice/gateway/orders/ledger/order-stats.ts';
+import { orderSteps } from '../../trading/src/model/order-stats.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { launchCoin } from '../support/chain/quoted-trades.ts';

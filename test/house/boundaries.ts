@@ -1,7 +1,9 @@
-import { posix } from 'node:path';
+import { join, posix } from 'node:path';
+import { mostDoors } from './folders.ts';
 import type { HouseCheck } from './house-check.ts';
 import { importsOf, type Import } from './imports.ts';
 import { dividedFolders, layerFault, upwardLayers } from './layers.ts';
+import { productPackages, readManifest, type Manifest } from './product-packages.ts';
 import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
 
 /** Which folders a folder may import from, besides itself. */
@@ -10,20 +12,25 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'venues/src': ['shared/src'],
   'ingest/src': ['shared/src', 'venues/src'],
   'gateway/src': ['shared/src', 'venues/src'],
+  'trading/src': ['shared/src', 'venues/src', 'gateway/src'],
+  'site/src': ['shared/src', 'gateway/src'],
   'client/src': [],
-  'gateway/web': ['client/src'],
-  cli: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'client/src', 'test/simnet'],
+  'site/web': ['client/src'],
+  // The one place that sees all: it connects the gateway with trading and the site.
+  cli: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'trading/src', 'site/src', 'client/src', 'test/simnet'],
   'test/simnet': ['shared/src', 'venues/src'],
-  test: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'client/src', 'gateway/web', 'cli', 'compile'],
+  test: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'trading/src', 'site/src', 'client/src', 'site/web', 'cli', 'compile'],
 };
 /** The smallest plausible number of modules. A scanner that finds nothing would also find no fault. */
 const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
   'shared/src': 50,
   'venues/src': 40,
   'ingest/src': 21,
-  'gateway/src': 44,
+  'gateway/src': 120,
+  'trading/src': 100,
+  'site/src': 15,
   'client/src': 8,
-  'gateway/web': 30,
+  'site/web': 30,
   cli: 16,
   'test/simnet': 100,
   test: 160,
@@ -33,7 +40,7 @@ const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
 const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['gateway/src/transport/'],
   ioredis: ['shared/src/bus/'],
-  marked: ['gateway/src/docs/guides.ts'],
+  marked: ['site/src/docs/guides.ts'],
   libsql: ['gateway/src/store/libsql.ts', 'gateway/src/store/sql/sqlite/sqlite.ts'],
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
@@ -45,15 +52,15 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   litesvm: [],
   'fast-check': [],
   vitest: [],
-  'node:child_process': ['gateway/src/signer/child.ts', 'gateway/src/signer/service.ts', 'cli/'],
+  'node:child_process': ['trading/src/signer/child.ts', 'trading/src/signer/service.ts', 'cli/'],
   pg: ['gateway/src/store/sql/postgres.ts'],
-  preact: ['gateway/web/'],
-  'lightweight-charts': ['gateway/web/src/token/chart.tsx'],
-  uqr: ['gateway/web/src/wallets/qr.tsx'],
+  preact: ['site/web/'],
+  'lightweight-charts': ['site/web/src/token/chart.tsx'],
+  uqr: ['site/web/src/wallets/qr.tsx'],
   'node:net': [
     'shared/src/operations/server.ts',
-    'gateway/src/signer/child.ts',
-    'gateway/src/signer/service.ts',
+    'trading/src/signer/child.ts',
+    'trading/src/signer/service.ts',
     'gateway/src/transport/',
     'gateway/src/auth/ip-ranges.ts',
     'gateway/src/http/client-address.ts',
@@ -78,8 +85,8 @@ const pureFolders = [
 const pureMayUse = [...pureFolders, 'shared/src/solana/'];
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
 
-/** Only these folders may import custody. */
-const custodyUsers = ['gateway/src/custody/', 'gateway/src/signer/', 'gateway/src/orders/', 'cli/', 'test/'];
+/** Only these folders may import the signer, with its custody. */
+const signerUsers = ['trading/src/', 'cli/', 'test/'];
 
 export const boundaries: HouseCheck = {
   name: 'boundaries between folders',
@@ -126,8 +133,8 @@ function fileFault({ from }: Import, to: string, paths: ReadonlySet<string>): st
   const allowed = [layer, ...(layers[layer] ?? [])];
   if (!allowed.some((folder) => to.startsWith(`${folder}/`))) return `${layer} may import from ${allowed.join(', ')} only`;
   if (isPure(from) && !pureMayUse.some((folder) => to.startsWith(folder))) return 'the pure core may not import it';
-  if (to.startsWith('gateway/src/custody/') && !custodyUsers.some((folder) => from.startsWith(folder)))
-    return 'only orders, the signer and the command line may import custody';
+  if (to.startsWith('trading/src/signer/') && !signerUsers.some((folder) => from.startsWith(folder)))
+    return 'only trading and the command line reach the signer and its custody';
   const [venue, otherVenue] = [venueOf(from), venueOf(to)];
   if (venue !== null && otherVenue !== null && venue !== otherVenue) return 'a venue never imports a venue';
   if (venue === null && otherVenue !== null && !venueUsers.some((path) => from.startsWith(path))) return 'only the registry names a venue';
@@ -155,4 +162,40 @@ const venueLibraries: ReadonlySet<string> = new Set(['kit', 'pump-fees']);
 function venueOf(path: string): string | null {
   const folder = /^venues\/src\/([^/]+)\//.exec(path)?.[1] ?? null;
   return folder === null || venueLibraries.has(folder) ? null : folder;
+}
+
+/** The `exports` of a package: pattern → target. Null closes what a wider pattern opens. */
+type Doors = NonNullable<Manifest['exports']>;
+
+/**
+ * A package is entered through its `exports`. TypeScript and Node.js refuse a specifier that is not among them; this check refuses a path
+ * around them, and a package with too many. Tests may also import the inner modules of a package, by their paths.
+ */
+export const faces: HouseCheck = {
+  name: 'faces of packages',
+  async run(root) {
+    const manifests = productPackages.map((folder) => ({ folder, doors: readManifest(join(root, folder)).exports ?? {} }));
+    const crowded = manifests.filter(({ doors }) => doorsOf(doors).length > mostDoors);
+    const imports = sourceFiles(root).filter(isTypeScript).flatMap(importsOf);
+    return [
+      ...crowded.map(({ folder, doors }) => `${folder} has ${doorsOf(doors).length} doors; at most ${mostDoors} are allowed`),
+      ...faceFaults(imports),
+    ];
+  },
+};
+
+function doorsOf(doors: Doors): readonly string[] {
+  return Object.entries(doors).flatMap(([door, target]) => (target === null ? [] : [door]));
+}
+
+/** One sentence for each import that enters a package by a path. */
+export function faceFaults(imports: readonly Import[]): readonly string[] {
+  return imports.flatMap(({ from, to, specifier }) => {
+    const [source, target] = [layerOf(from), to === null || to.endsWith('package.json') ? null : layerOf(to)];
+    // The root, of which the command line is a part, is no package that others import.
+    const isBehind = source !== null && source !== 'test' && target !== null && target !== source && target !== 'cli';
+    return isBehind && specifier.startsWith('.')
+      ? [`${from} imports ${specifier}: enter ${target} through the exports of its package`]
+      : [];
+  });
 }

@@ -1,4 +1,4 @@
-import { boundaries } from './boundaries.ts';
+import { boundaries, faces } from './boundaries.ts';
 import { documentPaths, documentedErrors, generatedFiles } from './documented.ts';
 import { budgetsOfSize, folders } from './folders.ts';
 import type { HouseCheck } from './house-check.ts';
@@ -17,6 +17,7 @@ export const houseChecks: readonly HouseCheck[] = [
   reach,
   productDependencies,
   boundaries,
+  faces,
   folders,
   budgetsOfSize,
   words,

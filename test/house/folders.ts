@@ -6,6 +6,8 @@ import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
 
 /** Most modules directly in one folder. Suites are not counted: a folder has as many as there are things to test. */
 const mostModules = 16;
+/** Most doors of a package, and of a folder with folders in it. */
+export const mostDoors = 10;
 /** Most lines of one module. */
 const mostLines = 420;
 /** Written by `pnpm generate`. */
@@ -24,6 +26,25 @@ export function sizeFaults(files: readonly SourceFile[]): readonly string[] {
     ...crowded.map(([folder, count]) => `${folder} has ${count} modules; at most ${mostModules} are allowed`),
     ...long.map(({ path, lines }) => `${path} has ${lines} lines; at most ${mostLines} are allowed`),
   ];
+}
+
+/**
+ * A folder with folders in it is a room with doors: these folders, and its own modules. Nobody finds the way in a room with many. `more` has the
+ * folders that may have more than `mostDoors`, and how many.
+ */
+export function doorFaults(files: readonly SourceFile[], more: Readonly<Record<string, number>>): readonly string[] {
+  const doors = new Map<string, Set<string>>();
+  const rooms = new Set<string>();
+  for (const { path } of files.filter((file) => isModule(file) && !/^(test|clients)\//.test(file.path))) {
+    for (let door = path, room = posix.dirname(path); room !== '.'; door = room, room = posix.dirname(room)) {
+      if (door !== path) rooms.add(room);
+      doors.set(room, (doors.get(room) ?? new Set()).add(door));
+    }
+  }
+  return [...rooms].flatMap((room) => {
+    const [count, allowed] = [doors.get(room)!.size, more[room] ?? mostDoors];
+    return count > allowed ? [`${room} has ${count} doors; at most ${allowed} are allowed`] : [];
+  });
 }
 
 /**
@@ -74,7 +95,7 @@ export const folders: HouseCheck = {
   name: 'folders',
   run: async (root) => {
     const files = sourceFiles(root);
-    return [...sizeFaults(files), ...folderCircles(files)];
+    return [...sizeFaults(files), ...doorFaults(files, budgets.doors), ...folderCircles(files)];
   },
 };
 

@@ -2,9 +2,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { fillBlocks } from '../../cli/generate/fill-document-blocks.ts';
-import { boundaryFaults } from './boundaries.ts';
+import { boundaryFaults, faceFaults } from './boundaries.ts';
 import { pathFaults, treeOf } from './documented.ts';
-import { folderCircles, leftOf, sizeFaults } from './folders.ts';
+import { doorFaults, folderCircles, leftOf, sizeFaults } from './folders.ts';
 import { importsOf } from './imports.ts';
 import { isPermissive } from './licences.ts';
 import { upwardLayers } from './layers.ts';
@@ -19,8 +19,8 @@ const known = new Set([
   'venues/src/venue.ts',
   'shared/src/log/log.ts',
   'ingest/src/ingest.ts',
-  'gateway/src/gateway.ts',
-  'gateway/src/custody/keystore.ts',
+  'cli/gateway/gateway.ts',
+  'trading/src/signer/custody/keystore.ts',
   'gateway/src/stream/hub.ts',
   'gateway/src/stream/fanout/fanout.ts',
   'gateway/src/stream/session/connection.ts',
@@ -35,7 +35,7 @@ function faults(path: string, text: string): readonly string[] {
 
 describe('the boundaries', () => {
   it.each([
-    ['ingest/src/a.ts', '@sluice/gateway/gateway.ts'],
+    ['ingest/src/a.ts', '../../cli/gateway/gateway.ts'],
     ['gateway/src/a.ts', '@sluice/ingest/ingest.ts'],
     ['shared/src/bus/a.ts', '@sluice/ingest/ingest.ts'],
     ['ingest/src/a.ts', '@sluice/simnet/simnet.ts'],
@@ -45,7 +45,10 @@ describe('the boundaries', () => {
     ['venues/src/pump/a.ts', '@sluice/shared/log/log.ts'],
     ['shared/src/wire/a.ts', 'pino'],
     ['shared/src/wire/a.ts', 'node:fs'],
-    ['gateway/src/stream/a.ts', '../custody/keystore.ts'],
+    ['gateway/src/stream/a.ts', '@sluice/trading/signer/custody/keystore.ts'],
+    ['site/src/docs/a.ts', '@sluice/trading/signer/custody/keystore.ts'],
+    ['trading/src/a.ts', '../../cli/gateway/gateway.ts'],
+    ['trading/src/quote/a.ts', '../signer/custody/keystore.ts'],
     ['gateway/src/stream/a.ts', 'uWebSockets.js'],
     ['gateway/src/stream/a.ts', 'ioredis'],
     ['gateway/src/stream/session/a.ts', '../hub.ts'],
@@ -67,12 +70,23 @@ describe('the boundaries', () => {
     ['venues/src/pump/a.ts', '../venue.ts'],
     ['venues/src/registry.ts', './pump/index.ts'],
     ['gateway/src/transport/a.ts', 'uWebSockets.js'],
-    ['gateway/src/orders/a.ts', '../custody/keystore.ts'],
+    ['trading/src/api/a.ts', '../signer/custody/keystore.ts'],
+    ['trading/src/api/a.ts', '@sluice/gateway/stream/hub.ts'],
     ['gateway/src/stream/session/a.ts', '../fanout/fanout.ts'],
     ['gateway/src/stream/hub.ts', './session/connection.ts'],
     ['test/a.test.ts', 'litesvm'],
   ])('allow %s importing %s', (path, specifier) => {
     expect(faults(path, `import { a } from '${specifier}';`)).toEqual([]);
+  });
+
+  it('refuse a path into a package, unless a test takes it', () => {
+    const behind = (path: string, specifier: string): readonly string[] =>
+      faceFaults(importsOf({ path, text: `import { a } from '${specifier}';` }));
+    expect(behind('trading/src/api/a.ts', '../../../gateway/src/stream/hub.ts')).toHaveLength(1);
+    expect(behind('cli/gateway/gateway.ts', '../../trading/src/api/trading.ts')).toHaveLength(1);
+    expect(behind('trading/src/api/a.ts', '@sluice/gateway/stream/hub.ts')).toEqual([]);
+    expect(behind('trading/src/api/a.ts', '../place/place-order.ts')).toEqual([]);
+    expect(behind('test/orders/a.test.ts', '../../trading/src/place/place-order.ts')).toEqual([]);
   });
 
   it('refuse a list of layers that allows a circle', () => {
@@ -97,6 +111,15 @@ describe('the boundaries', () => {
     expect(sizeFaults(files(17, '.ts'))).toHaveLength(1);
     expect(sizeFaults(files(1, '.ts', 'a\n'.repeat(420)))).toEqual([]);
     expect(sizeFaults(files(1, '.ts', 'a\n'.repeat(421)))).toHaveLength(1);
+  });
+
+  it('refuse a room with too many doors, but not a folder of modules', () => {
+    const room = (doors: number): { path: string; text: string }[] =>
+      Array.from({ length: doors - 1 }, (_, i) => ({ path: `cli/${i}.ts`, text: '' })).concat({ path: 'cli/room/a.ts', text: '' });
+    expect(doorFaults(room(10), {})).toEqual([]);
+    expect(doorFaults(room(11), {})).toHaveLength(1);
+    expect(doorFaults(room(11), { cli: 11 })).toEqual([]);
+    expect(doorFaults(room(12).slice(0, -1), {})).toEqual([]);
   });
 
   it('detect every form of import, and ignore comments', () => {
@@ -154,7 +177,7 @@ describe('wall time', () => {
     [path, 'nowUs,'],
     [path, 'const atMs = clock.wallMs();'],
     [path, "local now = redis.call('TIME')"],
-    ['gateway/web/src/a.tsx', 'const [now] = useState(Date.now());'],
+    ['site/web/src/a.tsx', 'const [now] = useState(Date.now());'],
     ['cli/a.ts', 'const startedAtMs = performance.timeOrigin;'],
     ['compile/a.mjs', 'const atMs = Date.now();'],
     ['client/src/a.ts', 'const atMs = Date.now();'],
@@ -182,15 +205,7 @@ describe('wall time', () => {
 });
 
 it('the budgets count the lines of product code, and the bytes of manuals', () => {
-  const files = [
-    'shared/src/a.ts',
-    'shared/src/b.css',
-    'new/c.py',
-    'test/a.ts',
-    'client/src/wire.ts',
-    'gateway/web/test/a.ts',
-    'docs/A.md',
-  ];
+  const files = ['shared/src/a.ts', 'shared/src/b.css', 'new/c.py', 'test/a.ts', 'client/src/wire.ts', 'site/web/test/a.ts', 'docs/A.md'];
   const left = leftOf(
     { lines: { shared: 5, client: 1 }, bytes: { 'docs/A.md': 3 } },
     files.map((path) => ({ path, text: 'ä\n1\n' })),

@@ -24,7 +24,8 @@ const folderOfPackage: Readonly<Record<string, string>> = {
   ingest: 'ingest/src',
   gateway: 'gateway/src',
   client: 'client/src',
-  web: 'gateway/web/src',
+  trading: 'trading/src',
+  site: 'site/src',
   simnet: 'test/simnet',
   test: 'test',
 };
@@ -39,6 +40,7 @@ export function importsOf(file: SourceFile): readonly Import[] {
 function resolve(from: string, specifier: string): Pick<Import, 'to' | 'package'> {
   if (specifier.startsWith('.')) return { to: posix.join(posix.dirname(from), specifier), package: null };
   const own = /^@sluice\/(\w+)(?:\/(.+))?$/.exec(specifier);
+  if (own !== null && own[2]?.startsWith('web/')) return { to: posix.join('site/web/src', own[2].slice('web/'.length)), package: null };
   if (own !== null) return { to: posix.join(folderOfPackage[own[1] ?? ''] ?? 'nowhere', own[2] ?? 'index.ts'), package: null };
   if (specifier.startsWith('node:')) return { to: null, package: specifier };
   const parts = specifier.split('/');

@@ -3,19 +3,17 @@
  * that there is no circle. Files directly in the folder connect the layers: they may import from all layers, and no layer may import them.
  */
 export const dividedFolders: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  'gateway/src/orders': {
-    role: ['api'],
-    api: ['place', 'prepare', 'ledger'],
-    paper: ['place', 'nodes'],
-    place: ['follow', 'send', 'prepare', 'simulate', 'state', 'ledger', 'nodes'],
-    follow: ['evidence', 'send', 'nodes'],
-    evidence: ['simulate', 'nodes'],
+  'trading/src': {
+    api: ['place', 'follow', 'send', 'prepare', 'nodes', 'state', 'quote', 'signer', 'model'],
+    place: ['follow', 'send', 'prepare', 'nodes', 'state', 'quote', 'signer', 'model'],
+    follow: ['send', 'nodes', 'signer'],
     send: ['prepare', 'nodes'],
-    prepare: ['simulate', 'state'],
-    simulate: ['nodes'],
-    state: [],
-    ledger: [],
-    nodes: [],
+    prepare: ['nodes', 'state', 'quote'],
+    nodes: ['quote', 'signer'],
+    state: ['quote'],
+    quote: [],
+    signer: ['model'],
+    model: [],
   },
   'gateway/src/stream': {
     delivery: ['connections', 'dialects', 'replay', 'fanout', 'history'],

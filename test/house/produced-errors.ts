@@ -41,7 +41,7 @@ const evidence: Readonly<Record<ErrorCode, Evidence | 'nothing yet'>> = {
 export const producedErrors: HouseCheck = {
   name: 'errors against tests',
   async run(root) {
-    const product = sourceFiles(root).filter(({ path }) => /^(gateway|ingest)\/src\/.*\.ts$/.test(path));
+    const product = sourceFiles(root).filter(({ path }) => /^((gateway|trading|site|ingest)\/src|cli\/gateway)\/.*\.ts$/.test(path));
     return Object.entries(evidence).flatMap(([code, found]) =>
       found === 'nothing yet' ? unproduced(code, product) : faultsOf(root, code as ErrorCode, found),
     );

@@ -7,13 +7,14 @@ export interface Manifest {
   readonly license?: string | { readonly type?: string };
   readonly licenses?: readonly { readonly type?: string }[];
   readonly scripts?: Readonly<Record<string, string>>;
+  readonly exports?: Readonly<Record<string, unknown>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 /** Folders of the packages that `pnpm start` installs. With the root, they equal `packages` in pnpm-workspace.yaml. */
-export const productPackages = ['.', 'shared', 'venues', 'ingest', 'gateway/web', 'gateway', 'client', 'test/simnet'] as const;
+export const productPackages = ['.', 'shared', 'venues', 'ingest', 'gateway', 'trading', 'site', 'client', 'test/simnet'] as const;
 
 /** The folder in `productPackages` that contains this file of the product. */
 export function packageOf(path: string): string {

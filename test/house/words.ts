@@ -17,7 +17,7 @@ const isPure = (path: string): boolean => /^shared\/src\/(venues|wire|codec|erro
 /** Configuration is read once, at the edge. `test` starts processes of its own. */
 /** The samples of the documentation are texts. */
 const readsEnvironment = (path: string): boolean =>
-  /^(cli|test|client\/examples|gateway\/src\/docs\/samples)\//.test(path) || path.endsWith('/src/main.ts');
+  /^(cli|test|client\/examples|site\/src\/docs\/samples)\//.test(path) || path.endsWith('/src/main.ts');
 
 const rules: readonly Rule[] = [
   { what: 'unfinished by its own words', pattern: /\b(TODO|FIXME|XXX|HACK)\b|\bnot implemented\b|\bfor now\b/i },
@@ -32,7 +32,7 @@ const rules: readonly Rule[] = [
   {
     what: 'a timeout that garbage collection can remove; use `startDeadline`',
     pattern: /\bAbortSignal\.timeout\(/,
-    applies: (path) => isCode(path) && /^(shared|ingest|gateway)\//.test(path),
+    applies: (path) => isCode(path) && /^(shared|ingest|gateway|trading|site)\//.test(path),
   },
   {
     what: 'the environment, read outside a main.ts or the command line',

@@ -1,5 +1,5 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
-import { assembleMarket, planMarket } from '@sluice/gateway/pools/quoted-market.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';

@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
+import { openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
 import { createRandom } from '../simnet/market/random.ts';
 import { wallet } from '../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';

@@ -17,7 +17,7 @@ it('no signal opens the debugger of start, gateway or ingest', async () => {
   const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: 'http://127.0.0.1:1', TRADING: 'off', PORT: '0' };
   const started = [
     { program: 'cli/start.ts', env: { PORT: '0', DATA_DIR: 'start', LOG_LEVEL: 'info' } },
-    { program: 'gateway/src/main.ts', env: { ...env, DATA_DIR: 'gateway' } },
+    { program: 'cli/gateway.ts', env: { ...env, DATA_DIR: 'gateway' } },
     { program: 'ingest/src/main.ts', env: { ...env, DATA_DIR: 'ingest' } },
   ].map(({ program, env: settings }) => runProgram(program, { folder, env: settings }));
   await Promise.all(

@@ -144,7 +144,7 @@ it('a gateway continues to answer until a balancer has excluded it', async () =>
 it('a gateway process ends within 30 seconds also while Redis does not answer', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-life-'));
   const redis = await startRedis();
-  const gateway = runProgram('gateway/src/main.ts', { folder, env: { REDIS_URL: redis.url, PORT: '0' } });
+  const gateway = runProgram('cli/gateway.ts', { folder, env: { REDIS_URL: redis.url, PORT: '0' } });
   onTestFinished(async () => {
     gateway.child.kill('SIGKILL');
     await redis.stop();

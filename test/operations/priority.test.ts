@@ -10,7 +10,7 @@ it.skipIf(!existsSync('/proc/thread-self'))(
   'the threads of the engine, and other started threads, have a lower priority than the main one',
   () => {
     const child = fileURLToPath(new URL('priority-child.ts', import.meta.url));
-    const output = execFileSync(process.execPath, [...nodeFlags('gateway/src/main.ts'), '--import', 'tsx', child], { encoding: 'utf8' });
+    const output = execFileSync(process.execPath, [...nodeFlags('cli/gateway.ts'), '--import', 'tsx', child], { encoding: 'utf8' });
     const { main, thread, all } = JSON.parse(output) as { readonly main: number; readonly thread: number; readonly all: readonly number[] };
     // For a process that already has a low priority, as far as possible.
     const behind = Math.min(19, getPriority() + 10) - getPriority();

@@ -48,7 +48,7 @@ async function main(handovers: number): Promise<RollingResult> {
   const port = await freePort();
   const env = { REDIS_URL: redis.url, PORT: String(port), DATA_DIR: 'data', SHARE_PORT: 'true', TRADING: 'off' };
   const start = async (): Promise<RunningProgram> => {
-    const gateway = runProgram('gateway/src/main.ts', { folder, env });
+    const gateway = runProgram('cli/gateway.ts', { folder, env });
     await gateway.logged('listening');
     return gateway;
   };

@@ -34,7 +34,7 @@ beforeAll(async () => {
   });
   const env = { REDIS_URL: redis.url, SOLANA_RPC_URL: rpcUrl, PORT: '0', METRICS_PORT: '0', TRADING: 'paper' };
   ingest = start('ingest/src/main.ts', env);
-  const gateway = start('gateway/src/main.ts', env);
+  const gateway = start('cli/gateway.ts', env);
   const portOf = async (program: RunningProgram): Promise<string> =>
     `http://127.0.0.1:${String((await program.logged('operations_listening'))['port'])}`;
   [urls.ingest, urls.gateway] = await Promise.all([portOf(ingest), portOf(gateway)]);

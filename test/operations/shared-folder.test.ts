@@ -54,7 +54,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 function plant(): readonly string[] {
   const made = join(folder, 'made');
   mkdirSync(made);
-  const modules = spawnSync(process.execPath, ['--import', tsx, join(root, 'gateway/src/signer/main.ts'), '{}'], {
+  const modules = spawnSync(process.execPath, ['--import', tsx, join(root, 'trading/src/signer/main.ts'), '{}'], {
     // What the loader compiles depends on where it runs.
     cwd: folder,
     env: { PATH: process.env['PATH'], TMPDIR: made },

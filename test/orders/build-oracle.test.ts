@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { BorshInstructionCoder } from '@coral-xyz/anchor';
 import type * as PumpSwapSdk from '@pump-fun/pump-swap-sdk';
 import type { TransactionInstruction } from '@solana/web3.js';
-import { surround } from '@sluice/gateway/orders/prepare/surround.ts';
+import { surround } from '../../trading/src/prepare/surround.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { computeBudgetProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';

@@ -4,8 +4,8 @@ import {
   maxTemplates,
   type BuildRequest,
   type BuiltMessage,
-} from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { priceIndex, surround } from '@sluice/gateway/orders/prepare/surround.ts';
+} from '../../trading/src/prepare/message-builder.ts';
+import { priceIndex, surround } from '../../trading/src/prepare/surround.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions.ts';

@@ -1,7 +1,7 @@
 import { quoteCoins } from '@sluice/shared/money.ts';
-import { assembleMarket, planMarket, type TokenMarket } from '@sluice/gateway/pools/quoted-market.ts';
-import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { canPay, needOf, outlayOf, type Outlay } from '@sluice/gateway/orders/prepare/outlay.ts';
+import { assembleMarket, planMarket, type TokenMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
+import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '../../trading/src/prepare/message-builder.ts';
+import { canPay, needOf, outlayOf, type Outlay } from '../../trading/src/prepare/outlay.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';

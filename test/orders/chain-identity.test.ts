@@ -1,5 +1,5 @@
-import { chainForOrder, watchChainIdentity, type ChainIdentity } from '@sluice/gateway/orders/nodes/chain-identity.ts';
-import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import { chainForOrder, watchChainIdentity, type ChainIdentity } from '../../trading/src/nodes/chain-identity.ts';
+import { createSendNodes } from '../../trading/src/nodes/nodes.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startScriptedNode, type Answer, type ScriptedNode } from '../ingest/scripted-node.ts';
 import { genesisHashOf } from '../simnet/ledger/genesis-hash.ts';

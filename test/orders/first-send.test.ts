@@ -1,6 +1,6 @@
-import { firstSend, unansweredInsert } from '@sluice/gateway/orders/place/first-send.ts';
-import type { FirstRound } from '@sluice/gateway/orders/send/first-round.ts';
-import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import { firstSend, unansweredInsert } from '../../trading/src/place/first-send.ts';
+import type { FirstRound } from '../../trading/src/send/first-round.ts';
+import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { expect, test } from 'vitest';
 import { newOrder } from '../support/orders.ts';

@@ -1,4 +1,4 @@
-import { endStates } from '@sluice/gateway/order-model/order.ts';
+import { endStates } from '@sluice/gateway/store/order-model/order.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';

@@ -1,5 +1,5 @@
-import { fingerprintOf, readIdempotency } from '@sluice/gateway/orders/api/idempotency.ts';
-import { newOrderId } from '@sluice/gateway/order-model/order-id.ts';
+import { fingerprintOf, readIdempotency } from '@sluice/trading/api/idempotency.ts';
+import { newOrderId } from '../../trading/src/model/order-id.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { orderIdPattern } from '@sluice/shared/wire/values.ts';
 import fc from 'fast-check';

@@ -1,5 +1,5 @@
-import { judge, mayInsert, mayBecome, type Evidence, type OrderProgress } from '@sluice/gateway/order-model/life.ts';
-import { endStates, orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/gateway/order-model/order.ts';
+import { judge, mayInsert, mayBecome, type Evidence, type OrderProgress } from '@sluice/gateway/store/order-model/life.ts';
+import { endStates, orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/gateway/store/order-model/order.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { orderFill, signedMessage } from '../support/orders.ts';

@@ -1,11 +1,11 @@
 import { systemClock } from '@sluice/shared/clock/clock.ts';
-import { OwnOrders } from '@sluice/gateway/orders/state/own-orders.ts';
-import { createMessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { checkedTrade, type CheckedTrade, type CheckParts } from '@sluice/gateway/orders/prepare/checked-trade.ts';
-import type { TradeRequest } from '@sluice/gateway/orders/prepare/request.ts';
-import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
-import { createSimulator } from '@sluice/gateway/orders/simulate/simulator.ts';
-import type { HotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { OwnOrders } from '../../trading/src/state/own-orders.ts';
+import { createMessageBuilder } from '../../trading/src/prepare/message-builder.ts';
+import { checkedTrade, type CheckedTrade, type CheckParts } from '../../trading/src/prepare/checked-trade.ts';
+import type { TradeRequest } from '../../trading/src/prepare/request.ts';
+import { createSendNodes } from '../../trading/src/nodes/nodes.ts';
+import { createSimulator } from '../../trading/src/nodes/simulate/simulator.ts';
+import type { HotState } from '../../trading/src/state/hot-state.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { programId } from '@sluice/venues/pump/program.ts';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,9 +1,9 @@
 import { systemClock } from '@sluice/shared/clock/clock.ts';
-import { createOrderLedger } from '@sluice/gateway/orders/ledger/order-ledger.ts';
-import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/order-model/order.ts';
+import { createOrderLedger } from '../../trading/src/model/order-ledger.ts';
+import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { Evidence } from '@sluice/gateway/order-model/life.ts';
+import type { Evidence } from '@sluice/gateway/store/order-model/life.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
 import { newOrder, orderFill } from '../support/orders.ts';

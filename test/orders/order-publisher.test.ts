@@ -1,6 +1,6 @@
 import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
-import { createOrderPublisher, maxQueuedOrders } from '@sluice/gateway/orders/ledger/order-publisher.ts';
-import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import { createOrderPublisher, maxQueuedOrders } from '../../trading/src/model/order-publisher.ts';
+import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';

@@ -1,4 +1,4 @@
-import { OrderStats, orderSteps } from '@sluice/gateway/orders/ledger/order-stats.ts';
+import { OrderStats, orderSteps } from '../../trading/src/model/order-stats.ts';
 import { expect, it } from 'vitest';
 
 it('each step of an accepted order is counted, in microseconds', () => {

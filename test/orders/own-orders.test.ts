@@ -1,5 +1,5 @@
-import type { WalletRead } from '@sluice/gateway/orders/state/hot-wallets.ts';
-import { awaitOwnOrders, OwnOrders } from '@sluice/gateway/orders/state/own-orders.ts';
+import type { WalletRead } from '../../trading/src/state/hot-wallets.ts';
+import { awaitOwnOrders, OwnOrders } from '../../trading/src/state/own-orders.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 /** A wallet whose state arrives slot by slot, on virtual time. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fingerprintOf } from '@sluice/gateway/orders/api/idempotency.ts';
+import { fingerprintOf } from '@sluice/trading/api/idempotency.ts';
 import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import type { Outcome } from '@sluice/gateway/orders/place/outcome.ts';
-import type { PlaceOrder } from '@sluice/gateway/orders/place/place-order.ts';
-import type { TradeRequest } from '@sluice/gateway/orders/prepare/request.ts';
+import type { Outcome } from '../../trading/src/place/outcome.ts';
+import type { PlaceOrder } from '../../trading/src/place/place-order.ts';
+import type { TradeRequest } from '../../trading/src/prepare/request.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { until } from '../support/gateway.ts';
 import { launchCoin } from '../support/chain/quoted-trades.ts';

@@ -1,5 +1,5 @@
-import { StoreGate } from '@sluice/gateway/orders/place/store-gate.ts';
-import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import { StoreGate } from '../../trading/src/place/store-gate.ts';
+import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { setImmediate as turn } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
-import { createMessageBuilder, maxMessageBytes } from '@sluice/gateway/orders/prepare/message-builder.ts';
-import { endStates, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
-import { createTippedLanes, laneTips } from '@sluice/gateway/orders/prepare/tips.ts';
+import { createMessageBuilder, maxMessageBytes } from '../../trading/src/prepare/message-builder.ts';
+import { endStates, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
+import { createTippedLanes, laneTips } from '../../trading/src/prepare/tips.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';

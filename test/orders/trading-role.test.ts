@@ -38,7 +38,7 @@ async function start(): Promise<Running> {
     PORT: '0',
     LOG_LEVEL: 'info',
   };
-  const program = runProgram('gateway/src/main.ts', { folder: world.store.dataDir, env });
+  const program = runProgram('cli/gateway.ts', { folder: world.store.dataDir, env });
   const one = { program, url: String((await program.logged('listening', 60_000))['url']) };
   running.push(one);
   return one;

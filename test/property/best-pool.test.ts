@@ -1,6 +1,6 @@
-import type { QuoteOrder } from '@sluice/gateway/quote/order.ts';
-import { quoteOn } from '@sluice/gateway/quote/best-quote.ts';
-import { assembleMarket, planMarket, type TokenMarket, type TradedPool } from '@sluice/gateway/pools/quoted-market.ts';
+import type { QuoteOrder } from '@sluice/trading/quote/order.ts';
+import { quoteOn } from '@sluice/trading/quote/best-quote.ts';
+import { assembleMarket, planMarket, type TokenMarket, type TradedPool } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { token2022Program, usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import * as pump from '@sluice/venues/pump/program.ts';
 import { venues } from '@sluice/venues/registry.ts';

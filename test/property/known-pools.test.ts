@@ -1,6 +1,6 @@
-import type { AccountReader, ChainAccount } from '@sluice/gateway/chain/account-reader.ts';
-import { readTradeRequest } from '@sluice/gateway/orders/prepare/request.ts';
-import { PoolReader } from '@sluice/gateway/pools/pool-reader.ts';
+import type { AccountReader, ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
+import { readTradeRequest } from '../../trading/src/prepare/request.ts';
+import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import type { KnownPool } from '@sluice/shared/pools/pool-directory.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';

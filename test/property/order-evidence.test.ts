@@ -1,4 +1,4 @@
-import { findEvidence, type Finding, type NodeView, type TrackedOrder } from '@sluice/gateway/orders/evidence/tracked-order.ts';
+import { findEvidence, type Finding, type NodeView, type TrackedOrder } from '../../trading/src/follow/evidence/tracked-order.ts';
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -2,7 +2,7 @@ import { quoteCoins } from '@sluice/shared/money.ts';
 import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { Quote, QuotedPool, QuotedTrade } from '@sluice/venues/quoting.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { assembleMarket, planMarket } from '@sluice/gateway/pools/quoted-market.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { expect, test } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { createRandom } from '../simnet/market/random.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formLimits, readForm } from '@sluice/gateway/http/body/read-form.ts';
+import { formLimits, readForm } from '../../gateway/src/http/body/read-form.ts';
 
 const encode = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const refusedNames = ['__proto__', 'constructor', 'prototype'];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonLimits, readJson } from '@sluice/gateway/http/body/read-json.ts';
+import { jsonLimits, readJson } from '../../gateway/src/http/body/read-json.ts';
 
 const encode = (text: string): Uint8Array => Buffer.from(text);
 

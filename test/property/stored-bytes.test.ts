@@ -1,4 +1,4 @@
-import { History } from '@sluice/gateway/stream/history/history.ts';
+import { History } from '../../gateway/src/stream/history/history.ts';
 import { InProcessLog } from '@sluice/shared/bus/in-process/in-process-log.ts';
 import { ownBytes } from '@sluice/shared/collections/own-bytes.ts';
 import { segmentBytes, Segments } from '@sluice/shared/collections/segments.ts';

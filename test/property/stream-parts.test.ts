@@ -3,7 +3,7 @@ import { pack } from 'msgpackr';
 import { fuzzCases } from '../support/fuzz.ts';
 import { unpack } from '../support/clients/msgpack.ts';
 import { describe, expect, it } from 'vitest';
-import { History } from '@sluice/gateway/stream/history/history.ts';
+import { History } from '../../gateway/src/stream/history/history.ts';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { Session } from '@sluice/gateway/stream/session/protocol.ts';

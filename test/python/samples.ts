@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { sampleRequest } from '@sluice/gateway/docs/sample-request.ts';
-import { samplesOf } from '@sluice/gateway/docs/samples/samples.ts';
-import { endpointsOf } from '@sluice/gateway/docs/shown-endpoint.ts';
+import { sampleRequest } from '@sluice/site/docs/sample-request.ts';
+import { samplesOf } from '@sluice/site/docs/samples/samples.ts';
+import { endpointsOf } from '@sluice/site/docs/shown-endpoint.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { run } from '../pumpportal/install.ts';

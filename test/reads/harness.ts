@@ -1,10 +1,10 @@
 import { TokenBook } from '@sluice/gateway/reads/token-book.ts';
 import { portfolioBinding } from '@sluice/gateway/reads/wallets/portfolio-endpoint.ts';
-import { PoolReader } from '@sluice/gateway/pools/pool-reader.ts';
+import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
-import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/chain/rpc-account-reader.ts';
-import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
-import { History } from '@sluice/gateway/stream/history/history.ts';
+import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { LazyEvent } from '../../gateway/src/stream/history/lazy-event.ts';
+import { History } from '../../gateway/src/stream/history/history.ts';
 import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';

@@ -1,4 +1,4 @@
-import { holdersBinding } from '@sluice/gateway/reads/holders/endpoint.ts';
+import { holdersBinding } from '../../gateway/src/reads/holders/endpoint.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';

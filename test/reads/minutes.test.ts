@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Minutes } from '@sluice/gateway/reads/pages/minutes.ts';
+import { Minutes } from '../../gateway/src/reads/pages/minutes.ts';
 
 const spans = { '5m': 5, '1h': 60, '24h': 1440 } as const;
 const beginS = 1_795_248_000;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { History } from '@sluice/gateway/stream/history/history.ts';
+import { History } from '../../gateway/src/stream/history/history.ts';
 import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Blockhashes } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
-import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
+import { Blockhashes } from '../../trading/src/state/chain/blockhashes.ts';
+import { ChainView } from '../../trading/src/state/chain/chain-view.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readTrades } from '@sluice/gateway/reads/pages/trade-pages.ts';
-import { History } from '@sluice/gateway/stream/history/history.ts';
+import { readTrades } from '../../gateway/src/reads/pages/trade-pages.ts';
+import { History } from '../../gateway/src/stream/history/history.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 

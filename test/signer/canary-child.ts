@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
-import { createSigner } from '@sluice/gateway/signer/client.ts';
+import { openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
+import { createSigner } from '@sluice/trading/signer/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { createHalt } from '@sluice/gateway/store/halt.ts';
 import { createLog } from '@sluice/shared/log/log.ts';

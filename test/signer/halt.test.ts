@@ -1,5 +1,5 @@
 import { createHalt, haltPollMs, maxHaltAgeMs, type Halt } from '@sluice/gateway/store/halt.ts';
-import { mayUseWallet } from '@sluice/gateway/orders/place/wallet-access.ts';
+import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { HaltTable } from '@sluice/gateway/store/interfaces/halt-table.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openKeystore, unlockKeystore, type Keystore } from '@sluice/gateway/custody/keystore.ts';
-import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
-import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/gateway/signer/client.ts';
-import { checkAuditLogs, type AuditReport } from '@sluice/gateway/signer/audit/report.ts';
+import { openKeystore, unlockKeystore, type Keystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
+import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/trading/signer/client.ts';
+import { checkAuditLogs, type AuditReport } from '@sluice/trading/signer/audit/report.ts';
 import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { createHalt } from '@sluice/gateway/store/halt.ts';

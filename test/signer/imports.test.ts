@@ -5,7 +5,7 @@ import { importsOf, type Import } from '../house/imports.ts';
 import { sourceFiles, type SourceFile } from '../house/source-files.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const entry = 'gateway/src/signer/main.ts';
+const entry = 'trading/src/signer/main.ts';
 /** The parts of Node that the signing process uses: ciphers, files, paths, the uptime of the machine; no network, no other process. */
 const allowed: ReadonlySet<string> = new Set(['node:crypto', 'node:fs', 'node:os', 'node:path']);
 
@@ -37,8 +37,8 @@ it("the signing process runs only our code and Node's, and opens no connection",
   expect(packages).toEqual(allowed);
   const modules = new Set(imports.flatMap((one) => (one.to === null ? [] : [one.to])));
   for (const path of [
-    'gateway/src/signer/check-message.ts',
-    'gateway/src/custody/seal.ts',
+    'trading/src/signer/check-message.ts',
+    'trading/src/signer/custody/seal.ts',
     'shared/src/solana/transaction/transaction.ts',
   ]) {
     expect(modules).toContain(path);

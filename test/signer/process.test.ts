@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
-import type { Signature, SignOutcome } from '@sluice/gateway/order-model/order-signer.ts';
+import type { Signature, SignOutcome } from '../../trading/src/model/order-signer.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fastClock } from '../support/clocks.ts';

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { openKeystore } from '@sluice/gateway/custody/keystore.ts';
-import { randomPassphraseCost } from '@sluice/gateway/custody/seal.ts';
+import { openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { wallet } from '../simnet/runtime/wallets.ts';
@@ -97,7 +97,7 @@ async function open(closers: (() => unknown)[]): Promise<Omit<SoakWorld, 'close'
     return program;
   };
   const ingests = copies.map(() => start('ingest/src/main.ts'));
-  const gateways = copies.map(() => start('gateway/src/main.ts'));
+  const gateways = copies.map(() => start('cli/gateway.ts'));
   await Promise.all(ingests.map((ingest) => ingest.logged('ingest_started', readyWithinMs)));
   const urls = await Promise.all(gateways.map(async (gateway) => String((await gateway.logged('listening', readyWithinMs))['url'])));
   const watched = [

@@ -1,5 +1,5 @@
 import type { Authenticator, Principal } from '@sluice/gateway/auth/principal.ts';
-import { startGateway, type Gateway, type GatewayOptions } from '@sluice/gateway/gateway.ts';
+import { startGateway, type Gateway, type GatewayOptions } from '../../cli/gateway/gateway.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';

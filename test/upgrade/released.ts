@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { NewOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
-import type { IdempotencyUse } from '@sluice/gateway/order-model/idempotency.ts';
+import type { NewOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
+import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
 import type { OrderInsert, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');

@@ -1,5 +1,5 @@
-import { entriesOf, findSections } from '@sluice/web/docs/search-index.ts';
-import { docsSite } from '@sluice/gateway/docs/page.ts';
+import { entriesOf, findSections } from '@sluice/site/web/docs/search-index.ts';
+import { docsSite } from '@sluice/site/docs/page.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { errorTable } from '@sluice/shared/errors/codes.ts';
 import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';

@@ -1,6 +1,6 @@
-import { price, short, shortUsd, sol, usd } from '@sluice/web/format/price.ts';
-import { inQuoteCoin, quoteSymbol } from '@sluice/web/format/quote-coin.ts';
-import { age, isAddress, shortAddress } from '@sluice/web/format/text.ts';
+import { price, short, shortUsd, sol, usd } from '@sluice/site/web/format/price.ts';
+import { inQuoteCoin, quoteSymbol } from '@sluice/site/web/format/quote-coin.ts';
+import { age, isAddress, shortAddress } from '@sluice/site/web/format/text.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

@@ -1,5 +1,5 @@
-import { endpointOf, requestOf, type OpenApi } from '@sluice/web/docs/operation.ts';
-import { choicesOf, valueOf } from '@sluice/web/docs/schema.ts';
+import { endpointOf, requestOf, type OpenApi } from '@sluice/site/web/docs/operation.ts';
+import { choicesOf, valueOf } from '@sluice/site/web/docs/schema.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';

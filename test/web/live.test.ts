@@ -1,6 +1,6 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
-import { titleOf } from '@sluice/web/app/titles.ts';
-import { EventList } from '@sluice/web/live/event-list.ts';
+import { titleOf } from '@sluice/site/web/app/titles.ts';
+import { EventList } from '@sluice/site/web/live/event-list.ts';
 import {
   isNoAmount,
   noFilters,
@@ -9,8 +9,8 @@ import {
   passesTrade,
   type Known,
   type LiveFilters,
-} from '@sluice/web/live/filters.ts';
-import { tradedVenues, venueName } from '@sluice/web/format/venues.ts';
+} from '@sluice/site/web/live/filters.ts';
+import { tradedVenues, venueName } from '@sluice/site/web/format/venues.ts';
 import { decodedVenueNames, tradedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { describe, expect, it } from 'vitest';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RequestsLeft } from '@sluice/web/state/requests-left.ts';
+import { RequestsLeft } from '@sluice/site/web/state/requests-left.ts';
 
 describe('what is left of the limit of a key', () => {
   it('is unknown, and thus everything, until an answer reports it', () => {

@@ -1,6 +1,5 @@
-import type { Faucet } from '../chain/faucet.ts';
-import { mayUseWallet } from '../orders/place/wallet-access.ts';
-import type { SealWallet } from '../orders/seal-wallet.ts';
+import type { Faucet } from '../reads/chain/faucet.ts';
+import { mayUseWallet } from './wallet-access.ts';
 import { operatorAccountId, type StoredAccount } from '../store/interfaces/account-table.ts';
 import { limitsOf, type StoredWallet, type WalletInsertion } from '../store/interfaces/wallet-table.ts';
 import type { Store } from '../store/store.ts';
@@ -13,6 +12,15 @@ const maxListed = 200;
 const maxListedKeys = 50;
 /** Wallets that an account can make or import in the page. The operator can make more by commands. */
 const maxPerAccount = 100;
+
+/** `secret_key`: the text is not a secret key; `what` says why, without any part of it. `paper`: wallets on paper have no secret keys. */
+export type SealOutcome =
+  | { readonly ok: true; readonly wallet: Pick<StoredWallet, 'publicKey' | 'sealedSeed'> }
+  | { readonly ok: false; readonly reason: 'paper' | 'unavailable' }
+  | { readonly ok: false; readonly reason: 'secret_key'; readonly what: string };
+
+/** Seals the wallet of this secret key; null: a new wallet. Never rejects. */
+export type SealWallet = (secretKey: string | null) => Promise<SealOutcome>;
 
 export interface WalletParts {
   readonly store: Store;

@@ -3,7 +3,7 @@ import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/token
 import { token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { maxTokenNameChars, maxTokenUriChars } from '@sluice/shared/wire/values.ts';
 import { poolsAt, type CurveFacts, type PoolFacts } from '@sluice/venues/pool-accounts.ts';
-import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
+import type { AccountsRead, ChainAccount } from './chain/account-reader.ts';
 import type { TokenPlan } from './token-plan.ts';
 
 export interface TokenIdentity {

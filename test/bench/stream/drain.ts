@@ -77,7 +77,7 @@ export async function run(): Promise<readonly BenchRow[]> {
   const made = await Promise.all(Array.from({ length: keys }, () => makeKey(store, { plan: 'enterprise' })));
   await store.close();
   const env = { REDIS_URL: redis.url, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', TRADING: 'off', LOG_LEVEL: 'info' };
-  const gateway = await startServer('gateway/src/main.ts', [], env);
+  const gateway = await startServer('cli/gateway.ts', [], env);
   const entry = entryOf(tradeEvent(addressOf(1)));
   const publishing = setInterval(() => void publisher.publish([entry]), publishEveryMs);
   try {

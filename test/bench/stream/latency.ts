@@ -208,7 +208,7 @@ export async function run(): Promise<readonly BenchRow[]> {
     const env = { REDIS_URL: redis.url, DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'info' };
     const ingest = runProgram('ingest/src/main.ts', { folder, env: { ...env, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl } });
     programs.push(ingest);
-    const gateway = runProgram('gateway/src/main.ts', { folder, env: { ...env, PORT: '0' } });
+    const gateway = runProgram('cli/gateway.ts', { folder, env: { ...env, PORT: '0' } });
     programs.push(gateway);
     await ingest.logged('endpoint_state');
     const { url } = await gateway.logged('listening');

@@ -29,7 +29,7 @@ export interface Stage {
   readonly startReference: (topicAt: number) => Promise<Subject>;
 }
 
-const gatewayFlags = nodeFlags('gateway/src/main.ts');
+const gatewayFlags = nodeFlags('cli/gateway.ts');
 
 async function startReference(redisUrl: string, topicAt: number): Promise<Subject> {
   const server = await startServer('test/bench/reference/forward.ts', [redisUrl], {}, gatewayFlags);
@@ -67,7 +67,7 @@ export async function onStage<Result>(measure: (stage: Stage) => Promise<Result>
     const result = await measure({
       key,
       startGateway: async (flags = gatewayFlags, settings = {}) => {
-        const server = await startServer('gateway/src/main.ts', [], { ...env, ...settings }, flags);
+        const server = await startServer('cli/gateway.ts', [], { ...env, ...settings }, flags);
         return {
           server,
           path: `/api/data?api-key=${key}`,

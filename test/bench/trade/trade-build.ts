@@ -10,10 +10,10 @@ import {
   VersionedTransaction,
   type TransactionInstruction,
 } from '@solana/web3.js';
-import { readOrder } from '@sluice/gateway/quote/order.ts';
-import { rawAmount } from '@sluice/gateway/quote/amounts.ts';
-import { assembleMarket, planMarket, type MarketPlan, type TokenMarket } from '@sluice/gateway/pools/quoted-market.ts';
-import { createMessageBuilder, type MessageBuilder } from '@sluice/gateway/orders/prepare/message-builder.ts';
+import { readOrder } from '@sluice/trading/quote/order.ts';
+import { rawAmount } from '@sluice/trading/quote/amounts.ts';
+import { assembleMarket, planMarket, type MarketPlan, type TokenMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
+import { createMessageBuilder, type MessageBuilder } from '../../../trading/src/prepare/message-builder.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';

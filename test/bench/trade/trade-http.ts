@@ -57,15 +57,7 @@ export async function ask<T>(child: ChildProcess, message: ToNode | TradeLoadOrd
 export async function startGateway(args: readonly string[]): Promise<{ readonly process: ChildProcess; readonly output: string }> {
   // For a profile of it: `BENCH_GATEWAY_FLAGS=--cpu-prof`.
   const flags = (process.env['BENCH_GATEWAY_FLAGS'] ?? '').split(' ').filter((flag) => flag !== '');
-  const node = [
-    process.execPath,
-    ...nodeFlags('gateway/src/main.ts'),
-    ...flags,
-    '--import',
-    'tsx',
-    here('trade-gateway-child.ts'),
-    ...args,
-  ];
+  const node = [process.execPath, ...nodeFlags('cli/gateway.ts'), ...flags, '--import', 'tsx', here('trade-gateway-child.ts'), ...args];
   const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
   const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   return await new Promise((resolve, reject) => {

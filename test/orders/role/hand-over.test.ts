@@ -1,9 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
 import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
-import type { OrderAnswer, OrderCall } from '@sluice/gateway/orders/api/order-call.ts';
-import type { Mailboxes, PutOutcome } from '@sluice/gateway/orders/role/mailboxes.ts';
-import { HandOver } from '@sluice/gateway/orders/role/hand-over.ts';
-import { openRecord, sealRecord } from '@sluice/gateway/orders/role/handed-record.ts';
+import type { OrderAnswer, OrderCall } from '@sluice/trading/api/order-call.ts';
+import type { Mailboxes, PutOutcome } from '../../../trading/src/api/role/mailboxes.ts';
+import { HandOver } from '../../../trading/src/api/role/hand-over.ts';
+import { openRecord, sealRecord } from '../../../trading/src/api/role/handed-record.ts';
 import { systemClock } from '@sluice/shared/clock/clock.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { tradeBuyEndpoint, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';

@@ -1,5 +1,5 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { endStates, type StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import { endStates, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { expect, test } from 'vitest';
 import { createRandom } from '../../simnet/market/random.ts';
 import { orderGenesisHash } from '../../support/orders.ts';

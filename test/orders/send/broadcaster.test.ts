@@ -1,9 +1,9 @@
-import { createBroadcaster, type Broadcaster } from '@sluice/gateway/orders/send/broadcaster.ts';
-import { firstRound, type FirstRound } from '@sluice/gateway/orders/send/first-round.ts';
-import { createLane } from '@sluice/gateway/orders/send/lane.ts';
-import { createLanes, type Lanes } from '@sluice/gateway/orders/send/lanes.ts';
+import { createBroadcaster, type Broadcaster } from '../../../trading/src/send/broadcaster.ts';
+import { firstRound, type FirstRound } from '../../../trading/src/send/first-round.ts';
+import { createLane } from '../../../trading/src/send/lane.ts';
+import { createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
-import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
+import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction/transaction.ts';

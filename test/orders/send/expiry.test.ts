@@ -1,5 +1,5 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { orderGenesisHash } from '../../support/orders.ts';
 import { startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';

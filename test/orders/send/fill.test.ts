@@ -1,6 +1,6 @@
-import { readFill } from '@sluice/gateway/orders/evidence/fill.ts';
-import { onlyTradeOf } from '@sluice/gateway/orders/simulate/only-trade.ts';
-import type { OrderTerms } from '@sluice/gateway/order-model/order.ts';
+import { readFill } from '../../../trading/src/follow/evidence/fill.ts';
+import { onlyTradeOf } from '../../../trading/src/nodes/simulate/only-trade.ts';
+import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';

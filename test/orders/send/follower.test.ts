@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { pump } from '@sluice/venues/pump/index.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import type { StoredOrder } from '@sluice/gateway/order-model/order.ts';
+import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { newOrder, orderGenesisHash } from '../../support/orders.ts';
 import { buyer, startWorld, until, type Gateway, type Prepared, type World } from './sending-world.ts';

@@ -2,10 +2,10 @@ import { quoteCoins } from '@sluice/shared/money.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { assembleMarket, planMarket } from '@sluice/gateway/pools/quoted-market.ts';
-import { quoteObject } from '@sluice/gateway/quote/answer.ts';
+import { assembleMarket, planMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
+import { quoteObject } from '@sluice/trading/quote/answer.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
-import { createMessageBuilder, type BuildRequest } from '@sluice/gateway/orders/prepare/message-builder.ts';
+import { createMessageBuilder, type BuildRequest } from '../../../trading/src/prepare/message-builder.ts';
 import {
   endStates,
   type NewOrder,
@@ -13,12 +13,12 @@ import {
   type OrderTerms,
   type StoredOrder,
   type PublishedOrder,
-} from '@sluice/gateway/order-model/order.ts';
-import { createBroadcaster, type Broadcaster } from '@sluice/gateway/orders/send/broadcaster.ts';
-import { Follower } from '@sluice/gateway/orders/follow/follower.ts';
-import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
-import { createLanes, type Lanes } from '@sluice/gateway/orders/send/lanes.ts';
-import { createSendNodes, type SendNode } from '@sluice/gateway/orders/nodes/nodes.ts';
+} from '@sluice/gateway/store/order-model/order.ts';
+import { createBroadcaster, type Broadcaster } from '../../../trading/src/send/broadcaster.ts';
+import { Follower } from '../../../trading/src/follow/follower.ts';
+import { firstRound } from '../../../trading/src/send/first-round.ts';
+import { createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
+import { createSendNodes, type SendNode } from '../../../trading/src/nodes/nodes.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';

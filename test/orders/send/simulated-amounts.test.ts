@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ExpectedTrade } from '@sluice/gateway/orders/simulate/simulated-amounts.ts';
-import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
-import { isAsQuoted, maxDriftBps } from '@sluice/gateway/quote/drift.ts';
-import { createSimulator, type Simulator } from '@sluice/gateway/orders/simulate/simulator.ts';
+import type { ExpectedTrade } from '../../../trading/src/nodes/simulate/simulated-amounts.ts';
+import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
+import { isAsQuoted, maxDriftBps } from '@sluice/trading/quote/drift.ts';
+import { createSimulator, type Simulator } from '../../../trading/src/nodes/simulate/simulator.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';
 import { startVirtualTime } from '../../support/virtual-time.ts';

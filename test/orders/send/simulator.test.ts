@@ -1,7 +1,7 @@
-import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
-import type { FailureTerms } from '@sluice/gateway/orders/simulate/failure.ts';
-import type { SimulationOutcome, SimulationRequest } from '@sluice/gateway/orders/simulate/read-simulation.ts';
-import { createSimulator, type Simulator } from '@sluice/gateway/orders/simulate/simulator.ts';
+import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
+import type { FailureTerms } from '../../../trading/src/nodes/simulate/failure.ts';
+import type { SimulationOutcome, SimulationRequest } from '../../../trading/src/nodes/simulate/read-simulation.ts';
+import { createSimulator, type Simulator } from '../../../trading/src/nodes/simulate/simulator.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { createTokenAccount, transferLamports } from '@sluice/shared/solana/transaction/instructions.ts';
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';

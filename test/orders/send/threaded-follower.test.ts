@@ -1,11 +1,11 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import type { PublishedOrder, StoredOrder } from '@sluice/gateway/order-model/order.ts';
-import { beginFollower, ThreadedFollower } from '@sluice/gateway/orders/follow/threaded-follower.ts';
-import { firstRound } from '@sluice/gateway/orders/send/first-round.ts';
-import { createLanes } from '@sluice/gateway/orders/send/lanes.ts';
-import { createSendNodes } from '@sluice/gateway/orders/nodes/nodes.ts';
-import { laneTips } from '@sluice/gateway/orders/prepare/tips.ts';
+import type { PublishedOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
+import { beginFollower, ThreadedFollower } from '../../../trading/src/follow/threaded-follower.ts';
+import { firstRound } from '../../../trading/src/send/first-round.ts';
+import { createLanes } from '../../../trading/src/send/lanes.ts';
+import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
+import { laneTips } from '../../../trading/src/prepare/tips.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/log/log.ts';

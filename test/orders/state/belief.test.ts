@@ -1,7 +1,7 @@
-import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
-import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
-import { percentileOf, readFees } from '@sluice/gateway/orders/state/chain/fee-levels.ts';
-import { decodeRent, rentOf } from '@sluice/gateway/orders/state/chain/rent.ts';
+import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from '../../../trading/src/state/chain/blockhash-belief.ts';
+import { ChainView } from '../../../trading/src/state/chain/chain-view.ts';
+import { percentileOf, readFees } from '../../../trading/src/state/chain/fee-levels.ts';
+import { decodeRent, rentOf } from '../../../trading/src/state/chain/rent.ts';
 import { countVotes } from '@sluice/shared/solana/quorum/votes.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

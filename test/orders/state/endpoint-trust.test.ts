@@ -1,6 +1,6 @@
-import { ChainView } from '@sluice/gateway/orders/state/chain/chain-view.ts';
-import { WatchedAccounts } from '@sluice/gateway/orders/state/accounts/watched-accounts.ts';
-import type { ChainAccount } from '@sluice/gateway/chain/account-reader.ts';
+import { ChainView } from '../../../trading/src/state/chain/chain-view.ts';
+import { WatchedAccounts } from '../../../trading/src/state/accounts/watched-accounts.ts';
+import type { ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';

@@ -1,9 +1,9 @@
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { maxSilenceMs } from '@sluice/gateway/orders/state/accounts/link.ts';
-import { maxBehindSlots } from '@sluice/gateway/orders/state/accounts/watched-accounts.ts';
-import { rentOf } from '@sluice/gateway/orders/state/chain/rent.ts';
-import type { HotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { maxSilenceMs } from '../../../trading/src/state/accounts/link.ts';
+import { maxBehindSlots } from '../../../trading/src/state/accounts/watched-accounts.ts';
+import { rentOf } from '../../../trading/src/state/chain/rent.ts';
+import type { HotState } from '../../../trading/src/state/hot-state.ts';
 import { unitPriceInstruction } from '../../simnet/programs/compute-budget.ts';
 import { minimumBalance } from '../../simnet/ledger/rent.ts';
 import { signTransaction } from '../../simnet/runtime/wallets.ts';

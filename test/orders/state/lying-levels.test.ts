@@ -1,7 +1,7 @@
-import { rentOf } from '@sluice/gateway/orders/state/chain/rent.ts';
-import { createHotState, type HotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { rentOf } from '../../../trading/src/state/chain/rent.ts';
+import { createHotState, type HotState } from '../../../trading/src/state/hot-state.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
-import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
+import { blockhashLifetime } from '../../../trading/src/state/chain/blockhash-belief.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,9 +1,9 @@
-import { createHotState, type HotState } from '@sluice/gateway/orders/state/hot-state.ts';
+import { createHotState, type HotState } from '../../../trading/src/state/hot-state.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
-import { maxHotMarkets, maxWarmedAhead } from '@sluice/gateway/orders/state/hot-markets.ts';
-import { maxHotWallets } from '@sluice/gateway/orders/state/hot-wallets.ts';
-import { blockhashLifetime } from '@sluice/gateway/orders/state/chain/blockhash-belief.ts';
-import { maxBlockhashAgeMs } from '@sluice/gateway/orders/state/chain/blockhashes.ts';
+import { maxHotMarkets, maxWarmedAhead } from '../../../trading/src/state/hot-markets.ts';
+import { maxHotWallets } from '../../../trading/src/state/hot-wallets.ts';
+import { blockhashLifetime } from '../../../trading/src/state/chain/blockhash-belief.ts';
+import { maxBlockhashAgeMs } from '../../../trading/src/state/chain/blockhashes.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

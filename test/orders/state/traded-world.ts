@@ -1,7 +1,7 @@
-import type { MarketRead } from '@sluice/gateway/quote/markets.ts';
+import type { MarketRead } from '@sluice/trading/quote/markets.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
-import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/pools/quoted-market.ts';
-import { createHotState, type HotState, type HotStateOptions } from '@sluice/gateway/orders/state/hot-state.ts';
+import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
+import { createHotState, type HotState, type HotStateOptions } from '../../../trading/src/state/hot-state.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';

@@ -1,8 +1,8 @@
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
-import { LazyEvent } from '@sluice/gateway/stream/history/lazy-event.ts';
-import { createHotState } from '@sluice/gateway/orders/state/hot-state.ts';
-import { warmNewTokens } from '@sluice/gateway/orders/state/warm-ahead.ts';
+import { LazyEvent } from '../../../gateway/src/stream/history/lazy-event.ts';
+import { createHotState } from '../../../trading/src/state/hot-state.ts';
+import { warmNewTokens } from '../../../trading/src/state/warm-ahead.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { expect, it } from 'vitest';

@@ -5,7 +5,7 @@ import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import { tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
-import type { AccountReader } from '../../chain/account-reader.ts';
+import type { AccountReader } from '../chain/account-reader.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
 import type { MarketHealth } from '../market-health.ts';
 import type { TokenBook } from '../token-book.ts';

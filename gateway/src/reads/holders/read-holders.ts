@@ -10,8 +10,8 @@ import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.t
 import type { VenueName } from '@sluice/shared/wire/events.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import { maxHolders, type tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
-import type { AccountReader, ChainAccount } from '../../chain/account-reader.ts';
-import { readContextSlot } from '../../chain/rpc-account-reader.ts';
+import type { AccountReader, ChainAccount } from '../chain/account-reader.ts';
+import { readContextSlot } from '../chain/rpc-account-reader.ts';
 import type { WarmToken } from '../warm-token.ts';
 
 type Holder = NonNullable<AnswerOf<typeof tokenHoldersEndpoint>['holders']>[number];

@@ -6,7 +6,7 @@ import { startDeadline } from '@sluice/shared/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../../http/endpoint.ts';
-import type { PaperBalanceOf } from '../../quote/best-quote.ts';
+import type { PaperBalanceOf } from './paper-balance.ts';
 import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
 import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { History } from '../../stream/history/history.ts';

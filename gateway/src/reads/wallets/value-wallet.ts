@@ -1,6 +1,6 @@
 import { inSolAndUsd, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import { shownStart } from '../../orders/paper/paper-trading.ts';
+import { shownStart } from './paper-balance.ts';
 import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';

@@ -6,7 +6,7 @@ import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { readChainAccount, readContextSlot } from '../../chain/rpc-account-reader.ts';
+import { readChainAccount, readContextSlot } from '../chain/rpc-account-reader.ts';
 
 /** How long a node may be behind the oldest usable slot, and the pause before it is asked again. */
 const maxBehindMs = 3_000;

@@ -1,7 +1,7 @@
-import type { IdempotencyUse } from '../../order-model/idempotency.ts';
+import type { IdempotencyUse } from '../order-model/idempotency.ts';
 import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders.ts';
 import type { PaperMovement, PaperRefusal } from './paper-table.ts';
-import type { NewOrder, OpenOrder, OrderChange, OrderState, StoredOrder } from '../../order-model/order.ts';
+import type { NewOrder, OpenOrder, OrderChange, OrderState, StoredOrder } from '../order-model/order.ts';
 
 /** Maximum amount that an order can take from the wallet. It counts towards the wallet's day (UTC, by `createdAtMs`). */
 export interface SpendReservation {

@@ -1,4 +1,4 @@
-import type { StoredOrder } from '../../../order-model/order.ts';
+import type { StoredOrder } from '../../order-model/order.ts';
 import { idempotencyRetentionMs, orderRetentionMs, maxForgotten, maxOrderRows, type FollowClaim } from '../../interfaces/order-table.ts';
 import { text, type Database, type Sql } from '../database.ts';
 import { storedBeforeMs } from '../running-hours.ts';

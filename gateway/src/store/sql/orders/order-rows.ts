@@ -1,5 +1,5 @@
 import { venueNames } from '@sluice/shared/wire/events.ts';
-import { endStates, orderKinds, orderStates, type OrderFill, type OrderTerms, type StoredOrder } from '../../../order-model/order.ts';
+import { endStates, orderKinds, orderStates, type OrderFill, type OrderTerms, type StoredOrder } from '../../order-model/order.ts';
 import type { SpendReservation, StoredOrderEvent } from '../../interfaces/order-table.ts';
 import { blob, integer, integerOrNull, text, textOrNull, type SqlRow, type SqlValue } from '../database.ts';
 import { dayOf } from './order-spend.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mayInsert, mayBecome } from '../../../order-model/life.ts';
-import { endStates, type OpenOrder, type StoredOrder } from '../../../order-model/order.ts';
+import { mayInsert, mayBecome } from '../../order-model/life.ts';
+import { endStates, type OpenOrder, type StoredOrder } from '../../order-model/order.ts';
 import {
   maxAdvances,
   maxOrderRows,
@@ -12,9 +12,9 @@ import {
   type OrderInsert,
   type OrderTable,
 } from '../../interfaces/order-table.ts';
-import { ownerOf } from '../../../order-model/owner.ts';
-import { isSameRequest, type IdempotencyUse } from '../../../order-model/idempotency.ts';
-import type { NewOrder, OrderChange } from '../../../order-model/order.ts';
+import { ownerOf } from '../../order-model/owner.ts';
+import { isSameRequest, type IdempotencyUse } from '../../order-model/idempotency.ts';
+import type { NewOrder, OrderChange } from '../../order-model/order.ts';
 import { blob, integer, text, type Database, type Sql, type SqlRow } from '../database.ts';
 import { movePaper, paperLock } from '../paper.ts';
 import { claimOrders } from './order-claims.ts';

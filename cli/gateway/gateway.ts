@@ -1,0 +1,415 @@
+import { randomBytes } from 'node:crypto';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import { agreedClock } from '@sluice/shared/clock/agreed-time.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
+import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
+import type { MarketReader } from '@sluice/shared/market/market.ts';
+import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
+import type { Metric } from '@sluice/shared/operations/metric.ts';
+import type { Parts } from '@sluice/shared/operations/readiness.ts';
+import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
+import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
+import { venues } from '@sluice/venues/registry.ts';
+import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
+import { Nonces } from '@sluice/gateway/accounts/nonces.ts';
+import type { DashboardOptions } from '@sluice/gateway/accounts/gate.ts';
+import { dashboardRoutes } from '@sluice/gateway/accounts/routes.ts';
+import { createSessionCallers } from '@sluice/gateway/accounts/session-callers.ts';
+import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
+import { openSigningKey } from '@sluice/gateway/auth/pepper.ts';
+import type { Authenticator } from '@sluice/gateway/auth/principal.ts';
+import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
+import { chainRpc } from '@sluice/gateway/reads/chain/chain-rpc.ts';
+import { faucetOf } from '@sluice/gateway/reads/chain/faucet.ts';
+import { createAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { joinFleet } from '@sluice/gateway/operations/fleet.ts';
+import { browserPages } from '@sluice/site/dashboard/browser-pages.ts';
+import { dashboardPages, docsAssets } from '@sluice/site/dashboard/serve-page.ts';
+import { documentEndpoints } from '@sluice/site/docs/documents.ts';
+import { errorAnswer } from '@sluice/gateway/http/answers.ts';
+import { clientAddressOf } from '@sluice/gateway/http/client-address.ts';
+import type { BoundEndpoint } from '@sluice/gateway/http/endpoint.ts';
+import { foreignPages } from '@sluice/gateway/http/foreign-pages.ts';
+import { createKeyless } from '@sluice/gateway/http/keyless.ts';
+import { OpenRequests } from '@sluice/gateway/http/open-requests.ts';
+import { createRouter, type Route, type Router, type RouterOptions } from '@sluice/gateway/http/router.ts';
+import { drain, orClose, type LifePhase } from '@sluice/gateway/operations/process-life.ts';
+import type { ReadCounters } from '@sluice/gateway/operations/metrics.ts';
+import { createOperations } from '@sluice/gateway/operations/operations.ts';
+import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
+import { createMarkets, marketMetrics } from '@sluice/trading/quote/markets.ts';
+import { answersWithinMs, quoteEndpoints } from '@sluice/trading/quote/quotes.ts';
+import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
+import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
+import { createReads, type ReadsParts } from '@sluice/gateway/reads/reads.ts';
+import { openStore, type Store } from '@sluice/gateway/store/store.ts';
+import { KeyLimits } from '@sluice/gateway/ratelimit/key-limit.ts';
+import { createAdmission } from '@sluice/gateway/stream/session/admission.ts';
+import { decideHandshake, streamPaths, type Handshake, type HandshakeParts } from '@sluice/gateway/stream/session/handshake.ts';
+import { Hub } from '@sluice/gateway/stream/hub.ts';
+import { sealedEvents, unsealedEvents, type PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
+import { usageEndpoints } from '@sluice/gateway/usage/endpoints.ts';
+import type { UsageOfKeys } from '@sluice/gateway/usage/usage-of-keys.ts';
+import { orderEndpoints } from '@sluice/trading/api/order-endpoints.ts';
+import { tradingReports } from '@sluice/trading/api/order-report.ts';
+import { custodyOf, openTrading, type Custody, type Trading } from '@sluice/trading/api/trading.ts';
+import { startTransport, type TransportChoice } from '@sluice/gateway/transport/start.ts';
+import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from '@sluice/gateway/transport/transport.ts';
+
+export interface GatewayOptions {
+  readonly config: Config;
+  readonly bus: Bus;
+  /** State of the market that ingest writes. If omitted, an empty one in this process. */
+  readonly market?: MarketReader;
+  /** Off-chain metadata of tokens. If omitted, it is fetched from the public internet. */
+  readonly metadata?: TokenMetadataBook;
+  /** Directory of pools. If omitted, an empty one: then only pools whose addresses can be computed from the mint are found. */
+  readonly directory?: PoolLookup;
+  readonly log: Logger;
+  /** If it is aborted during the start, everything started so far is closed, and the start rejects. */
+  readonly signal: AbortSignal;
+  /** The store with the API keys. If neither it nor an authenticator is given, it is opened in `config.dataDir`. */
+  readonly store?: Store;
+  readonly authenticator?: Authenticator;
+  /** Key of the seals on records in Redis. If omitted, it is derived from the store's pepper, or is random if there is no store. */
+  readonly sealKey?: Uint8Array;
+  /** Counts the requests of keys. Its creator closes it. If omitted, one is created; with Redis it counts over all gateways. */
+  readonly limiter?: CountingLimiter;
+  /** Where the custodial wallets are. If omitted, the custody of the chain in the settings. */
+  readonly custody?: Custody;
+  /** Folder with the compiled page of the dashboard. If omitted, the folder of the compiled program. */
+  readonly page?: string;
+  /** Further pages and routes. */
+  readonly routes?: readonly Route[];
+  /** Further endpoints. */
+  readonly endpoints?: readonly BoundEndpoint[];
+  readonly transport?: TransportChoice;
+  /** If omitted, its wall time is the one that this gateway agrees on with the store; tests replace it. */
+  readonly clock?: Clock;
+  /** Metrics and readiness of what else runs in this process, for `/metrics` and `/readyz`. */
+  readonly embeddedIngest?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
+}
+
+export interface Gateway {
+  readonly port: number;
+  /** `http://127.0.0.1:8080`, or with `https`. */
+  readonly url: string;
+  readonly transport: 'uws' | 'node';
+  /** All endpoints that it serves. */
+  readonly endpoints: readonly EndpointSpec[];
+  /** Closes every connection that uses this credential (`Principal.credential`). */
+  disconnect(credential: string): number;
+  /** Asks clients to reconnect elsewhere, closes them with 4012, and ends. May be called more than once. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a gateway. It follows the bus, and serves the stream and HTTP until `close`. Rejects with a `SettingError` if it cannot listen on the
+ * configured address, or the store in DATA_DIR cannot be opened.
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, bus, log, signal, embeddedIngest = noIngest } = options;
+  signal.throwIfAborted();
+  const keys = await openKeys(options);
+  const sealing = openSeal(keys, config);
+  const fleet = await orClose(joinFleet({ config, bus, seal: sealing.seal, log, limiter: options.limiter }), keys);
+  const limits = new KeyLimits(fleet.limiter, keys.clock);
+  const admit = createAdmission({ authenticator: keys.authenticator, limits, tickets: fleet.tickets });
+  const { market = new InProcessMarket(config.memory.market), directory = new InProcessPoolDirectory() } = options;
+  const store = keys.dashboard?.store ?? null;
+  const subscriber = await orClose(bus.subscriber(), fleet, keys);
+  let transport: Transport | null = null;
+  let phase: LifePhase = 'running';
+  const hub = new Hub({
+    authenticator: keys.authenticator,
+    admit,
+    subscriber,
+    events: sealing.events,
+    history: config.memory.history,
+    publish: (room, message, binary) => transport?.publish(room, message, binary),
+    market,
+    servesKeyless: config.pumpPortalKeyless,
+    slotAgeMs: () => reading.health.slotAgeMs(),
+    clock: keys.clock,
+    log,
+  });
+  const stopFollowingKeys = followKeyChanges(keys.authenticator, hub);
+  const reading = openReading({ ...options, market, directory, clock: keys.clock, paperBalanceOf: () => trading.paperBalanceOf }, hub);
+  const addressOf = addressReader(config);
+  const trading: Trading = openTrading({ ...options, ...reading, ...sealing, clock: keys.clock, directory, store, hub });
+  const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.usages, gateways: () => fleet.size() };
+  const requests = new OpenRequests();
+  const isDraining = (): boolean => phase !== 'running';
+  const parts = { config, fleet, hub, ...reading, store, requests, transport: () => transport, isDraining, log };
+  const operations = createOperations({ ...parts, trading: tradingReports(trading, reading.quoteMetrics), embeddedIngest });
+  const endpoints: readonly BoundEndpoint[] = [
+    ...operations.endpoints,
+    ...reading.endpoints,
+    ...trading.endpoints,
+    ...orderEndpoints({ orders: store?.orders ?? null }),
+    ...usageEndpoints({ limits, tickets: fleet.tickets, usage, clock: keys.clock }),
+    ...(await documentEndpoints({ config, addressOf, assets: docsAssets(options.page) })),
+    ...(options.endpoints ?? []),
+  ];
+  const router = createRouter({
+    endpoints,
+    streamPaths,
+    ...openPages(keys, options, { port: () => transport?.port ?? config.port, addressOf, usage, trading, reading }),
+    authenticator: keys.authenticator,
+    limits,
+    addressOf,
+    admitKeyless: config.pumpPortalKeyless ? createKeyless(addressOf) : null,
+    corsOrigins: config.corsOrigins,
+    log,
+  });
+  const { sharePort, drainWaitMs } = config.operations;
+  // On a shared port the listener closes at once. Clients that still connect were in its queue, and no other process would serve them.
+  const isRefusing = (): boolean => (sharePort ? phase === 'ending' : isDraining());
+  const end = async (): Promise<void> => {
+    stopFollowingKeys();
+    hub.close();
+    reading.close();
+    await operations.close();
+    await transport?.close();
+    await trading.close();
+    await subscriber.close();
+    await fleet.close();
+    await keys.close();
+  };
+  try {
+    await hub.start();
+    await reading.health.start();
+    await trading.start();
+    signal.throwIfAborted();
+    await operations.start();
+    const { host, port, tls } = config;
+    const outcome = await startTransport(
+      options.transport ?? 'auto',
+      { host, port, tls, streamPaths, sharePort, log },
+      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, requests, config, clock: keys.clock, log }),
+    );
+    if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
+    transport = outcome.transport;
+    signal.throwIfAborted();
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  const life = { hub, transport, requests, waitMs: drainWaitMs, enter: (next: LifePhase) => void (phase = next), clock: keys.clock, log };
+  return running({ transport, hub, config, log, endpoints, drain: () => drain(life), end });
+}
+
+const sealKeyBytes = 32;
+const noIngest: NonNullable<GatewayOptions['embeddedIngest']> = { metrics: () => [], parts: () => ({}) };
+
+interface RunningParts {
+  readonly transport: Transport;
+  readonly hub: Hub;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly endpoints: readonly BoundEndpoint[];
+  readonly drain: () => Promise<void>;
+  readonly end: () => Promise<void>;
+}
+
+function running({ transport, hub, config: { host, tls }, log, endpoints, drain: drainAll, end }: RunningParts): Gateway {
+  const { port, kind } = transport;
+  log.info({ port, transport: kind }, 'gateway_started');
+  let closing: Promise<void> | null = null;
+  const drainAndEnd = async (): Promise<void> => {
+    await drainAll();
+    await end();
+    log.info({}, 'gateway_ended');
+  };
+  return {
+    port,
+    url: `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    transport: kind,
+    endpoints: endpoints.map(({ spec }) => spec),
+    disconnect: (credential) => hub.disconnect(credential),
+    close: () => (closing ??= drainAndEnd()),
+  };
+}
+
+/** The read endpoints and what they need. */
+interface Reading {
+  readonly endpoints: readonly BoundEndpoint[];
+  readonly health: MarketHealth;
+  readonly counters: ReadCounters;
+  readonly quoteMetrics: () => Metric[];
+  /** Whether the chain is simulated; false while that is unknown. */
+  readonly simulated: () => boolean;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: () => number | null;
+  close(): void;
+}
+
+function openReading(
+  {
+    config,
+    bus,
+    market,
+    directory,
+    metadata,
+    clock,
+    paperBalanceOf,
+    log,
+  }: GatewayOptions & Pick<ReadsParts, 'market' | 'clock' | 'paperBalanceOf'> & { readonly directory: PoolLookup; readonly clock: Clock },
+  hub: Hub,
+): Reading {
+  const ended = new AbortController();
+  const rpc = chainRpc(config.rpc?.httpUrls ?? null);
+  logSuspensions(config.rpc?.httpUrls ?? [], log);
+  const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp, clock });
+  const newestSlot = (): number => health.newestSlot();
+  const reader = createAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });
+  const fetcher = new MetadataFetcher({ ipfsGateways: config.ipfsGateways });
+  const book = metadata ?? new TokenMetadataBook(fetcher);
+  const pools = new PoolReader({ reader, venues, directory, log });
+  // Clients of its own: a node that refuses to list holders would otherwise be asked last for everything.
+  const holderRpcs = chainRpc(config.rpc?.httpUrls ?? null).each;
+  const { signal } = ended;
+  const reads = createReads({ hub, health, reader, rpc, holderRpcs, market, pools, metadata: book, clock, paperBalanceOf, log, signal });
+  const markets = createMarkets(pools);
+  const solUsd = (): number | null => health.solUsd()?.price ?? null;
+  return {
+    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd, clock, paperBalanceOf })],
+    health,
+    simulated: () => health.simulated === true,
+    solUsd,
+    counters: { tokens: reads.book, accounts: reader.counters, rpc: () => rpc.health() },
+    quoteMetrics: () => marketMetrics(markets.counters),
+    close: () => {
+      ended.abort();
+      health.close();
+      fetcher.close();
+    },
+  };
+}
+
+interface OpenKeys {
+  readonly authenticator: Authenticator;
+  /** Null if the keys do not come from a store: then the dashboard cannot create keys. */
+  readonly dashboard: { readonly store: Store; readonly nonces: Nonces } | null;
+  readonly sealKey: Uint8Array;
+  readonly clock: Clock;
+  close(): Promise<void>;
+}
+
+async function openKeys({ config, bus, store, authenticator, sealKey: given, log, ...options }: GatewayOptions): Promise<OpenKeys> {
+  if (authenticator !== undefined && store === undefined) {
+    const clock = options.clock ?? systemClock;
+    return { authenticator, dashboard: null, sealKey: given ?? randomBytes(sealKeyBytes), clock, close: async () => undefined };
+  }
+  const used = store ?? (await openStore(config, 'service'));
+  let stopWatching = (): void => undefined;
+  const closeStore = async (): Promise<void> => {
+    stopWatching();
+    if (store === undefined) await used.close();
+  };
+  try {
+    stopWatching = await used.watchTime({ parties: { redis: () => bus.timeMs() }, log });
+    const clock = options.clock ?? agreedClock(used.time);
+    const dashboard = { store: used, nonces: new Nonces(await openSigningKey(used, 'sign-in nonces')) };
+    const sealKey = given ?? (await openSigningKey(used, 'records in Redis'));
+    if (authenticator !== undefined) return { authenticator, dashboard, sealKey, clock, close: closeStore };
+    const made = await createAuthenticator({ store: used, plans: config.plans, log });
+    const close = async (): Promise<void> => {
+      await made.close();
+      await closeStore();
+    };
+    return { authenticator: made, dashboard, sealKey, clock, close };
+  } catch (error) {
+    await closeStore();
+    throw error;
+  }
+}
+
+/** The seal of records in Redis, and of events that belong to one key. Inside one process events need no seal. */
+function openSeal({ sealKey, clock }: OpenKeys, { redisUrls }: Config): { readonly seal: RecordSeal; readonly events: PrivateEvents } {
+  const seal = new RecordSeal(sealKey, clock);
+  return { seal, events: redisUrls === null ? unsealedEvents : sealedEvents(seal) };
+}
+
+interface PageParts extends Pick<DashboardOptions, 'port' | 'usage'>, Pick<RouterOptions, 'addressOf'> {
+  readonly trading: Pick<Trading, 'sealWallet'>;
+  readonly reading: Pick<Reading, 'simulated'>;
+}
+
+/** The dashboard's pages and its own endpoints, and how requests of its sessions are identified; pages only without a store. */
+function openPages(
+  { dashboard, authenticator, clock }: OpenKeys,
+  options: GatewayOptions,
+  { trading, reading, ...parts }: PageParts,
+): Pick<RouterOptions, 'routes' | 'findSession' | 'clock' | 'browserPages'> {
+  const pages = [...dashboardPages(options.page), ...(options.routes ?? [])];
+  const forBrowsers = { browserPages: browserPages(options.page) };
+  if (dashboard === null) return { ...forBrowsers, routes: pages, clock };
+  const { config, log } = options;
+  // Wallets on paper have a balance that their owner sets.
+  const isSimulated = (): boolean => config.trading === 'live' && reading.simulated();
+  const faucet = faucetOf(config.rpc?.httpUrls ?? null, { isSimulated, log });
+  const wallets = { keystore: custodyOf(options).keystore, seal: trading.sealWallet, faucet };
+  const all = { ...dashboard, ...parts, wallets, authenticator, config, log };
+  return { ...forBrowsers, routes: [...pages, ...dashboardRoutes(all)], findSession: createSessionCallers(all), clock };
+}
+
+/** The address of a request's client, behind trusted proxies too. */
+function addressReader({ trustedProxies }: Config): (request: Pick<HttpRequest, 'remoteAddress' | 'headers'>) => string {
+  const clientAddress = clientAddressOf(trustedProxies);
+  return ({ remoteAddress, headers }) => clientAddress(remoteAddress, () => headers.get('x-forwarded-for'));
+}
+
+/** Applies changes of keys to open connections. Returns a function that stops it. */
+function followKeyChanges(authenticator: Authenticator, hub: Hub): () => void {
+  const stops = [
+    authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason)),
+    authenticator.onReplanned((principal) => hub.applyPlan(principal)),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+interface ServingParts extends Pick<GatewayOptions, 'config' | 'log'>, Omit<HandshakeParts, 'maxCompressed'> {
+  readonly hub: Hub;
+  readonly requests: OpenRequests;
+}
+
+function handlersOf(router: Router, parts: ServingParts): TransportHandlers {
+  const { hub, requests, config, log } = parts;
+  const handshakes = { ...parts, maxCompressed: config.compressedConnections };
+  const refuseForeign = foreignPages(config, log);
+  const outcomeOf = (decided: Handshake): UpgradeOutcome => {
+    if (decided.ok) {
+      const { options, lines } = decided;
+      return { accept: (socket) => hub.open(socket, options), lines, compress: options.compress };
+    }
+    hub.stats.refusedHandshakes++;
+    return { refused: decided.answer };
+  };
+  return {
+    http: (request, body) => refuseForeign(request) ?? requests.count(router.http(request, body)),
+    malformed: (request) => router.malformed(request),
+    full: (request) => {
+      hub.stats.refusedHandshakes++;
+      return errorAnswer(
+        request,
+        'UPSTREAM_UNAVAILABLE',
+        'This gateway has few file descriptors left. Connect again later, or to another gateway.',
+      );
+    },
+    fault: (request) => errorAnswer(request, 'INTERNAL'),
+    upgrade: (request) => {
+      const answer = refuseForeign(request);
+      if (answer !== null) return outcomeOf({ ok: false, answer });
+      const decided = decideHandshake(request, handshakes);
+      return decided instanceof Promise ? decided.then((decide) => () => outcomeOf(decide())) : outcomeOf(decided);
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { pause } from '@sluice/shared/abort/pause.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
+import { venues } from '@sluice/venues/registry.ts';
+import type { OrderSigner } from '../model/order-signer.ts';
+import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
+import type { Halt } from '@sluice/gateway/store/halt.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import type { LogFollower } from '@sluice/gateway/stream/delivery/delivery.ts';
+import type { OrderEndpoint } from './order-call.ts';
+import { pumpPortalEndpoints } from './pumpportal/endpoints.ts';
+import { tradeEndpoints } from './trade-endpoints.ts';
+import { transactionEndpoints } from './transaction-endpoints.ts';
+import { seenTrades } from '../follow/seen-trades.ts';
+import { followStoredOrders } from '../follow/follow-stored.ts';
+import { ThreadedFollower } from '../follow/threaded-follower.ts';
+import { createOrderLedger } from '../model/order-ledger.ts';
+import type { OrderPublisher } from '../model/order-publisher.ts';
+import type { OrderStats } from '../model/order-stats.ts';
+import type { ChainIdentity } from '../nodes/chain-identity.ts';
+import type { SendNode } from '../nodes/nodes.ts';
+import type { OrderReport } from './order-report.ts';
+import type { SendFirst } from '../place/first-send.ts';
+import { createPlaceOrder, type PlaceOrder } from '../place/place-order.ts';
+import { StoreGate } from '../place/store-gate.ts';
+import { createSendSigned } from '../place/send-signed.ts';
+import type { WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
+import { createMessageBuilder } from '../prepare/message-builder.ts';
+import { laneTips } from '../prepare/tips.ts';
+import { createSimulator } from '../nodes/simulate/simulator.ts';
+import { createHotState } from '../state/hot-state.ts';
+import { OwnOrders } from '../state/own-orders.ts';
+import { warmNewTokens } from '../state/warm-ahead.ts';
+
+/** Longest wait of a call for the first blockhash of a desk. */
+const readyWithinMs = 1_500;
+const readyLookEveryMs = 10;
+
+export interface DeskParts {
+  readonly config: Pick<Config, 'trading' | 'broadcast' | 'signerLimits'>;
+  readonly rpc: NonNullable<Config['rpc']>;
+  readonly store: Store;
+  readonly directory: PoolLookup;
+  readonly gatewayId: string;
+  readonly chain: ChainIdentity;
+  readonly nodes: readonly SendNode[];
+  readonly halt: Halt;
+  readonly signer: OrderSigner;
+  readonly wallets: WalletAccess;
+  readonly sendFirst: SendFirst;
+  readonly publisher: Pick<OrderPublisher, 'publish'>;
+  readonly stats: OrderStats;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: () => number | null;
+  /** The desk claims the orders of other gateways at once, because no other gateway holds the trading role any more. */
+  readonly takesOverAtOnce: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What a gateway runs while it holds the trading role: it follows accounts and open orders, and places orders. */
+export interface TradingDesk {
+  readonly placeOrder: PlaceOrder;
+  /** By the `id` of the endpoint. */
+  readonly endpoints: ReadonlyMap<string, OrderEndpoint>;
+  /** Must receive all entries of the log. */
+  readonly followers: readonly LogFollower[];
+  /** Resolves when a recent blockhash is known, or soon after if none is. */
+  readonly ready: Promise<void>;
+  /** Resolves when the follower has loaded the open orders of the store. */
+  readonly storedFollowed: Promise<void>;
+  report(): Pick<OrderReport, 'open' | 'follow' | 'state' | 'simulator'>;
+  /** Why no order would be accepted now; null if orders would be. */
+  fault(): string | null;
+  slot(): number;
+  close(): Promise<void>;
+}
+
+export function openDesk(of: DeskParts): TradingDesk {
+  const {
+    config,
+    rpc,
+    store,
+    directory,
+    gatewayId,
+    chain,
+    nodes,
+    halt,
+    signer,
+    wallets,
+    sendFirst,
+    publisher,
+    stats,
+    solUsd,
+    takesOverAtOnce,
+    clock,
+    log,
+  } = of;
+  const life = new AbortController();
+  const { signal } = life;
+  const { trading: mode, broadcast, signerLimits: limits } = config;
+  const state = createHotState({ ...rpc, venues, directory, log, signal });
+  const newestSlot = (): number => state.newestSlot();
+  const simulator = createSimulator({ nodes, newestSlot, isUnavailable: (endpoint) => state.isUnavailable(endpoint), log, signal });
+  const builder = createMessageBuilder();
+  const ownOrders = new OwnOrders();
+  const onChange = (order: PublishedOrder, landedSlot: number | null = null): void => {
+    ownOrders.noteChange(order, landedSlot, state);
+    stats.changed(order);
+    publisher.publish(order);
+  };
+  const { orders, paper } = store;
+  const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, clock, log });
+  const follower = new ThreadedFollower({
+    store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl, signerDir: store.signerDir },
+    httpUrls: rpc.httpUrls,
+    broadcast,
+    gatewayId,
+    takesOverAtOnce,
+    onChange,
+    newestSlot,
+    blockHeight: () => state.blockHeight()?.height ?? null,
+    clock,
+    log,
+  });
+  const quoting = { venues, chain, state, ownOrders, solUsd, clock, builder, simulator, endpoints: nodes.length };
+  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
+  const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
+  const placeOrder = createPlaceOrder({
+    ...parts,
+    paper,
+    storeGate,
+    laneTips: laneTips(broadcast),
+    signer,
+    wallets,
+    maxDayLamports: limits.maxDayLamports,
+  });
+  const endpoints = [
+    ...tradeEndpoints(placeOrder, venues),
+    ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
+    ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),
+  ];
+  const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });
+  return {
+    placeOrder,
+    endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),
+    followers: [warmNewTokens(state, venues), seenTrades(follower)],
+    ready: untilReady(() => state.blockhash() !== null, signal),
+    storedFollowed,
+    report: () => ({ open: follower.size, follow: follower.report, state: state.counts(), simulator: simulator.counters }),
+    fault: () => (state.blockhash() === null ? 'No recent blockhash is known: too few nodes answer.' : null),
+    slot: () => state.slot(),
+    close: async () => {
+      await follower.close();
+      life.abort();
+      await storedFollowed;
+      state.close();
+    },
+  };
+}
+
+async function untilReady(isReady: () => boolean, signal: AbortSignal): Promise<void> {
+  const endMs = performance.now() + readyWithinMs;
+  while (!isReady() && !signal.aborted && performance.now() < endMs) await pause(readyLookEveryMs, signal, { ref: false });
+}

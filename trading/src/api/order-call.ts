@@ -1,0 +1,27 @@
+import type { BodyOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import type { EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
+import type { Owner } from '@sluice/gateway/store/order-model/owner.ts';
+
+/**
+ * A call of an endpoint for orders, after authentication, rate limits and the check of its body. It is plain JSON and has no secret, so
+ * that one gateway can hand it to another.
+ */
+export interface OrderCall<E extends EndpointSpec = EndpointSpec> {
+  readonly owner: Owner | null;
+  /** The header `Idempotency-Key` as it was sent. */
+  readonly idempotencyKey: string | null;
+  readonly body: BodyOf<E>;
+}
+
+export type OrderAnswer<E extends EndpointSpec = EndpointSpec> = EndpointAnswer<E>;
+
+/** An endpoint for orders, with the code that answers its calls. */
+export interface OrderEndpoint {
+  readonly spec: EndpointSpec;
+  readonly run: (call: OrderCall) => Promise<OrderAnswer>;
+}
+
+export function orderEndpoint<E extends EndpointSpec>(spec: E, run: (call: OrderCall<E>) => Promise<OrderAnswer<E>>): OrderEndpoint {
+  // Every caller checks the body by the schema of `spec` first.
+  return { spec, run };
+}

@@ -1,0 +1,185 @@
+import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
+import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
+import type { SignerCounts } from '../signer/client.ts';
+import type { TradingReports } from '@sluice/gateway/operations/operations.ts';
+import type { TradingStatus } from '@sluice/gateway/operations/report.ts';
+import { endStates, orderStates } from '@sluice/gateway/store/order-model/order.ts';
+import { orderSteps, type OrderStats } from '../model/order-stats.ts';
+import type { FollowReport } from '../follow/order-follower.ts';
+import { noFollowerCounts } from '../follow/follower-counters.ts';
+import { noReads } from '../follow/evidence/landed-reader.ts';
+import type { RoleReport } from './role/trading-role.ts';
+import type { LaneCounters } from '../send/lane.ts';
+import { noSimulations, type Simulator } from '../nodes/simulate/simulator.ts';
+import type { HotStateCounts } from '../state/hot-state.ts';
+
+const { counter, gauge, histogram } = metricsOf('sluice_gateway');
+const modes = { off: 0, paper: 1, live: 2 } as const;
+const openStates = orderStates.filter((state) => !endStates.has(state));
+
+/** What a trading gateway reports about its orders. */
+export interface OrderReport {
+  readonly stats: OrderStats;
+  readonly mode: keyof typeof modes;
+  /** The operator has halted trading, or it is unknown whether trading is halted. */
+  readonly halted: boolean;
+  readonly role: RoleReport;
+  /** Orders that are followed now. */
+  readonly open: number;
+  /** Counters of first sends. Those of repeated sends are in `follow`. */
+  readonly lanes: FollowReport['lanes'];
+  readonly follow: FollowReport;
+  /** The chain state in memory. */
+  readonly state: Pick<HotStateCounts, 'links'>;
+  readonly simulator: Simulator['counters'];
+  readonly signer: { readonly fault: string | null; readonly ready: boolean; readonly counts: Readonly<SignerCounts> };
+}
+
+/** The report of a gateway that does not hold the trading role. */
+export const noDesk: Pick<OrderReport, 'open' | 'follow' | 'state' | 'simulator'> = {
+  open: 0,
+  follow: { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] },
+  state: { links: [] },
+  simulator: noSimulations(),
+};
+
+/** What the gateway reports of trading. `report` is null if it does not trade; quotes have metrics even then. */
+export function tradingReports(
+  trading: Pick<TradingReports, 'fault' | 'slot'> & { report(): OrderReport | null },
+  quoteMetrics: () => readonly Metric[],
+): TradingReports {
+  const metrics = (report: OrderReport | null): readonly Metric[] => (report === null ? [] : orderMetrics(report));
+  return {
+    fault: () => trading.fault(),
+    slot: () => trading.slot(),
+    metrics: () => [...quoteMetrics(), ...metrics(trading.report())],
+    status: () => tradingStatus(trading.report()),
+  };
+}
+
+function tradingStatus(report: OrderReport | null): TradingStatus {
+  if (report === null) return { orders: null, trading: null };
+  const { mode, halted, role } = report;
+  return { orders: orderStatus(report), trading: { mode, halted, role: role.holder } };
+}
+
+/** For `/status`. */
+function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<typeof statusEndpoint>['orders']> {
+  const { quote, build, simulate, sign, store, send, total } = stats.stepsUs;
+  return {
+    open,
+    stored: stats.stored,
+    ...stats.ended,
+    executionUs: {
+      quote: quote.summary(),
+      build: build.summary(),
+      simulate: simulate.summary(),
+      sign: sign.summary(),
+      store: store.summary(),
+      send: send.summary(),
+      total: total.summary(),
+    },
+  };
+}
+
+/** For `/metrics`. Labels are states and steps of an order, lanes and endpoints; all of them are bounded. */
+function orderMetrics({ stats, mode, halted, role, follow, state, lanes, simulator, signer }: OrderReport): Metric[] {
+  const { counters: follower, openByState } = follow;
+  const ofLanes = (name: keyof LaneCounters, help: string): Metric[] =>
+    lanes.map((lane) => {
+      const later = follow.lanes.find((one) => one.name === lane.name)?.counters[name] ?? 0;
+      return counter(`orders_lane_${name}_total`, help, lane.counters[name] + later, { lane: lane.name });
+    });
+  return [
+    gauge('trading_mode', 'TRADING: 0 off, 1 paper, 2 live.', modes[mode]),
+    gauge('trading_halted', 'The operator has halted trading, or it is unknown whether trading is halted.', halted ? 1 : 0),
+    gauge('trading_role', 'This gateway holds the trading role.', role.holder === 'self' ? 1 : 0),
+    gauge('trading_role_known', 'It is known which gateway holds the trading role.', role.holder === null ? 0 : 1),
+    counter('orders_handed_out_total', 'Calls handed to the gateway that holds the trading role.', role.handedOver.out),
+    counter('orders_handed_in_total', 'Calls of other gateways that were run here.', role.handedOver.in),
+    counter(
+      'orders_hand_over_unanswered_total',
+      'Calls that the gateway with the trading role did not answer.',
+      role.handedOver.unanswered,
+    ),
+    ...openStates.map((name) =>
+      gauge('orders_open', 'Orders that are followed to their end, by state.', openByState.get(name)?.orders ?? 0, { state: name }),
+    ),
+    ...openStates.map((name) =>
+      gauge(
+        'orders_oldest_seconds',
+        'Time that the oldest order of a state has been in it.',
+        (openByState.get(name)?.oldestMs ?? 0) / 1e3,
+        {
+          state: name,
+        },
+      ),
+    ),
+    counter('orders_taken_over_total', 'Orders taken over from a gateway that ended.', follower.takenOver),
+    counter('orders_forgotten_total', 'Orders of this gateway that were found in the store and were not followed.', follower.forgotten),
+    counter('orders_contradictions_total', 'Evidence that contradicts a stored order.', follower.contradictions),
+    counter(
+      'orders_store_failures_total',
+      'Changes of orders that the store did not accept, and that were tried again.',
+      follower.storeFailures,
+    ),
+    counter('orders_unfollowed_total', 'Orders that were not followed because too many were followed already.', follower.refused),
+    counter('orders_status_unanswered_total', 'Requests for statuses that a node did not answer.', follower.unanswered),
+    ...state.links.flatMap((link, index) => linkMetrics(link, String(index + 1))),
+    counter('orders_stored_total', 'Orders stored.', stats.stored),
+    counter('orders_finalized_total', 'Orders that ended filled.', stats.ended.finalized),
+    counter('orders_failed_total', 'Orders that ended failed.', stats.ended.failed),
+    counter('orders_expired_total', 'Orders that ended expired: they cannot land any more.', stats.ended.expired),
+    counter('orders_executed_total', 'Orders that were sent, and whose steps were measured.', stats.stepsUs.total.count),
+    ...orderSteps.map((step) =>
+      histogram('orders_step_seconds', 'Time of a step of an order that was sent.', stats.stepsUs[step].distribution(), { step }),
+    ),
+    counter('orders_simulation_passed_total', 'Simulations that passed.', simulator.passed),
+    counter('orders_simulation_failed_total', 'Simulations that failed.', simulator.failed),
+    counter('orders_simulation_deviates_total', 'Simulations that gave clearly more or less than quoted.', simulator.deviates),
+    counter(
+      'orders_simulation_contradicted_total',
+      'Simulations that another node contradicted for the same slot.',
+      simulator.contradicted,
+    ),
+    counter('orders_simulation_unavailable_total', 'Simulations that no node answered.', simulator.unavailable),
+    counter('orders_simulation_asked_total', 'Nodes asked for a simulation.', simulator.asked),
+    counter('orders_simulation_hedged_total', 'Times that a second node was asked as well.', simulator.hedged),
+    counter('orders_simulation_behind_total', 'Nodes that had not reached the slot.', simulator.behind),
+    counter('orders_simulation_malformed_total', 'Answers in an unknown form.', simulator.malformed),
+    gauge('orders_signer_ready', 'The signing process is ready.', signer.ready ? 1 : 0),
+    counter('orders_signer_signed_total', 'Messages signed.', signer.counts.signed),
+    counter('orders_signer_refused_total', 'Messages that the signing process refused.', signer.counts.refused),
+    counter('orders_signer_unavailable_total', 'Messages that the signing process did not answer.', signer.counts.unavailable),
+    ...ofLanes('first', 'Messages sent by a lane for the first time.'),
+    ...ofLanes('again', 'Messages sent by a lane again.'),
+    ...ofLanes('accepted', 'Messages that a lane accepted.'),
+    ...ofLanes('refused', 'Messages that a lane refused.'),
+    ...ofLanes('unanswered', 'Messages that a lane did not answer.'),
+    ...ofLanes('malformed', 'Answers of a lane in an unknown form.'),
+    ...ofLanes('untipped', 'Messages not sent by a lane because they carry no tip for it.'),
+    ...ofLanes('withheld', 'Sends omitted because trading was halted.'),
+    ...ofLanes('overflowed', 'Messages not sent by a lane because too many waited for it.'),
+  ];
+}
+
+function linkMetrics({ state, slot, connects, malformed, forks, drops }: HotStateCounts['links'][number], endpoint: string): Metric[] {
+  return [
+    gauge(
+      'chain_link_up',
+      'The PubSub link to an endpoint, for trading, is up and reports slots.',
+      state === 'down' || slot === null ? 0 : 1,
+      {
+        endpoint,
+      },
+    ),
+    gauge('chain_link_slot', 'Newest slot that the link reported; 0 before the first.', slot ?? 0, { endpoint }),
+    counter('chain_link_connects_total', 'Connections to the endpoint that were begun.', connects, { endpoint }),
+    counter('chain_link_malformed_total', 'Account changes that the endpoint reported in an unknown form.', malformed, { endpoint }),
+    counter('chain_link_dropped_total', 'Times that the endpoint was dropped because of frames that no honest node sends.', drops, {
+      endpoint,
+    }),
+    counter('chain_link_forks_total', 'Forks that the endpoint went through.', forks, { endpoint }),
+  ];
+}

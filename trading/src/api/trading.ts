@@ -1,0 +1,277 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
+import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
+import {
+  tradeBuyEndpoint,
+  tradeSellEndpoint,
+  transactionBuyEndpoint,
+  transactionSellEndpoint,
+  transactionSendEndpoint,
+} from '@sluice/shared/wire/rest/trade.ts';
+import type { SealWallet } from '@sluice/gateway/accounts/wallets.ts';
+import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
+import { paperKeystore, keystoreName, passphraseFileOf } from '../signer/custody/passphrase.ts';
+import { bindEndpoint, type BoundEndpoint } from '@sluice/gateway/http/endpoint.ts';
+import { createSigner, noSigner } from '../signer/client.ts';
+import { takeGatewayId } from '@sluice/gateway/store/gateway-id.ts';
+import { createHalt } from '@sluice/gateway/store/halt.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import type { PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
+import type { Hub } from '@sluice/gateway/stream/hub.ts';
+import type { OrderAnswer, OrderCall } from './order-call.ts';
+import { openDesk, type TradingDesk } from './desk.ts';
+import { createOrderPublisher } from '../model/order-publisher.ts';
+import { OrderStats } from '../model/order-stats.ts';
+import { watchChainIdentity } from '../nodes/chain-identity.ts';
+import { createSendNodes } from '../nodes/nodes.ts';
+import { noDesk, type OrderReport } from './order-report.ts';
+import { noPaper, openPaperTrading, type PaperTrading } from '../place/paper/paper-trading.ts';
+import { tradingOff } from '../place/admission.ts';
+import type { Refusal } from '../place/outcome.ts';
+import type { PlaceOrder } from '../place/place-order.ts';
+import { createWalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
+import { sealWallet } from './seal-wallet.ts';
+import { createTradingRole, type RoleReport } from './role/trading-role.ts';
+import type { SendFirst } from '../place/first-send.ts';
+import { firstRound } from '../send/first-round.ts';
+import { createLanes } from '../send/lanes.ts';
+
+/** How long `start` waits until the open orders are loaded. After that it resolves anyway, because the gateway can serve reads without them. */
+const followStoredWithinMs = 3_000;
+
+/** Where the custodial wallets are. */
+export interface Custody {
+  readonly keystore: string;
+  /** Null if there is no passphrase; then nothing is signed. */
+  readonly passphraseFile: string | null;
+}
+
+export interface TradingOptions {
+  readonly config: Config;
+  /** If omitted, the custody of the chain in the settings. */
+  readonly custody?: Custody;
+  /** Null if there is no store; then there are no orders. */
+  readonly store: Store | null;
+  readonly bus: Bus;
+  /** Seals the calls that gateways hand over to each other. */
+  readonly seal: RecordSeal;
+  /** Makes the bus entries of order events. */
+  readonly events: PrivateEvents;
+  readonly hub: Pick<Hub, 'follow'>;
+  readonly directory: PoolLookup;
+  /** Whether the chain is simulated; false while that is unknown. */
+  readonly simulated: () => boolean;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: () => number | null;
+  /** The time that is stored with orders. */
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The trading half of a gateway. */
+export interface Trading {
+  /** Places an order of a custodial wallet, without HTTP. Refuses if another gateway holds the trading role. */
+  readonly placeOrder: PlaceOrder;
+  readonly endpoints: readonly BoundEndpoint[];
+  readonly paperBalanceOf: PaperTrading['balanceOf'];
+  readonly sealWallet: SealWallet;
+  /**
+   * Claims the trading role. The holder loads the open orders of the store as soon as nodes and store answer. Resolves within seconds,
+   * whether or not they answer.
+   */
+  start(): Promise<void>;
+  /** Null if this gateway does not trade. */
+  report(): OrderReport | null;
+  /** Why no order would be accepted now. Null if orders would be accepted, or if trading is off. */
+  fault(): string | null;
+  /** Newest slot that the endpoints agree on; 0 before the first, and if this gateway does not hold the trading role. */
+  slot(): number;
+  close(): Promise<void>;
+}
+
+/** Where the wallets are that trade: by default, in the custody of the chain in the settings. On paper, live wallets are out of reach. */
+export function custodyOf({ config, custody }: Pick<TradingOptions, 'config' | 'custody'>): Custody {
+  const named = custody ?? { keystore: keystoreName(config), passphraseFile: passphraseFileOf(config) };
+  return config.trading === 'paper' ? { keystore: paperKeystore, passphraseFile: null } : named;
+}
+
+/** Opens the trading half of a gateway. Without RPC endpoints or without a store, it refuses all orders. */
+export function openTrading(options: TradingOptions): Trading {
+  const { config, store } = options;
+  return config.rpc === null || store === null
+    ? noTrading()
+    : createTrading({ ...options, rpc: config.rpc, custody: custodyOf(options), store });
+}
+
+const specs: readonly EndpointSpec[] = [
+  tradeBuyEndpoint,
+  tradeSellEndpoint,
+  transactionBuyEndpoint,
+  transactionSellEndpoint,
+  transactionSendEndpoint,
+  pumpPortalTradeEndpoint,
+  pumpPortalLocalEndpoint,
+];
+
+function noTrading(): Trading {
+  return {
+    placeOrder: async () => tradingOff,
+    endpoints: [...specs.map((spec) => bindEndpoint(spec, () => tradingOff)), ...noPaper.endpoints],
+    paperBalanceOf: null,
+    sealWallet: async () => ({ ok: false, reason: 'unavailable' }),
+    start: async () => undefined,
+    report: () => null,
+    fault: () => null,
+    slot: () => 0,
+    close: async () => undefined,
+  };
+}
+
+function bindSpecs(answer: (spec: EndpointSpec, call: OrderCall) => Promise<OrderAnswer>): BoundEndpoint[] {
+  return specs.map((spec) =>
+    bindEndpoint(spec, ({ principal, request, body }) => {
+      const owner = principal === null ? null : { keyId: principal.keyId, accountId: principal.accountId };
+      return answer(spec, { owner, idempotencyKey: request.headers.get('idempotency-key') ?? null, body });
+    }),
+  );
+}
+
+interface TradingParts extends TradingOptions {
+  readonly rpc: NonNullable<Config['rpc']>;
+  readonly custody: Custody;
+  readonly store: Store;
+}
+
+const notHere: Refusal = {
+  error: 'UPSTREAM_UNAVAILABLE',
+  message: 'This gateway does not hold the trading role.',
+  retryAfterSeconds: 1,
+};
+
+/** Opens what every gateway needs, whether or not it holds the trading role, so that a successor can sign and send at once. */
+function openParts({ config, rpc, custody, store, bus, events, simulated, log }: TradingParts, signal: AbortSignal) {
+  const { trading: mode, signerLimits: limits, signerSocket, signerDir, broadcast } = config;
+  const nodes = createSendNodes(rpc.httpUrls);
+  const gatewayId = takeGatewayId(store.dataDir);
+  const halt = createHalt(store, log);
+  const signer = mode === 'live' ? createSigner({ store, ...custody, signerSocket, signerDir, limits, halt, log }) : noSigner();
+  const lanes = createLanes({ nodes, ...broadcast, maySend: () => !halt.halted, signal });
+  const sendFirst: SendFirst = (signature, wire, blockEngineOnly) => firstRound(signature, wire, lanes, blockEngineOnly);
+  return {
+    gatewayId,
+    sendFirst,
+    nodes,
+    halt,
+    signer,
+    lanes,
+    publisher: createOrderPublisher({ bus, events, simulated, log }),
+    stats: new OrderStats(),
+    wallets: createWalletAccess(store.wallets, custody.keystore),
+  };
+}
+
+function roleFault({ holder }: RoleReport): string | null {
+  return holder === null ? 'No gateway is known to hold the trading role.' : null;
+}
+
+function createTrading(options: TradingParts): Trading {
+  const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, clock, log } = options;
+  const life = new AbortController();
+  const { trading: mode } = config;
+  const { gatewayId, ...parts } = openParts(options, life.signal);
+  const { nodes, halt, signer, lanes, publisher, stats } = parts;
+  const taking = new AbortController();
+  const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
+  const paper = mode === 'paper' ? openPaperTrading({ store, chain, wallets: parts.wallets }) : noPaper;
+  let desk: TradingDesk | null = null;
+  let isEnding = false;
+  const closing = new Set<Promise<void>>();
+
+  const closeDesk = (): void => {
+    if (desk === null) return;
+    const closed = desk.close();
+    desk = null;
+    closing.add(closed);
+    void closed.finally(() => closing.delete(closed));
+  };
+  const run = async (endpoint: string, call: OrderCall): Promise<OrderAnswer> => {
+    const open = followRole();
+    if (open === null) return notHere;
+    await open.ready;
+    const found = open.endpoints.get(endpoint);
+    return found === undefined ? { error: 'NOT_FOUND' } : found.run(call);
+  };
+  const role = createTradingRole({
+    bus,
+    redisUrls: config.redisUrls,
+    seal,
+    kind: { mode, keystore: custody.keystore },
+    run,
+    onChange: () => void followRole(),
+    log,
+  });
+  /**
+   * Opens the desk when this gateway holds the role, and closes it when another gateway does. While Redis does not answer, the desk stays open
+   * and follows its orders.
+   */
+  function followRole(): TradingDesk | null {
+    if (isEnding || role.report.holder === 'other') closeDesk();
+    else if (role.held && desk === null) {
+      const takesOverAtOnce = role.isShared && mode === 'live';
+      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, solUsd, takesOverAtOnce, clock, log });
+    }
+    return desk;
+  }
+  hub.follow({
+    onEntry: (entry, lazy, replayed) => {
+      if (desk !== null) for (const follower of desk.followers) follower.onEntry(entry, lazy, replayed);
+    },
+    onLost: (last) => desk?.followers.forEach((follower) => follower.onLost(last)),
+  });
+  return {
+    placeOrder: async (owner, request, idempotency) => {
+      if (!role.held || desk === null) return notHere;
+      await desk.ready;
+      return desk.placeOrder(owner, request, idempotency);
+    },
+    // Endpoints that cannot spend need a desk, but not the role.
+    endpoints: bindSpecs((spec, call) =>
+      role.held || (desk !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
+    ).concat(paper.endpoints),
+    paperBalanceOf: paper.balanceOf,
+    sealWallet: async (secretKey) =>
+      mode === 'paper' ? { ok: false, reason: 'paper' } : sealWallet((seed) => signer.seal(seed), secretKey),
+    start: async () => {
+      await role.start();
+      await Promise.race([desk?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);
+    },
+    report: () => ({
+      stats,
+      mode,
+      halted: halt.halted,
+      role: role.report,
+      lanes: lanes.all,
+      ...(desk?.report() ?? noDesk),
+      signer: { fault: signer.fault, ready: signer.isReady, counts: signer.counts },
+    }),
+    fault: () => (mode === 'off' ? null : (signer.fault ?? roleFault(role.report) ?? desk?.fault() ?? null)),
+    slot: () => desk?.slot() ?? 0,
+    close: async () => {
+      await role.close();
+      isEnding = true;
+      taking.abort();
+      await signer.close();
+      closeDesk();
+      await Promise.all(closing);
+      await publisher.close();
+      halt.close();
+      life.abort();
+      gatewayId.release();
+    },
+  };
+}

@@ -1,0 +1,179 @@
+import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
+import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { decodeData } from '@sluice/venues/decode-data.ts';
+import { eventAuthorities, venueByProgram } from '@sluice/venues/registry.ts';
+import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
+import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import type { OrderFill, OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
+import type { Trade } from '../../signer/trade-instruction.ts';
+import { countOf, lamportsOf, linesOf } from '../../nodes/answer-forms.ts';
+
+/**
+ * What a landed transaction did for the order. `failed`: it landed and failed, with the runtime's error and log. `other`: it succeeded, but
+ * contains no trade of these terms. `unusable`: the answer is malformed, belongs to another transaction, or is incomplete; another node may
+ * give a better one.
+ */
+export type FillReading =
+  | { readonly kind: 'fill'; readonly fill: OrderFill; readonly terms: OrderTerms; readonly balancesAgree: boolean }
+  | { readonly kind: 'failed'; readonly err: unknown; readonly logs: readonly string[]; readonly slot: number }
+  | { readonly kind: 'other'; readonly slot: number }
+  | { readonly kind: 'unusable'; readonly reason: string };
+
+/** Most token balances in an answer. A transaction locks at most 128 accounts, so an honest answer has no more before and after. */
+const maxTokenBalances = 256;
+/** A mint stores its decimals in one byte. */
+const maxDecimals = 255;
+
+interface Trades {
+  readonly venue: Venue;
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  readonly fees: bigint;
+}
+
+interface Meta {
+  readonly fee: bigint;
+  /** Lamports of the wallet before and after the transaction. */
+  readonly lamports: { readonly before: bigint; readonly after: bigint };
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+function unusable(reason: string): FillReading {
+  return { kind: 'unusable', reason };
+}
+
+function isOurs({ trader, side, pool }: VenueTrade, terms: OrderTerms): boolean {
+  return trader === terms.publicKey && side === terms.side && pool === terms.poolAddress;
+}
+
+/** The sum of the wallet's trades of these terms, because a router may split a trade. Null if there is none; a text says why they cannot be read. */
+function tradesOf(answer: unknown, view: TransactionView, terms: OrderTerms): Trades | string | null {
+  let sum: Trades | null = null;
+  let malformed: string | null = null;
+  const onEvent: EventSink = (programId, _path, data) => {
+    const venue = venueByProgram.get(programId);
+    if (venue === undefined) return;
+    const { outcome, events } = decodeData(venue, data);
+    if (outcome.kind === 'malformed') malformed = `an event of ${venue.name}: ${outcome.reason}`;
+    const trade = events.find((event): event is VenueTrade => event.type === 'trade' && isOurs(event, terms));
+    if (trade === undefined) return;
+    const { baseAmount, quoteAmount, feeTotal } = trade;
+    sum = {
+      venue,
+      baseAmount: (sum?.baseAmount ?? 0n) + baseAmount,
+      quoteAmount: (sum?.quoteAmount ?? 0n) + quoteAmount,
+      fees: (sum?.fees ?? 0n) + feeTotal,
+    };
+  };
+  const log = readLogs(view.logs, onEvent, (programId) => venueByProgram.has(programId));
+  if (log.truncated || log.empty) {
+    sum = null;
+    const whole = readTransaction(answer);
+    if (whole.kind === 'malformed') return whole.reason;
+    const inner = readInnerEvents(whole, eventAuthorities, onEvent);
+    if (inner.unreadable !== null) return inner.unreadable;
+  } else if (log.malformed !== null) return log.malformed;
+  return malformed ?? sum;
+}
+
+/** Raw tokens of `mint` that the wallet owns in this list of balances. Null if the list is not of the documented form. */
+function tokensIn(list: unknown, owner: string, mint: string): bigint | null {
+  if (!Array.isArray(list) || list.length > maxTokenBalances) return null;
+  let sum = 0n;
+  for (const item of list as readonly unknown[]) {
+    if (!isRecord(item) || !isRecord(item['uiTokenAmount'])) return null;
+    if (item['owner'] !== owner || item['mint'] !== mint) continue;
+    const { amount } = item['uiTokenAmount'];
+    if (typeof amount !== 'string' || !/^\d{1,20}$/.test(amount)) return null;
+    sum += BigInt(amount);
+  }
+  return sum;
+}
+
+function tokenChange(meta: Meta, owner: string, mint: string): bigint | null {
+  const before = tokensIn(meta.value['preTokenBalances'], owner, mint);
+  const after = tokensIn(meta.value['postTokenBalances'], owner, mint);
+  return before === null || after === null ? null : after - before;
+}
+
+function readMeta(answer: unknown, view: TransactionView, wallet: string): Meta | null {
+  const value = isRecord(answer) ? answer['meta'] : null;
+  if (!isRecord(value)) return null;
+  const { fee, preBalances, postBalances } = value;
+  const at = view.accountKeys.indexOf(wallet);
+  const paid = lamportsOf(fee);
+  if (paid === null || at < 0 || !Array.isArray(preBalances) || !Array.isArray(postBalances)) return null;
+  const before = lamportsOf(preBalances[at]);
+  const after = lamportsOf(postBalances[at]);
+  return before === null || after === null ? null : { fee: paid, lamports: { before, after }, value };
+}
+
+function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: Meta, slot: number): FillReading {
+  const { publicKey, side, mint, quoteMint } = terms;
+  const { venue, baseAmount, quoteAmount, fees } = trades;
+  const traderQuote = side === 'buy' ? quoteAmount + fees : quoteAmount - fees;
+  const wrapped = tokenChange(meta, publicKey, wrappedSolMint);
+  const base = tokenChange(meta, publicKey, mint);
+  if (wrapped === null || base === null) return unusable('the token balances are not of the documented form');
+  const networkFee = view.feePayer === publicKey ? meta.fee : 0n;
+  // Wrapped SOL counts as the wallet's SOL. What the wallet lost beyond the trade and the fee is rent and tips.
+  const left = meta.lamports.before - meta.lamports.after - wrapped;
+  const traded = quoteMint !== wrappedSolMint ? 0n : side === 'buy' ? traderQuote : -traderQuote;
+  const fill: OrderFill = {
+    pool: venue.name,
+    baseAmount,
+    quoteAmount,
+    traderQuote,
+    venueFees: fees,
+    networkFee,
+    otherLamports: left - networkFee - traded,
+    slot,
+    blockTime: view.blockTime,
+  };
+  return { kind: 'fill', fill, terms, balancesAgree: base === (side === 'buy' ? baseAmount : -baseAmount) };
+}
+
+/** The decimals of `mint` in a list of balances. Null if the list has none, or is not of the documented form. */
+function decimalsIn(list: unknown, mint: string): number | null {
+  if (!Array.isArray(list) || list.length > maxTokenBalances) return null;
+  for (const item of list as readonly unknown[]) {
+    if (!isRecord(item) || item['mint'] !== mint || !isRecord(item['uiTokenAmount'])) continue;
+    const { decimals } = item['uiTokenAmount'];
+    return typeof decimals === 'number' && Number.isInteger(decimals) && decimals >= 0 && decimals <= maxDecimals ? decimals : null;
+  }
+  return null;
+}
+
+/** The terms of a trade whose coins were not read before it was sent. Null if the answer does not show their decimals. */
+function termsFrom({ side, programId, pool, baseMint, quoteMint }: Trade, publicKey: string, answer: unknown): OrderTerms | null {
+  const meta = isRecord(answer) && isRecord(answer['meta']) ? answer['meta'] : {};
+  const decimalsOf = (mint: string): number | null =>
+    mint === wrappedSolMint ? solDecimals : (decimalsIn(meta['postTokenBalances'], mint) ?? decimalsIn(meta['preTokenBalances'], mint));
+  const [baseDecimals, quoteDecimals, venue] = [decimalsOf(baseMint), decimalsOf(quoteMint), venueByProgram.get(programId)];
+  if (baseDecimals === null || quoteDecimals === null || venue === undefined) return null;
+  return { side, mint: baseMint, pool: venue.name, poolAddress: pool, quoteMint, baseDecimals, quoteDecimals, publicKey };
+}
+
+/**
+ * Reads an answer of `getTransaction`, in any encoding, for `signature`. `known`: the terms of the order. `trade`: what the transaction trades; it is
+ * used if the terms are not known. Amounts come from the venue's own event and are compared with the token balances; lamports come from the balances.
+ * Uses no I/O and no clock. Accepts anything that a node may answer.
+ */
+export function readFill(answer: unknown, signature: string, known: OrderTerms | null, trade: Trade | null = null): FillReading {
+  const view = readTransaction(answer, false);
+  if (view.kind === 'malformed') return unusable(view.reason);
+  if (view.signature !== signature) return unusable('the answer is for another transaction');
+  const slot = countOf(view.slot);
+  if (slot === null) return unusable('the answer has no slot');
+  if (view.err !== null) return { kind: 'failed', err: view.err, logs: linesOf(view.logs) ?? [], slot };
+  if (known === null && trade === null) return { kind: 'other', slot };
+  const terms = known ?? termsFrom(trade!, view.feePayer ?? '', answer);
+  if (terms === null) return unusable('the decimals of the coins are missing');
+  const trades = tradesOf(answer, view, terms);
+  if (typeof trades === 'string') return unusable(trades);
+  if (trades === null) return { kind: 'other', slot };
+  const meta = readMeta(answer, view, terms.publicKey);
+  if (meta === null) return unusable('fees or balances are not of the documented form');
+  return fillOf(trades, terms, view, meta, slot);
+}

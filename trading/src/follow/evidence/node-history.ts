@@ -1,0 +1,39 @@
+import { countOf } from '../../nodes/answer-forms.ts';
+import type { FinalizedPoint } from './signature-status.ts';
+import type { TrackedOrder } from './tracked-order.ts';
+
+/**
+ * For this many blocks after the last valid block of a message, a node cannot have forgotten it. A node remembers the transactions of its last
+ * 300 finalized blocks, even if its history is shorter, and a message lands within 150 blocks, or 64 more if a caller signed it.
+ */
+const rememberedBlocks = 300 - 150 - 64;
+/** How often a node is asked how far back its history goes. */
+const askEveryMs = 10_000;
+
+/** How far back one node's history goes. A new node, or one that retains little, lacks older transactions even if they landed. */
+export interface NodeHistory {
+  /** Asks the node how far back it goes, unless it was asked recently. */
+  check(nowMs: number): Promise<void>;
+  /** Whether the node may have forgotten the message of this order even if it landed. */
+  mayHaveForgotten(order: TrackedOrder['order'], finalized: FinalizedPoint): boolean;
+}
+
+/** `ask` calls the node. It resolves with null if the node gives no answer. */
+export function createNodeHistory(ask: (method: string, params: readonly unknown[]) => Promise<unknown>): NodeHistory {
+  let askedAtMs = -Infinity;
+  /** Unix milliseconds since when it has all blocks; null if unknown. */
+  let fromMs: number | null = null;
+  return {
+    async check(nowMs) {
+      if (nowMs - askedAtMs < askEveryMs) return;
+      askedAtMs = nowMs;
+      const first = countOf(await ask('getFirstAvailableBlock', []));
+      const seconds = first === null ? null : countOf(await ask('getBlockTime', [first]));
+      fromMs = seconds === null ? null : seconds * 1_000;
+    },
+    mayHaveForgotten({ lastValidBlockHeight, createdAtMs }, { blockHeight }) {
+      const isRemembered = lastValidBlockHeight !== null && blockHeight <= lastValidBlockHeight + rememberedBlocks;
+      return !isRemembered && (fromMs === null || fromMs > createdAtMs);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { InsertOutcome, OrderInsert, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
+import { judge, type Evidence } from '@sluice/gateway/store/order-model/life.ts';
+import type { OrderPublisher } from './order-publisher.ts';
+import type { OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
+
+/** Attempts for one change. An attempt fails if another writer changed the order meanwhile, and an order has only a few states. */
+const maxAttempts = 16;
+
+export interface OrderLedgerOptions {
+  readonly orders: Pick<OrderTable, 'insert' | 'advanceAll'>;
+  readonly publisher: Pick<OrderPublisher, 'publish'>;
+  readonly clock: Pick<Clock, 'wallMs'>;
+  readonly log: Pick<Logger, 'error'>;
+}
+
+/**
+ * Stores the order changes of a request, and then publishes them on the channel `orders`. Changes that come from the chain are stored by the
+ * follower, many at once. Methods reject like those of the table.
+ */
+export interface OrderLedger {
+  /** Stores a new order; see `OrderTable.insert`. */
+  insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
+  /** Applies evidence to an order. Returns the order as it is stored now, changed or not. */
+  apply(order: OpenOrder, evidence: Evidence): Promise<OpenOrder>;
+}
+
+export function createOrderLedger({ orders, publisher, clock, log }: OrderLedgerOptions): OrderLedger {
+  return {
+    insert: async (order, with_) => {
+      const outcome = await orders.insert(order, with_);
+      if (outcome.kind === 'stored') publisher.publish(outcome.order);
+      return outcome;
+    },
+    apply: async (order, evidence) => {
+      const { id } = order;
+      let now = order;
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const verdict = judge(now, evidence);
+        if (verdict.kind === 'contradiction') log.error({ orderId: id, state: now.state, evidence: evidence.kind }, 'order_contradicted');
+        if (verdict.kind !== 'change') return now;
+        const outcomes = await orders.advanceAll([{ order: now, change: verdict.change, atMs: clock.wallMs() }]);
+        const outcome = outcomes[0]!;
+        if (outcome.kind === 'no_such_order') throw new Error(`order ${id} is not in the store`);
+        now = outcome.order;
+        if (outcome.kind === 'stale') continue;
+        publisher.publish(now);
+        return now;
+      }
+      throw new Error(`order ${id} was changed by other writers in all ${maxAttempts} attempts`);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { pause } from '@sluice/shared/abort/pause.ts';
+import { BusError } from '@sluice/shared/bus/bus-error.ts';
+import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
+import { ordersTopic } from '@sluice/shared/wire/stream/topics.ts';
+import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import type { PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
+import { orderEvent } from './order-object.ts';
+import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
+
+/**
+ * Most changes that wait for the bus, in addition to the batch that is being published. Beyond that the oldest is dropped: the store still has
+ * the order, and the version in the next event shows that one is missing.
+ */
+export const maxQueuedOrders = 10_000;
+/** Changes that are encoded and published in one batch. Between two batches the event loop serves requests. */
+const maxBatch = 16;
+const firstPauseMs = 50;
+const maxPauseMs = 2_000;
+
+export interface OrderPublisherOptions {
+  readonly bus: Pick<Bus, 'publisher'>;
+  readonly events: Pick<PrivateEvents, 'entry'>;
+  /** Whether the chain is simulated; false while that is unknown. */
+  readonly simulated: () => boolean;
+  readonly log: Logger;
+}
+
+export interface OrderPublisherCounts {
+  published: number;
+  /** Changes dropped because the bus accepted no events for too long. */
+  dropped: number;
+  /** Changes that no entry of the bus can carry. */
+  refused: number;
+  /** Times that the bus did not accept a batch. */
+  failures: number;
+}
+
+export interface OrderPublisher {
+  readonly counts: Readonly<OrderPublisherCounts>;
+  /** Queues a change that is stored already. Changes are published in the order of the calls. Never throws. */
+  publish(order: PublishedOrder): void;
+  /** Resolves when all changes queued so far were published or dropped. */
+  flushed(): Promise<void>;
+  /** Publishes the queued changes, each batch in one attempt, and ends. */
+  close(): Promise<void>;
+}
+
+/** Publishes changes of orders on the channel `orders`, each to the topic of the key that made the order. */
+export function createOrderPublisher({ bus, events, simulated, log }: OrderPublisherOptions): OrderPublisher {
+  const counts: OrderPublisherCounts = { published: 0, dropped: 0, refused: 0, failures: 0 };
+  const queue: PublishedOrder[] = [];
+  const closing = new AbortController();
+  let publisher: BusPublisher | null = null;
+  /** Null while nothing is queued or being published. */
+  let running: Promise<void> | null = null;
+
+  /** Leaves out an order that cannot be encoded, because it would block all others. */
+  const entriesOf = (orders: readonly PublishedOrder[]): BusEntry[] =>
+    orders.flatMap((order) => {
+      try {
+        const entry = events.entry(ordersTopic(order.keyId), encodeEvent(orderEvent(order, nowUs(), simulated())));
+        checkEntry(entry);
+        return [entry];
+      } catch (error) {
+        counts.refused++;
+        log.error({ err: error, orderId: order.id, version: order.version }, 'order_event_refused');
+        return [];
+      }
+    });
+  /** Publishes entries, and retries until the bus accepts them or the publisher is closed. */
+  const deliver = async (entries: readonly BusEntry[]): Promise<void> => {
+    let left = entries;
+    for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      try {
+        publisher ??= await bus.publisher();
+        await publisher.publish(left);
+        counts.published += left.length;
+        return;
+      } catch (error) {
+        const stored = error instanceof BusError ? error.stored : 0;
+        counts.published += stored;
+        left = left.slice(stored);
+        if (counts.failures++ === 0 || pauseMs === firstPauseMs) log.warn({ err: error, waiting: left.length }, 'order_events_delayed');
+      }
+      if (closing.signal.aborted) break;
+      await pause(pauseMs, closing.signal);
+    }
+    counts.dropped += left.length;
+  };
+  const run = async (): Promise<void> => {
+    while (queue.length > 0) {
+      await deliver(entriesOf(queue.splice(0, maxBatch)));
+      await turn();
+    }
+  };
+  const start = (): void => {
+    running ??= run().finally(() => {
+      running = null;
+    });
+  };
+  return {
+    counts,
+    publish: (order) => {
+      if (closing.signal.aborted) return;
+      if (queue.length === maxQueuedOrders) {
+        queue.shift();
+        if (counts.dropped++ === 0) log.error({ limit: maxQueuedOrders }, 'order_events_dropped');
+      }
+      queue.push(order);
+      start();
+    },
+    flushed: () => running ?? Promise.resolve(),
+    close: async () => {
+      closing.abort();
+      await running;
+      await publisher?.close();
+    },
+  };
+}

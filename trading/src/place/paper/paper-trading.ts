@@ -1,0 +1,108 @@
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { solDecimals } from '@sluice/shared/solana/well-known.ts';
+import { paperBalanceEndpoint, paperSol, paperWalletEndpoint, type PaperWallet } from '@sluice/shared/wire/rest/portfolio.ts';
+import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import { paperKeystore } from '../../signer/custody/passphrase.ts';
+import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
+import { rawAmount } from '../../quote/amounts.ts';
+import { wrongFields } from '../../quote/best-quote.ts';
+import { shownStart, type PaperBalanceOf } from '@sluice/gateway/reads/wallets/paper-balance.ts';
+import type { PaperBalance } from '@sluice/gateway/store/interfaces/paper-table.ts';
+import type { StoredWallet } from '@sluice/gateway/store/interfaces/wallet-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
+import { chainForOrder, type ChainIdentity } from '../../nodes/chain-identity.ts';
+import { refusalOf } from '../admission.ts';
+import type { Refusal } from '../outcome.ts';
+import { mayUseWallet, type WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
+import { createPaperWallet } from './paper-wallets.ts';
+
+export interface PaperTrading {
+  /** Null: the server does not trade on paper. */
+  readonly balanceOf: PaperBalanceOf | null;
+  readonly endpoints: readonly BoundEndpoint[];
+}
+
+const notOnPaper: Refusal = { error: 'FORBIDDEN', message: 'This server does not trade on paper. Its operator sets TRADING=paper.' };
+const specs: readonly EndpointSpec[] = [paperWalletEndpoint, paperBalanceEndpoint];
+/** For a server that does not trade on paper. */
+export const noPaper: PaperTrading = { balanceOf: null, endpoints: specs.map((spec) => bindEndpoint(spec, () => notOnPaper)) };
+
+export interface PaperTradingParts {
+  readonly store: Pick<Store, 'paper' | 'wallets' | 'time'>;
+  readonly chain: Pick<ChainIdentity, 'status'>;
+  readonly wallets: Pick<WalletAccess, 'mayUse'>;
+}
+
+type Answer = EndpointAnswer<typeof paperWalletEndpoint>;
+
+/** Reads and sets paper balances, on every gateway. */
+export function openPaperTrading({ store, chain, wallets }: PaperTradingParts): PaperTrading {
+  const set = async (wallet: StoredWallet, amount: number, reset: boolean): Promise<Answer> => {
+    const known = chainForOrder(chain);
+    if ('error' in known) return known;
+    const lamports = lamportsOf(amount);
+    if (typeof lamports !== 'bigint') return lamports;
+    const place = { wallet: wallet.publicKey, genesisHash: known.genesisHash };
+    return { json: shown(wallet, await store.paper.set(place, { lamports, reset, atMs: store.time.nowMs() })) };
+  };
+  const create = async (accountId: string | null, text: string, amount: number): Promise<Answer> => {
+    if (/\p{C}/u.test(text)) return wrongFields({ label: 'must have printable characters only' });
+    const known = chainForOrder(chain);
+    if ('error' in known) return known;
+    const lamports = lamportsOf(amount);
+    if (typeof lamports !== 'bigint') return lamports;
+    const wallet = await createPaperWallet(store, { accountId, label: text === '' ? null : text });
+    return 'error' in wallet ? wallet : set(wallet, amount, true);
+  };
+  return {
+    balanceOf: (owner, publicKey) =>
+      whileAvailable(async () => {
+        if (!(await wallets.mayUse(owner, publicKey))) return null;
+        const known = chainForOrder(chain);
+        return 'error' in known ? known : store.paper.balance({ wallet: publicKey, genesisHash: known.genesisHash });
+      }),
+    endpoints: [
+      bindEndpoint(paperWalletEndpoint, ({ principal, body: { label = '', amount = paperSol.start } }) =>
+        principal === null ? { error: 'UNAUTHENTICATED' } : whileAvailable(() => create(principal.accountId, label.trim(), amount)),
+      ),
+      bindEndpoint(paperBalanceEndpoint, ({ principal, body: { publicKey, amount, reset = false } }) => {
+        if (principal === null) return { error: 'UNAUTHENTICATED' };
+        return whileAvailable(async () => {
+          const wallet = await store.wallets.byPublicKey(paperKeystore, publicKey);
+          return wallet === null || !mayUseWallet(principal, wallet) ? noSuchWallet(publicKey) : set(wallet, amount, reset);
+        });
+      }),
+    ],
+  };
+}
+
+function noSuchWallet(publicKey: string): Refusal {
+  return { error: 'FORBIDDEN', message: 'There is no such paper wallet that this key may use.', details: { publicKey } };
+}
+
+function lamportsOf(amount: number): bigint | Refusal {
+  if (amount === 0) return 0n;
+  const raw = rawAmount(amount, solDecimals, 'SOL');
+  return raw.ok ? raw.raw : wrongFields({ amount: raw.fault });
+}
+
+async function whileAvailable<T>(work: () => Promise<T>): Promise<T | Refusal> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return refusalOf(error);
+  }
+}
+
+function shown({ publicKey, label }: StoredWallet, { lamports, startLamports, startedAtMs }: PaperBalance): PaperWallet {
+  return {
+    publicKey,
+    label,
+    amount: String(lamports),
+    decimals: solDecimals,
+    uiAmount: toUi(lamports, solDecimals),
+    ...shownStart({ startLamports, startedAtMs }),
+  };
+}

@@ -1,0 +1,105 @@
+import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import { quoteOfOrder } from '../quote/answer.ts';
+import { orderObject } from '../model/order-object.ts';
+import type { OrderTerms, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
+import type { PreparedTrade } from '../prepare/prepare.ts';
+import type { TradeRequest } from '../prepare/request.ts';
+
+export interface TradeOutcome {
+  readonly orderId: string | null;
+  readonly status: TradeAnswer['status'];
+  readonly signature: string | null;
+  readonly simulation: TradeAnswer['simulation'];
+  readonly timing: OrderTiming;
+  readonly lastValidBlockHeight?: number;
+  readonly dryRun?: true;
+  readonly paper?: true;
+}
+
+/** The quote of the prepared trade, with the bounds in its message. */
+export function tradedQuote({ order }: TradeRequest, { quoted, bounds, tipLamports }: PreparedTrade): QuoteObject {
+  return quoteOfOrder(order, quoted, { bounds, tipLamports });
+}
+
+export function termsOf(
+  { order: { side, mint }, publicKey, blockEngineOnly }: TradeRequest,
+  { quoted }: Pick<PreparedTrade, 'quoted'>,
+): OrderTerms {
+  const { venue, pool, market, quoteDecimals } = quoted;
+  return {
+    side,
+    mint,
+    pool: venue.name,
+    poolAddress: pool.address,
+    quoteMint: pool.quoteMint,
+    baseDecimals: market.decimals,
+    quoteDecimals,
+    publicKey,
+    ...(blockEngineOnly === true ? { blockEngineOnly } : {}),
+  };
+}
+
+/** What is traded, where and for whom: fields of every answer about a trade. */
+export function termsJson(
+  request: TradeRequest,
+  prepared: PreparedTrade,
+): Pick<OrderTerms, 'side' | 'mint' | 'pool' | 'poolAddress' | 'quoteMint' | 'publicKey'> {
+  const { side, mint, pool, poolAddress, quoteMint, publicKey } = termsOf(request, prepared);
+  return { side, mint, pool, poolAddress, quoteMint, publicKey };
+}
+
+/** The answer for a trade of this request. */
+export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outcome: TradeOutcome): TradeAnswer {
+  const { orderId, lastValidBlockHeight = null, timing, ...rest } = outcome;
+  return {
+    orderId,
+    ...rest,
+    ...termsJson(request, prepared),
+    quote: tradedQuote(request, prepared),
+    lastValidBlockHeight,
+    error: null,
+    timing: rounded(timing),
+  };
+}
+
+/** The answer for an order of an earlier request, in its current state. Null if the order is not a quoted trade. */
+export function replayedTrade(order: StoredOrder, totalMs: number): TradeAnswer | null {
+  const { orderId, status, signature, lastValidBlockHeight, quote, timing, error } = orderObject(order);
+  const { terms } = order;
+  if (terms === null || quote === null) return null;
+  const { side, mint, pool, poolAddress, quoteMint, publicKey } = terms;
+  return {
+    orderId,
+    status,
+    signature,
+    side,
+    mint,
+    pool,
+    poolAddress,
+    quoteMint,
+    publicKey,
+    quote,
+    lastValidBlockHeight,
+    simulation: null,
+    error,
+    ...(order.kind === 'paper' ? { paper: true } : {}),
+    timing: rounded(timing ?? { totalMs }),
+  };
+}
+
+const steps = ['quoteMs', 'buildMs', 'simulateMs', 'signMs', 'storeMs', 'sendMs'] as const;
+
+/** Rounds to microseconds. The steps are in the order in which they happen. */
+export function rounded(timing: OrderTiming): OrderTiming {
+  const result: { -readonly [step in keyof OrderTiming]: OrderTiming[step] } = { totalMs: inMicroseconds(timing.totalMs) };
+  for (const step of steps) {
+    const ms = timing[step];
+    if (ms !== undefined) result[step] = inMicroseconds(ms);
+  }
+  return result;
+}
+
+function inMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}

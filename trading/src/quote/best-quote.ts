@@ -1,0 +1,203 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import { quoteCoins } from '@sluice/shared/money.ts';
+import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { Quote, QuotedTrade, QuoteFault, QuoteMoment } from '@sluice/venues/quoting.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { partOf, rawAmount, rawOfText } from './amounts.ts';
+import { spendFault } from './buy-limits.ts';
+import { sellFor } from './inverse.ts';
+import { describeShortfall } from './shortfall.ts';
+import type { MarketRead } from './markets.ts';
+import type { QuoteOrder } from './order.ts';
+import type { TokenMarket, TradedPool, Unquotable } from '@sluice/gateway/reads/pools/quoted-market.ts';
+
+/** Raw tokens in the associated token account of a wallet. */
+export type Balance = bigint;
+
+/** Why there is no quote, in the form that clients receive. */
+export interface QuoteRefusal {
+  readonly error: ErrorCode;
+  readonly message?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** An order as it would be traded now. */
+export interface QuotedOrder extends TradedPool {
+  readonly market: TokenMarket;
+  readonly trade: QuotedTrade;
+  readonly quote: Quote;
+}
+
+const unquotableTexts: Readonly<Record<Unquotable, string>> = {
+  transfer_fee:
+    'the coin or its quote coin withholds a fee from every transfer: the amounts in its pool differ from the amounts that arrive',
+  not_transferable: 'the coin or its quote coin cannot be transferred',
+};
+
+/** What a quote depends on besides the market. */
+export interface QuoteFacts {
+  /** Only used for orders over a part of the wallet's balance. */
+  readonly balance: Balance;
+  /** Price of SOL in USD; null if it is unknown. */
+  readonly solUsd: number | null;
+  readonly unixTimeS: number;
+}
+
+/** The time of a quote. Blocks have whole seconds. */
+export function unixSeconds(clock: Pick<Clock, 'wallMs'>): number {
+  return Math.floor(clock.wallMs() / 1000);
+}
+
+/** Quotes an order on a market. */
+export function quoteOn(
+  order: QuoteOrder,
+  { result, slot }: Pick<MarketRead, 'result' | 'slot'>,
+  facts: QuoteFacts,
+): QuotedOrder | QuoteRefusal {
+  if (result.kind === 'no_mint') return { error: 'INVALID_MINT' };
+  if (result.kind === 'malformed') {
+    const { venue, reason } = result;
+    return { error: 'UPSTREAM_UNAVAILABLE', message: `The state of ${venue} cannot be read: ${reason}.`, details: { pool: venue } };
+  }
+  const { market } = result;
+  if (market.unquotable !== null) return wrongFields({ mint: unquotableTexts[market.unquotable] });
+  const open = openPools(order, market);
+  const at = { slot, unixTimeS: facts.unixTimeS };
+  return 'error' in open ? open : bestQuote(open.map((pool) => quoteIn(order, market, pool, facts, at)));
+}
+
+function quoteIn(
+  order: QuoteOrder,
+  market: TokenMarket,
+  chosen: TradedPool,
+  facts: QuoteFacts,
+  at: QuoteMoment,
+): QuotedOrder | QuoteRefusal {
+  const trade = tradeOf(order, market, chosen, facts, at);
+  if ('error' in trade) return trade;
+  const outcome = chosen.pool.quote(trade, at);
+  return outcome.ok ? { market, trade, quote: outcome.quote, ...chosen } : refusal(outcome.fault);
+}
+
+/** The best quote for the trader; if no pool can do the trade, the refusal of the first one. */
+function bestQuote(outcomes: readonly (QuotedOrder | QuoteRefusal)[]): QuotedOrder | QuoteRefusal {
+  let best = outcomes[0]!;
+  for (const outcome of outcomes.slice(1)) if (!('error' in outcome) && ('error' in best || isBetter(outcome, best))) best = outcome;
+  return best;
+}
+
+/**
+ * Whether the trader gives less for what is fixed, or gets more. Both are quotes of one order, in one quote coin. Of two quotes that are
+ * equally good, the one whose pool has the lower address counts, so that every gateway and every node's state lead to the same pool.
+ */
+function isBetter(one: QuotedOrder, other: QuotedOrder): boolean {
+  const difference = gainOf(one, other.trade) - gainOf(other, one.trade);
+  return difference === 0n ? one.pool.address < other.pool.address : difference > 0n;
+}
+
+/** Grows with what the trader gains. Amounts to give differ between pools only if the order names the amount to receive. */
+function gainOf({ trade, quote }: QuotedOrder, otherTrade: QuotedTrade): bigint {
+  if (trade.exact === 'baseOut') return -quote.traderQuote;
+  if (trade.exact === 'quoteIn') return quote.baseAmount;
+  return trade.amount === otherTrade.amount ? quote.traderQuote : -trade.amount;
+}
+
+/** The refusal for a missing balance. `have` and `need` are lamports, or raw units of the coin that the trader gives, whose mint is `mint`. */
+export function tooLittle(
+  unit: 'tokens' | 'lamports',
+  have: bigint,
+  need: bigint,
+  decimals: number,
+  mint: string | null = null,
+): QuoteRefusal {
+  return { error: 'INSUFFICIENT_BALANCE', ...describeShortfall({ unit, mint, have, need, decimals }) };
+}
+
+/** The request is of the right form, and these of its fields are wrong. */
+export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefusal {
+  return { error: 'INVALID_REQUEST', details: { fields } };
+}
+
+/**
+ * The pools that an order may be traded in, at least one. All have the same quote coin, because an order's amount is in that coin. Anybody can
+ * open a pool on some venues, so pools that orders are sent to decide: the first of `quoteCoins` that one of them is in, or that of the first
+ * one. Without such pools it is the coin of the first pool.
+ */
+function openPools({ pool }: QuoteOrder, { pools }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
+  const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
+  const open = named.filter((one) => !one.pool.complete);
+  if (open.length > 0) {
+    const deciding = open.filter(({ venue }) => venue.signing !== null);
+    const coins = (deciding.length > 0 ? deciding : open.slice(0, 1)).map((one) => one.pool.quoteMint);
+    const coin = [...quoteCoins.keys()].find((mint) => coins.includes(mint)) ?? coins[0];
+    return open.filter((one) => one.pool.quoteMint === coin);
+  }
+  if (pools.length === 0)
+    return {
+      error: 'NOT_FOUND',
+      message: 'The coin has no pool on a venue that sluice supports for this request.',
+      details: { reason: 'no_pool' },
+    };
+  if (pool !== 'auto' && named.length > 0)
+    return wrongFields({ pool: 'the curve is complete: the coin is traded in the pool that it moved to' });
+  if (pool === 'auto') {
+    const message = 'The curve is complete, and the pool that the coin moves to does not exist yet.';
+    return { error: 'NOT_FOUND', message, details: { reason: 'migrating' } };
+  }
+  return { error: 'NOT_FOUND', message: `The coin has no pool on ${pool}.`, details: { reason: 'no_pool' } };
+}
+
+function tradeOf(
+  { side, amount, mint }: QuoteOrder,
+  { decimals }: TokenMarket,
+  chosen: TradedPool,
+  { balance, solUsd }: QuoteFacts,
+  at: QuoteMoment,
+): QuotedTrade | QuoteRefusal {
+  const exact = side === 'buy' ? 'quoteIn' : 'baseIn';
+  if (amount.kind === 'part') {
+    const { ppm, most } = amount;
+    const whole = partOf(balance, ppm);
+    const part = most === undefined || whole < most ? whole : most;
+    if (part > 0n) return { exact, amount: part };
+    if (balance === 0n) return tooLittle('tokens', 0n, 1n, decimals, mint);
+    return wrongFields({ amount: `is too small: this part of the balance of ${balance} raw units is less than one unit` });
+  }
+  if (amount.kind === 'coins') return tradeOfCoins(side, amount, decimals, chosen, at);
+  const fault = side === 'buy' ? spendFault(amount.value, chosen.pool.quoteMint, solUsd) : null;
+  if (fault !== null) return wrongFields({ amount: fault });
+  const raw = rawAmount(amount.value, side === 'buy' ? chosen.quoteDecimals : decimals);
+  return raw.ok ? { exact, amount: raw.raw } : wrongFields({ amount: raw.fault });
+}
+
+/** An amount of tokens is exact for buys and sells. An amount of SOL is what a buy spends, or the least that a sell receives. */
+function tradeOfCoins(
+  side: 'buy' | 'sell',
+  { of, text }: Extract<QuoteOrder['amount'], { kind: 'coins' }>,
+  decimals: number,
+  { pool, quoteDecimals }: TradedPool,
+  at: QuoteMoment,
+): QuotedTrade | QuoteRefusal {
+  const amount = rawOfText(text, of === 'base' ? decimals : quoteDecimals);
+  if (amount === null) return wrongFields({ amount: 'is not a decimal number' });
+  if (of === 'base') return { exact: side === 'buy' ? 'baseOut' : 'baseIn', amount };
+  if (pool.quoteMint !== wrappedSolMint) return wrongFields({ denominatedInSol: 'the coin trades against a coin other than SOL' });
+  if (side === 'buy') return { exact: 'quoteIn', amount };
+  const sold = sellFor(pool, amount, at);
+  return sold.ok ? { exact: 'baseIn', amount: sold.base } : refusal(sold.fault);
+}
+
+function refusal(fault: QuoteFault): QuoteRefusal {
+  switch (fault) {
+    case 'complete':
+      return { error: 'NOT_FOUND', message: 'The curve has no tokens left.', details: { reason: 'migrating' } };
+    case 'disabled':
+      return wrongFields({ side: 'the venue does not allow trades on this side now' });
+    case 'too_small':
+      return wrongFields({ amount: 'is too small: the trade would give nothing' });
+    case 'unknown_fee':
+      return wrongFields({ pool: 'the fee of the pool changes with each trade, and the current fee cannot be computed' });
+    case 'too_large':
+      return wrongFields({ amount: 'is more than the pool can trade' });
+  }
+}
