@@ -15,7 +15,7 @@ describe('the dependencies of the product', () => {
   it.each([
     ['shared/src/a.ts', 'ws'],
     ['test/simnet/a.ts', 'ws'],
-    ['test/simnet/a.ts', '../../cli/gateway/gateway.ts'],
+    ['test/simnet/a.ts', '@sluice/gateway/http/run-endpoint.ts'],
     ['cli/start.ts', 'vitest'],
     ['compile/compile.mjs', 'esbuild'],
     ['test/support/servers/redis.ts', './processes.ts'],
