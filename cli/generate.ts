@@ -12,7 +12,7 @@ import { generateWriters } from './generate/codec/writers.ts';
 import { generatePythonTypes } from './generate/client/python.ts';
 import { generateTypeScriptTypes } from './generate/client/typescript.ts';
 import { fillBlocks } from './generate/fill-document-blocks.ts';
-import { printError } from './terminal.ts';
+import { printError } from './command-line/terminal.ts';
 
 /** Writes all generated parts: the codec, `.env.example` and blocks of documents. With `--check` it only exits with 1 if one is stale. */
 const root = process.cwd();

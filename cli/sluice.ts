@@ -1,5 +1,5 @@
-import { watchOutput } from './command.ts';
-import { runCommandLine } from './run-command-line.ts';
+import { watchOutput } from './command-line/command.ts';
+import { runCommandLine } from './commands/run-command-line.ts';
 
 watchOutput();
 process.exitCode = await runCommandLine(process.argv.slice(2));

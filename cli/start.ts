@@ -29,11 +29,11 @@ import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { withSimulatedImages } from '@sluice/simnet/market/images.ts';
 import { marketAtSpeed } from '@sluice/simnet/market/market.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
-import { airdropCommandLine, atUsualPort } from './chain/local-node.ts';
+import { airdropCommandLine, atUsualPort } from './start/local-node.ts';
 import { gatewayUrl } from './gateway/gateway-url.ts';
-import { closeOnStop, Closers } from './lifecycle.ts';
-import { ownCommand } from './own-command.ts';
-import { startOutput, type StartOutput } from './start-output.ts';
+import { closeOnStop, Closers } from './start/lifecycle.ts';
+import { ownCommand } from './start/own-command.ts';
+import { startOutput, type StartOutput } from './start/start-output.ts';
 
 /** Label of the key and the wallet of the embedded start. The next start finds the wallet by it. */
 const embeddedLabel = 'embedded start';

@@ -9,7 +9,7 @@ export const programs = {
   generate: 'cli/generate.ts',
   'render-documents': 'site/src/docs/render-default.ts',
   'keeper-thread': 'ingest/src/market/keeper-thread.ts',
-  'follower-thread': 'trading/src/follow/follower-thread.ts',
+  'follower-thread': 'trading/src/follow/thread/follower-thread.ts',
   'answers-thread': 'shared/src/solana/answers/parse-thread.ts',
   thread: 'shared/src/thread/thread.ts',
 };
@@ -24,7 +24,7 @@ export const web = {
 };
 
 /** The recording that `sluice replay` plays by default. It is copied unchanged. */
-export const exampleRecording = 'cli/replay/example.jsonl.br';
+export const exampleRecording = 'cli/commands/replay/example.jsonl.br';
 
 /** What the gateway serves in addition to the documents that it generates (`site/src/docs/guides.ts`). */
 export const documents = [

@@ -3,11 +3,11 @@ import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { lamportsPerSol, solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
-import { CommandError, UsageError, inQuotes, loadConfig, parseCommand, positionalsOf, type Command } from '../command.ts';
-import { airdrop, atUsualPort, defaultAirdropSol, defaultRpcUrl, maxAirdropSol, simnetPort } from '../chain/local-node.ts';
-import { readInteger } from '../integer.ts';
-import { closeOnStop, Closers } from '../lifecycle.ts';
-import { print, printJson } from '../terminal.ts';
+import { CommandError, UsageError, inQuotes, loadConfig, parseCommand, positionalsOf, type Command } from '../command-line/command.ts';
+import { airdrop, atUsualPort, defaultAirdropSol, defaultRpcUrl, maxAirdropSol, simnetPort } from '../start/local-node.ts';
+import { readInteger } from '../command-line/integer.ts';
+import { closeOnStop, Closers } from '../start/lifecycle.ts';
+import { print, printJson } from '../command-line/terminal.ts';
 
 export const simnetCommand: Command = {
   help: `Run a simulated Solana chain that serves JSON-RPC and PubSub.

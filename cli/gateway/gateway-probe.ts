@@ -1,4 +1,4 @@
-import { ownCommand } from '../own-command.ts';
+import { ownCommand } from '../start/own-command.ts';
 
 const timeoutMs = 3_000;
 

@@ -1,5 +1,5 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import { UsageError } from '../command.ts';
+import { UsageError } from '../command-line/command.ts';
 
 /** The URL of a gateway with these settings, as seen from its own machine. */
 export function gatewayUrl(config: Config): string {

@@ -12,14 +12,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readHaltMarks } from '@sluice/gateway/store/halt-mark.ts';
-import { maxHaltAgeMs } from '@sluice/gateway/store/halt.ts';
+import { readHaltMarks } from '@sluice/gateway/store/halt/halt-mark.ts';
+import { maxHaltAgeMs } from '@sluice/gateway/store/halt/halt.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { atUsualPort, simnetPort } from '../../cli/chain/local-node.ts';
-import { checkFoldersAbove } from '../../cli/doctor/folders-above.ts';
+import { atUsualPort, simnetPort } from '../../cli/start/local-node.ts';
+import { checkFoldersAbove } from '../../cli/commands/doctor/folders-above.ts';
 import { sluiceHere } from '../support/command-here.ts';
 import { sluice, type CommandResult } from '../support/command-line.ts';
 import { authenticatorOf, openEmbeddedStore } from '../support/keys.ts';

@@ -5,9 +5,9 @@ import { PassThrough } from 'node:stream';
 import { SluiceError, type Sluice } from '@sluice/client';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { serveLines } from '../../cli/mcp/json-rpc.ts';
-import { mcpServer } from '../../cli/mcp/server.ts';
-import { toolsOf } from '../../cli/mcp/tools.ts';
+import { serveLines } from '../../cli/commands/mcp/json-rpc.ts';
+import { mcpServer } from '../../cli/commands/mcp/server.ts';
+import { toolsOf } from '../../cli/commands/mcp/tools.ts';
 import { sluice } from '../support/command-line.ts';
 import { startMarketGateway, type MarketGateway } from '../support/market-gateway.ts';
 

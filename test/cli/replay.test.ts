@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { showProgress } from '../../cli/progress.ts';
+import { showProgress } from '../../cli/command-line/progress.ts';
 import { sluice } from '../support/command-line.ts';
 
 /** Recorded mainnet transactions. If the folder is missing, the test that needs them is skipped. */

@@ -1,9 +1,9 @@
 import { oneLine, printableJson, terminalJson, terminalText } from '@sluice/shared/log/terminal-text.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { expect, it } from 'vitest';
-import { eventLine } from '../../cli/watch/event-line.ts';
-import { follow, type WatchHandlers } from '../../cli/watch/follow.ts';
-import { paintFor } from '../../cli/watch/paint.ts';
+import { eventLine } from '../../cli/commands/watch/event-line.ts';
+import { follow, type WatchHandlers } from '../../cli/commands/watch/follow.ts';
+import { paintFor } from '../../cli/commands/watch/paint.ts';
 import { addressOf, candleEvent, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 
 /** Clears the screen, sets the title (C0 and C1), turns the text around, ends the line, hides a character. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientAddressOf } from '@sluice/gateway/http/client-address.ts';
+import { clientAddressOf } from '@sluice/gateway/http/callers/client-address.ts';
 import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { maxAdvances, type InsertOutcome, type OrderInsert, type SpendReservation } from '@sluice/gateway/store/interfaces/order-table.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
 import type { NewOrder, OrderChange } from '@sluice/gateway/store/order-model/order.ts';
-import { orderTable } from '../../gateway/src/store/sql/orders/orders.ts';
+import { orderTable } from '../../gateway/src/store/sql/tables/orders/orders.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';

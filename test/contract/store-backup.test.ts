@@ -16,7 +16,7 @@ import { openKeyHash, pepperFaultOf } from '@sluice/gateway/auth/pepper.ts';
 import { backUp } from '@sluice/gateway/store/backup/back-up.ts';
 import { restore } from '@sluice/gateway/store/backup/restore.ts';
 import { storeFault } from '@sluice/gateway/store/backup/store-fault.ts';
-import { readHaltMarks, removeHaltMarks } from '@sluice/gateway/store/halt-mark.ts';
+import { readHaltMarks, removeHaltMarks } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { CheckTable } from '@sluice/gateway/store/interfaces/check-table.ts';
 import { SqliteDatabase } from '@sluice/gateway/store/libsql.ts';
 import { checkpointEveryMs } from '@sluice/gateway/store/sql/sqlite/sqlite-upkeep.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore, unlockKeystore, type Keystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
-import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
+import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { checkAuditLogs } from '@sluice/trading/signer/audit/report.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { fingerprintOf } from '@sluice/trading/api/idempotency.ts';
+import { fingerprintOf } from '@sluice/trading/api/endpoints/idempotency.ts';
 import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokensOf } from '../support/chain/quoted-trades.ts';

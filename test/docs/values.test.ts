@@ -1,4 +1,4 @@
-import { readIdempotency } from '@sluice/trading/api/idempotency.ts';
+import { readIdempotency } from '@sluice/trading/api/endpoints/idempotency.ts';
 import { partsPerMillion, rawOfText } from '@sluice/trading/quote/amounts.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { venueTable } from '@sluice/shared/wire/venues.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { judgeRedis, redisSettings } from '../../cli/doctor/redis-settings.ts';
+import { judgeRedis, redisSettings } from '../../cli/commands/doctor/redis-settings.ts';
 import { inspectRedis } from '@sluice/shared/bus/redis/redis-inspect.ts';
 import { startRedis } from '../support/servers/redis.ts';
 import { startReplicas, type RedisFleet } from './redis-fleet.ts';

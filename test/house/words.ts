@@ -40,9 +40,9 @@ const rules: readonly Rule[] = [
     applies: (path) => isCode(path) && !readsEnvironment(path),
   },
   {
-    what: 'text on a terminal that is not made printable; use cli/terminal.ts',
+    what: 'text on a terminal that is not made printable; use cli/command-line/terminal.ts',
     pattern: /\bconsole\./,
-    applies: (path) => isCode(path) && path.startsWith('cli/') && path !== 'cli/terminal.ts',
+    applies: (path) => isCode(path) && path.startsWith('cli/') && path !== 'cli/command-line/terminal.ts',
   },
   {
     what: 'a clock, a random number or the process in the pure core',

@@ -35,7 +35,7 @@ it(
     expect(await Promise.all([1, 2, 3].map(() => run('sluice', '--help')))).toEqual([help, help, help]);
     expect(builds()).toHaveLength(1);
 
-    const source = join(root, 'cli/run-command-line.ts');
+    const source = join(root, 'cli/commands/run-command-line.ts');
     const text = readFileSync(source, 'utf8');
     writeFileSync(source, text.replace('Usage: sluice <command>', 'Usage: SLUICE <command>'));
     expect(await run('sluice', '--help')).toEqual({ code: 0, output: expect.stringContaining('Usage: SLUICE <command>') });

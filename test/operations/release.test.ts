@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ownCommand, ownProgram } from '../../cli/own-command.ts';
+import { ownCommand, ownProgram } from '../../cli/start/own-command.ts';
 import { releasedText } from '../../compile/release/pack.mjs';
 import { installStaged } from '../support/product/staged-release.ts';
 

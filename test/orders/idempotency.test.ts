@@ -1,4 +1,4 @@
-import { fingerprintOf, readIdempotency } from '@sluice/trading/api/idempotency.ts';
+import { fingerprintOf, readIdempotency } from '@sluice/trading/api/endpoints/idempotency.ts';
 import { newOrderId } from '../../trading/src/model/order-id.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { orderIdPattern } from '@sluice/shared/wire/values.ts';

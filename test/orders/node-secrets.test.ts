@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import { checkChain } from '../../cli/doctor/chain.ts';
+import { checkChain } from '../../cli/commands/doctor/chain.ts';
 import { testConfig } from '../support/test-config.ts';
 import { until } from '../support/gateway.ts';
 import { launchCoin } from '../support/chain/quoted-trades.ts';

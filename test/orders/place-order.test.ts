@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fingerprintOf } from '@sluice/trading/api/idempotency.ts';
+import { fingerprintOf } from '@sluice/trading/api/endpoints/idempotency.ts';
 import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Outcome } from '../../trading/src/place/outcome.ts';

@@ -1,4 +1,4 @@
-import { TokenBook } from '@sluice/gateway/reads/token-book.ts';
+import { TokenBook } from '@sluice/gateway/reads/tokens/token-book.ts';
 import { portfolioBinding } from '@sluice/gateway/reads/wallets/portfolio-endpoint.ts';
 import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';

@@ -1,4 +1,4 @@
-import { TokenNames } from '@sluice/gateway/reads/token-names.ts';
+import { TokenNames } from '@sluice/gateway/reads/tokens/token-names.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { Bucket } from '@sluice/shared/market/market.ts';

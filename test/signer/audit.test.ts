@@ -10,7 +10,7 @@ import { checkLog, segmentFile } from '@sluice/trading/signer/audit/segments.ts'
 import { followSiblings } from '@sluice/trading/signer/audit/siblings.ts';
 import { LineTimes } from '@sluice/trading/signer/audit/line-times.ts';
 import { createSpend } from '@sluice/trading/signer/limits/daily-spend.ts';
-import type { LogHead } from '@sluice/trading/signer/protocol.ts';
+import type { LogHead } from '@sluice/trading/signer/wire/protocol.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
-import { createSigner } from '@sluice/trading/signer/client.ts';
+import { createSigner } from '@sluice/trading/signer/client/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
-import { createHalt } from '@sluice/gateway/store/halt.ts';
+import { createHalt } from '@sluice/gateway/store/halt/halt.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { buyMessage, messageOf, stranger, transfer } from './messages.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { createSigner } from '@sluice/trading/signer/client.ts';
+import { createSigner } from '@sluice/trading/signer/client/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { buyMessage, stranger } from './messages.ts';
 import { silentLog } from './silent-log.ts';

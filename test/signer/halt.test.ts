@@ -1,4 +1,4 @@
-import { createHalt, haltPollMs, maxHaltAgeMs, type Halt } from '@sluice/gateway/store/halt.ts';
+import { createHalt, haltPollMs, maxHaltAgeMs, type Halt } from '@sluice/gateway/store/halt/halt.ts';
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { HaltTable } from '@sluice/gateway/store/interfaces/halt-table.ts';

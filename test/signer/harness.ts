@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore, unlockKeystore, type Keystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
-import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/trading/signer/client.ts';
+import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/trading/signer/client/client.ts';
 import { checkAuditLogs, type AuditReport } from '@sluice/trading/signer/audit/report.ts';
-import { signerFolder } from '@sluice/gateway/store/halt-mark.ts';
+import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { createHalt } from '@sluice/gateway/store/halt.ts';
+import { createHalt } from '@sluice/gateway/store/halt/halt.ts';
 import { openEmbeddedStore } from '../support/keys.ts';
 import { silentLog } from './silent-log.ts';
 

@@ -37,7 +37,7 @@ it("the signing process runs only our code and Node's, and opens no connection",
   expect(packages).toEqual(allowed);
   const modules = new Set(imports.flatMap((one) => (one.to === null ? [] : [one.to])));
   for (const path of [
-    'trading/src/signer/check-message.ts',
+    'trading/src/signer/checks/check-message.ts',
     'trading/src/signer/custody/seal.ts',
     'shared/src/solana/transaction/transaction.ts',
   ]) {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createMessageBuilder } from '../../trading/src/prepare/message-builder.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
-import { judge } from '@sluice/trading/signer/check-message.ts';
-import type { Rule, Verdict } from '@sluice/trading/signer/verdict.ts';
+import { judge } from '@sluice/trading/signer/checks/check-message.ts';
+import type { Rule, Verdict } from '@sluice/trading/signer/checks/verdict.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';

@@ -20,7 +20,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
-import { makeHaltMarks } from '@sluice/gateway/store/halt-mark.ts';
+import { makeHaltMarks } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { afterEach, expect, it } from 'vitest';
 import { currentBuild } from '../../compile/build-folder.mjs';

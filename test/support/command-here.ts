@@ -1,6 +1,6 @@
 import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 import { vi } from 'vitest';
-import { runCommandLine } from '../../cli/run-command-line.ts';
+import { runCommandLine } from '../../cli/commands/run-command-line.ts';
 import { environment, type CommandOptions, type CommandResult } from './command-line.ts';
 
 const oneAtATime = new Semaphore(1);

@@ -1,4 +1,4 @@
-import { isMarkedHalted, removeHaltMarks, signerFolder } from '@sluice/gateway/store/halt-mark.ts';
+import { isMarkedHalted, removeHaltMarks, signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
 import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';

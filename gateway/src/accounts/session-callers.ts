@@ -1,5 +1,5 @@
 import type { Authenticator, Principal } from '../auth/principal.ts';
-import type { FindSessionCaller } from '../http/callers.ts';
+import type { FindSessionCaller } from '../http/callers/callers.ts';
 import { inProcessLimiter } from '../ratelimit/create.ts';
 import type { Quota } from '../ratelimit/limiter.ts';
 import { StoreUnavailableError } from '../store/store-unavailable.ts';

@@ -3,13 +3,13 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
 import { commonLines, errorAnswer } from './answers.ts';
-import { createCallers, type Caller, type CallerOptions } from './callers.ts';
+import { createCallers, type Caller, type CallerOptions } from './callers/callers.ts';
 import { pumpPortalAdvice } from '@sluice/shared/wire/rest/pumpportal.ts';
-import { corsPolicy } from './cors.ts';
+import { corsPolicy } from './headers/cors.ts';
 import type { BoundEndpoint } from './endpoint.ts';
-import type { AdmitKeyless } from './keyless.ts';
+import type { AdmitKeyless } from './callers/keyless.ts';
 import { PathTable } from './path-table.ts';
-import { rateLines } from './rate-headers.ts';
+import { rateLines } from './headers/rate-headers.ts';
 import { prepareEndpoint, type RunEndpoint } from './run-endpoint.ts';
 
 /** `segments`: the undecoded values of the parameters in the path. */

@@ -5,11 +5,11 @@ import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transpo
 import { missingEndpoint, missingLists } from '../auth/plan-features.ts';
 import { commonLines, errorAnswer, jsonLines, linesOf } from './answers.ts';
 import { bodyCheck, type CheckBody } from './body/body.ts';
-import type { Caller, IdentifyCaller } from './callers.ts';
-import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './checks.ts';
+import type { Caller, IdentifyCaller } from './callers/callers.ts';
+import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './callers/checks.ts';
 import { compressAnswer, mayCompress } from './body/content-coding.ts';
-import { deprecationLines } from './deprecation.ts';
-import type { AdmitKeyless } from './keyless.ts';
+import { deprecationLines } from './headers/deprecation.ts';
+import type { AdmitKeyless } from './callers/keyless.ts';
 import type { BrowserPages } from './router.ts';
 import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './endpoint.ts';
 

@@ -7,7 +7,7 @@ import type { RecordSeal } from '../auth/record-seal.ts';
 import type { RpcAccountReader } from '../reads/chain/rpc-account-reader.ts';
 import type { Lag } from './lag.ts';
 import type { CountingLimiter } from '../ratelimit/limiter.ts';
-import type { TokenBook } from '../reads/token-book.ts';
+import type { TokenBook } from '../reads/tokens/token-book.ts';
 import { version } from './report.ts';
 import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';

@@ -10,9 +10,9 @@ import type { Hub } from '../stream/hub.ts';
 import { holdersBinding } from './holders/endpoint.ts';
 import type { MarketHealth } from './market-health.ts';
 import { portfolioBinding, type PortfolioParts } from './wallets/portfolio-endpoint.ts';
-import { TokenBook } from './token-book.ts';
-import { tokenEndpoints } from './token-endpoints.ts';
-import { tokenImageBinding } from './token-image.ts';
+import { TokenBook } from './tokens/token-book.ts';
+import { tokenEndpoints } from './tokens/token-endpoints.ts';
+import { tokenImageBinding } from './tokens/token-image.ts';
 
 export interface ReadsParts {
   readonly hub: Hub;

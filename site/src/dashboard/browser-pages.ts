@@ -1,5 +1,5 @@
 import { pageAnswer } from '@sluice/gateway/http/answers.ts';
-import { apiKeyOf } from '@sluice/gateway/http/credentials.ts';
+import { apiKeyOf } from '@sluice/gateway/http/callers/credentials.ts';
 import type { BrowserPages } from '@sluice/gateway/http/router.ts';
 import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
 import { docsAssets, securityHeaders } from './serve-page.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { judge } from '@sluice/trading/signer/check-message.ts';
-import type { SigningProcess } from '@sluice/trading/signer/client.ts';
+import { judge } from '@sluice/trading/signer/checks/check-message.ts';
+import type { SigningProcess } from '@sluice/trading/signer/client/client.ts';
 import { newSignerPlace } from '../../signer/harness.ts';
 import { buyMessage, stranger } from '../../signer/messages.ts';
 import { costOf, diskCost, type Cost } from '../bus/durable-line.ts';

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import type { PublishedOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { beginFollower, ThreadedFollower } from '../../../trading/src/follow/threaded-follower.ts';
+import { beginFollower, ThreadedFollower } from '../../../trading/src/follow/thread/threaded-follower.ts';
 import { firstRound } from '../../../trading/src/send/first-round.ts';
 import { createLanes } from '../../../trading/src/send/lanes.ts';
 import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';

@@ -1,7 +1,7 @@
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
-import type { SignerCounts } from '../signer/client.ts';
+import type { SignerCounts } from '../signer/client/client.ts';
 import type { TradingReports } from '@sluice/gateway/operations/operations.ts';
 import type { TradingStatus } from '@sluice/gateway/operations/report.ts';
 import { endStates, orderStates } from '@sluice/gateway/store/order-model/order.ts';

@@ -1,6 +1,6 @@
 import type { SealOutcome } from '@sluice/gateway/accounts/wallets.ts';
 import { readSecretKey } from '../signer/custody/secret-key-text.ts';
-import type { SealedWallet } from '../signer/protocol.ts';
+import type { SealedWallet } from '../signer/wire/protocol.ts';
 
 /** Seals the wallet of this secret key; null: a new wallet. `seal` is that of the signing process. */
 export async function sealWallet(

@@ -11,13 +11,13 @@ import { FollowedOrders, type Followed, type OpenByState } from './followed-orde
 import { noFollowerCounts, type FollowerCounters } from './follower-counters.ts';
 import { createLandedReader, type LandedReader } from './evidence/landed-reader.ts';
 import { createMessageActions, type MessageActions } from './message-actions.ts';
-import { createOrderClaims } from './order-claims.ts';
-import { createChangeWriter, type ChangeWriter } from './change-writer.ts';
+import { createOrderClaims } from './storing/order-claims.ts';
+import { createChangeWriter, type ChangeWriter } from './storing/change-writer.ts';
 import type { FinalizedPoint } from './evidence/signature-status.ts';
 import { pollStatuses, type PolledOrders } from './evidence/status-poller.ts';
-import { createTryStore, type TryStore } from './try-store.ts';
+import { createTryStore, type TryStore } from './storing/try-store.ts';
 import { findEvidence, landedSlotOf, isNewView } from './evidence/tracked-order.ts';
-import { createWaker, type Waker } from './waker.ts';
+import { createWaker, type Waker } from './thread/waker.ts';
 
 /** How often every order is checked even without news, because silence is evidence too. Confirmed orders are checked in every fifth round. */
 const checkEveryMs = 1_000;

@@ -1,4 +1,4 @@
-import { isMarkedHalted } from '@sluice/gateway/store/halt-mark.ts';
+import { isMarkedHalted } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import { openWallet, sealWallet, unlockKeystore } from './custody/keystore.ts';
 import { readPassphraseFile } from './custody/passphrase-file.ts';
@@ -6,9 +6,9 @@ import { generateKeypair, type Keypair } from '@sluice/shared/solana/keypair.ts'
 import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
 import { auditKey } from './audit/mac-chain.ts';
 import type { AuditLog } from './audit/log.ts';
-import { Fault } from './fault.ts';
-import { FrameReader, encodeFrame } from './frames.ts';
-import { openSigningFolder, type SigningFolder } from './signing-folder.ts';
+import { Fault } from './wire/fault.ts';
+import { FrameReader, encodeFrame } from './wire/frames.ts';
+import { openSigningFolder, type SigningFolder } from './signing/signing-folder.ts';
 import { filesFault } from './files/own-files.ts';
 import {
   maxHeads,
@@ -20,9 +20,9 @@ import {
   type SignCommand,
   type SignerFault,
   type ToSigner,
-} from './protocol.ts';
-import { answerAll, type SigningParts } from './signing.ts';
-import type { StartTerms } from './start-terms.ts';
+} from './wire/protocol.ts';
+import { answerAll, type SigningParts } from './signing/signing.ts';
+import type { StartTerms } from './signing/start-terms.ts';
 
 /**
  * The signing process. It holds the unlocked wallets, reads commands from standard input and writes answers to standard output. It opens

@@ -7,9 +7,9 @@ import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import { takeAuditPlace } from './audit/place.ts';
-import { spawnSigner } from './child.ts';
-import type { SigningLimits } from './signing.ts';
-import { startTerms } from './start-terms.ts';
+import { spawnSigner } from './client/child.ts';
+import type { SigningLimits } from './signing/signing.ts';
+import { startTerms } from './signing/start-terms.ts';
 
 /** Maximum number of gateways served at once. Each has its own signing process. A further one is refused. */
 const maxGateways = 16;

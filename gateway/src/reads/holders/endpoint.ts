@@ -8,9 +8,9 @@ import { tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
 import type { MarketHealth } from '../market-health.ts';
-import type { TokenBook } from '../token-book.ts';
+import type { TokenBook } from '../tokens/token-book.ts';
 import { Turns } from '../turns.ts';
-import type { WarmToken } from '../warm-token.ts';
+import type { WarmToken } from '../tokens/warm-token.ts';
 import { listLargestAccounts, readHolders, type LargestHolders } from './read-holders.ts';
 
 /** Limits. Further requests are refused as unavailable, and the oldest stored answers are deleted. */

@@ -12,7 +12,7 @@ import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import { maxHolders, type tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import type { AccountReader, ChainAccount } from '../chain/account-reader.ts';
 import { readContextSlot } from '../chain/rpc-account-reader.ts';
-import type { WarmToken } from '../warm-token.ts';
+import type { WarmToken } from '../tokens/warm-token.ts';
 
 type Holder = NonNullable<AnswerOf<typeof tokenHoldersEndpoint>['holders']>[number];
 

@@ -12,7 +12,7 @@ import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { History } from '../../stream/history/history.ts';
 import type { MarketHealth } from '../market-health.ts';
 import { surviving } from '../surviving.ts';
-import type { TokenBook } from '../token-book.ts';
+import type { TokenBook } from '../tokens/token-book.ts';
 import { Turns } from '../turns.ts';
 import { valueWallet, type LookedUp, type WalletValues } from './value-wallet.ts';
 import { readWallet, type WalletRead } from './wallet-reader.ts';

@@ -5,9 +5,9 @@ import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
 import type { MarketHealth, SolUsdNow } from '../market-health.ts';
-import { priceNow } from '../render-token.ts';
+import { priceNow } from '../tokens/render-token.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';
-import type { WarmToken } from '../warm-token.ts';
+import type { WarmToken } from '../tokens/warm-token.ts';
 
 type Holding = Portfolio['holdings'][number];
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolder } from './make-folder.ts';
-import { isCode } from '../system-error.ts';
+import { isCode } from './system-error.ts';
 
 /**
  * Creates an empty file, readable by its owner only, and the folders above it. An existing file is not opened, because closing it

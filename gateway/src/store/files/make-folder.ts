@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isCode } from '../system-error.ts';
+import { isCode } from './system-error.ts';
 
 /**
  * Creates a folder, and those above it, accessible to its owner only. Throws the system's error. The option `recursive` of `mkdirSync`

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolder } from './make-folder.ts';
-import { isCode } from '../system-error.ts';
+import { isCode } from './system-error.ts';
 
 /** The content of `file`. If the file does not exist, it is created with `content` first, readable by its owner only. */
 export function readOrMakeSecret(file: string, content: () => string): string {

@@ -6,7 +6,7 @@ import { eventAuthorities, venueByProgram } from '@sluice/venues/registry.ts';
 import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import type { OrderFill, OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
-import type { Trade } from '../../signer/trade-instruction.ts';
+import type { Trade } from '../../signer/checks/trade-instruction.ts';
 import { countOf, lamportsOf, linesOf } from '../../nodes/answer-forms.ts';
 
 /**

@@ -7,7 +7,7 @@ import type { OrderError } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { classifyFailure, type FailureTerms, type ReportedFailure } from '../../nodes/simulate/failure.ts';
-import type { Trade } from '../../signer/trade-instruction.ts';
+import type { Trade } from '../../signer/checks/trade-instruction.ts';
 import { readFill, type FillReading } from './fill.ts';
 import { onlyTradeOf } from '../../nodes/simulate/only-trade.ts';
 import type { SendNode } from '../../nodes/nodes.ts';

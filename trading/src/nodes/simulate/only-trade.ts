@@ -1,5 +1,5 @@
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { isVenue, openedSol, readTrade, type Trade } from '../../signer/trade-instruction.ts';
+import { isVenue, openedSol, readTrade, type Trade } from '../../signer/checks/trade-instruction.ts';
 
 /**
  * The trade of a transaction by its fee payer; null if it does not contain exactly one. Instructions with accounts of lookup tables are not

@@ -12,7 +12,7 @@ import type { StoredWallet } from '@sluice/gateway/store/interfaces/wallet-table
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { chainForOrder, type ChainIdentity } from '../../nodes/chain-identity.ts';
-import { refusalOf } from '../admission.ts';
+import { refusalOf } from '../admission/admission.ts';
 import type { Refusal } from '../outcome.ts';
 import { mayUseWallet, type WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { createPaperWallet } from './paper-wallets.ts';

@@ -1,4 +1,4 @@
-import type { Rule } from '../verdict.ts';
+import type { Rule } from '../checks/verdict.ts';
 
 /** `period`: hours or days since 1970 (UTC). `key`: the wallet, followed by `|<mint>` if the sum is for one coin. */
 export type SpendSum = readonly [kind: 'hour' | 'day' | 'token', period: number, key: string, lamports: string];

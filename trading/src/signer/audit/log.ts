@@ -1,6 +1,6 @@
 import { closeSync, constants, fdatasync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import type { LogHead } from '../protocol.ts';
+import type { LogHead } from '../wire/protocol.ts';
 import { auditLine, checkChain, cutFault, firstLine, macOf, noMac, type RecordedEndOf } from './mac-chain.ts';
 import type { AuditEntry, NewEntry, SpendSum } from './entry.ts';
 import { findTail, segmentFile, type LogFault, type LogName } from './segments.ts';

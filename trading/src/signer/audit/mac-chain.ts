@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { LogHead } from '../protocol.ts';
+import type { LogHead } from '../wire/protocol.ts';
 import type { AuditEntry } from './entry.ts';
 
 /**

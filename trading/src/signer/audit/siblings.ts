@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { Fault } from '../fault.ts';
-import type { LogHead } from '../protocol.ts';
+import { Fault } from '../wire/fault.ts';
+import type { LogHead } from '../wire/protocol.ts';
 import { ChainReader, cutFault, type RecordedEndOf } from './mac-chain.ts';
 import type { LineTimes } from './line-times.ts';
 import { findTail, isBegun, logsIn, maxSlots, segmentFile, slotName, type LogName } from './segments.ts';

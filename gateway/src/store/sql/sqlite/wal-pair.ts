@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isCode } from '../../system-error.ts';
+import { isCode } from '../../files/system-error.ts';
 import { SqliteDatabase, type SqliteConnection } from '../../libsql.ts';
 import { whileBusy } from './sqlite-busy.ts';
 

@@ -1,0 +1,194 @@
+import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
+import { newKeyId } from '@sluice/gateway/auth/key-format.ts';
+import { maxAccounts, operatorAccountId, type StoredAccount } from '@sluice/gateway/store/interfaces/account-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { isOnCurve, isSmallOrder } from '@sluice/shared/solana/curve.ts';
+import { planNames } from '@sluice/shared/wire/plans.ts';
+import {
+  CommandError,
+  UsageError,
+  actionOf,
+  loadConfig,
+  parseCommand,
+  positionalsOf,
+  printTable,
+  inQuotes,
+  storeNote,
+  type Command,
+} from '../../command-line/command.ts';
+import { readPlan } from './key-options.ts';
+import { noteOperator } from '../store/operator-log.ts';
+import { isoTime } from '../../command-line/times.ts';
+import { withStore } from '../store/with-store.ts';
+import { print, printJson } from '../../command-line/terminal.ts';
+
+/** How long a sign-in link is valid. */
+const linkLifeMs = 10 * 60_000;
+
+export const accountsCommand: Command = {
+  help: `Create and manage the accounts that own API keys.
+
+Usage:
+  sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS]
+  sluice accounts list
+  sluice accounts set-plan <id> ${planNames.join('|')}
+  sluice accounts disable <id>
+  sluice accounts link [<id>]
+
+The account "operator" always exists. It is yours, and it sees all keys. Every other account sees only its own keys and wallets.
+
+${storeNote}`,
+  actionHelp: {
+    create: `Create an account.
+
+Usage: sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS] [--json]
+
+  --plan NAME       the plan of the account and of its keys (required)
+  --wallet ADDRESS  Solana wallet with which the owner signs in to the dashboard, base58.
+                    Default: none; the owner then signs in with a link (sluice accounts link)
+  --json            print JSON
+
+Example: sluice accounts create --plan premium --wallet 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU`,
+    list: `List all accounts with plan, number of active keys, state and last sign-in.
+
+Usage: sluice accounts list [--json]`,
+    'set-plan': `Change the plan of an account and of all its keys. Running gateways apply it within a second.
+
+Usage: sluice accounts set-plan <id> ${planNames.join('|')} [--json]
+
+Example: sluice accounts set-plan 4fKq9Zr1 enterprise`,
+    disable: `Disable an account permanently. Its keys stop working within a second, its sessions at once.
+Nobody can sign in to it again.
+
+Usage: sluice accounts disable <id> [--json]`,
+    link: `Print a link that signs in to the dashboard. It works once, within ten minutes. Requires PUBLIC_URL.
+
+Usage: sluice accounts link [<id>] [--json]
+
+  <id>    the account to sign in to. Default: operator`,
+  },
+  async run(argv) {
+    const [action, rest] = actionOf('accounts', argv, actions);
+    return action(rest);
+  },
+};
+
+type Action = (argv: readonly string[]) => Promise<number>;
+const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, list, 'set-plan': setPlan, disable, link }));
+
+async function create(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, {
+    wallet: { type: 'string' },
+    plan: { type: 'string' },
+    json: { type: 'boolean' },
+  });
+  positionalsOf(positionals);
+  const plan = readPlan('--plan', values.plan);
+  const wallet = values.wallet ?? null;
+  if (wallet !== null && !canSign(wallet)) throw new UsageError('--wallet takes the base58 address of a wallet that can sign');
+  const id = newKeyId();
+  const outcome = await withStore(loadConfig(), (store) => store.accounts.create({ id, wallet, plan, createdAtMs: store.time.nowMs() }));
+  if (outcome === 'taken') throw new CommandError('An account with this wallet exists already. List the accounts: sluice accounts list');
+  if (outcome === 'full') throw new CommandError(`The store already has ${maxAccounts} accounts, the most that it can have.`);
+  if (values.json === true) printJson({ id, kind: 'holder', wallet, plan });
+  else print(`Account ${id}, ${plan}, is created. ${wallet === null ? `To sign in to it: sluice accounts link ${id}` : ''}`.trim());
+  return 0;
+}
+
+async function list(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  positionalsOf(positionals);
+  const [accounts, keyCounts] = await withStore(loadConfig(), async (store) => {
+    await noteOperator(store, 'accounts list', 'all accounts');
+    return [await store.accounts.all(), await countKeys(store)] as const;
+  });
+  if (values.json === true) {
+    printJson(accounts.map((account) => ({ ...account, keys: keyCounts.get(account.id) ?? 0 })));
+    return 0;
+  }
+  printTable(
+    ['id', 'kind', 'plan', 'keys', 'state', 'created', 'last sign-in', 'wallet'],
+    accounts.map((account) => [
+      account.id,
+      account.kind,
+      account.plan,
+      String(keyCounts.get(account.id) ?? 0),
+      account.disabledAtMs === null ? 'live' : `disabled ${isoTime(account.disabledAtMs)}`,
+      isoTime(account.createdAtMs),
+      account.lastSignInAtMs === null ? 'never' : isoTime(account.lastSignInAtMs),
+      account.wallet ?? '',
+    ]),
+  );
+  return 0;
+}
+
+/** Whether the address can have a secret key. The address of a program's account has none. */
+function canSign(address: string): boolean {
+  const bytes = decodeBase58(address);
+  return bytes !== null && bytes.length === 32 && isOnCurve(bytes) && !isSmallOrder(bytes);
+}
+
+/** Keys that are not revoked, by account. */
+async function countKeys(store: Store): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { accountId, revokedAtMs } of await store.keys.all()) {
+    if (accountId !== null && revokedAtMs === null) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
+  }
+  return counts;
+}
+
+async function setPlan(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  const [id = '', name] = positionalsOf(positionals, '<id>', '<plan>');
+  const plan = readPlan('set-plan', name);
+  if (!(await withStore(loadConfig(), (store) => store.accounts.setPlan(id, plan)))) throw noSuchAccount(id);
+  if (values.json === true) printJson({ id, plan });
+  else print(`Account ${id} and its keys now have the plan ${plan}.`);
+  return 0;
+}
+
+async function disable(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  const [id = ''] = positionalsOf(positionals, '<id>');
+  if (!(await withStore(loadConfig(), (store) => store.accounts.disable(id, store.time.nowMs())))) throw noSuchAccount(id);
+  if (values.json === true) printJson({ id, disabled: true });
+  else print(`Account ${id} is disabled. Its keys, sessions and links no longer work.`);
+  return 0;
+}
+
+async function link(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  const [id = operatorAccountId] = positionalsOf(positionals, ...(positionals.length > 0 ? ['<id>'] : []));
+  const config = loadConfig();
+  const address = dashboardAddress(config);
+  const token = newToken();
+  const expiresAtMs = await withStore(config, async (store) => {
+    if (!isLive(await store.accounts.byId(id))) throw noSuchAccount(id);
+    await noteOperator(store, 'accounts link', `account ${id}`);
+    const nowMs = store.time.nowMs();
+    const stored = { kind: 'link', hash: tokenHash(token), accountId: id, expiresAtMs: nowMs + linkLifeMs } as const;
+    if (!(await store.oneTime.put(stored, nowMs)))
+      throw new CommandError('Too many links are still unused. Try again later; each link expires after ten minutes.');
+    return stored.expiresAtMs;
+  });
+  // Browsers do not send the part after `#` to a server, so the token appears in no log.
+  const url = `${address}/#sign-in=${token}`;
+  if (values.json === true) printJson({ accountId: id, url, expiresAtMs });
+  else print(`${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.`);
+  return 0;
+}
+
+function isLive(account: StoredAccount | null): boolean {
+  return account !== null && account.disabledAtMs === null;
+}
+
+function dashboardAddress({ publicUrl }: Config): string {
+  if (publicUrl !== null) return publicUrl;
+  throw new CommandError('The public URL of the dashboard is unknown. Set PUBLIC_URL.');
+}
+
+function noSuchAccount(id: string): CommandError {
+  return new CommandError(`There is no account ${inQuotes(id)} that this command can change. List the accounts: sluice accounts list`);
+}

@@ -1,0 +1,59 @@
+import { Sluice } from '@sluice/client';
+import manifest from '../../../package.json' with { type: 'json' };
+import { CommandError, loadConfig, parseCommand, UsageError, type Command } from '../../command-line/command.ts';
+import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';
+import { keyForSluice } from '../keys/key-for-sluice.ts';
+import { ownCommand, ownProgram } from '../../start/own-command.ts';
+import { serveLines } from './json-rpc.ts';
+import { mcpServer } from './server.ts';
+import { toolsOf, untrusted } from './tools.ts';
+
+/** The configuration that agents read, with the command of this installation. */
+function agentConfig(): string {
+  const { command, args } = ownProgram();
+  const server = { command, args: [...args, 'mcp'], env: { SLUICE_API_KEY: '<key>' } };
+  return `  ${JSON.stringify({ mcpServers: { sluice: server } })}`;
+}
+
+export const mcpCommand: Command = {
+  help: `Serve tools to an agent by the Model Context Protocol, on standard input and output.
+
+Usage: SLUICE_API_KEY=<key> sluice mcp [options]
+
+  --url URL        the URL of the gateway. Default: from HOST and PORT
+  --allow-trading  the tools buy and sell place orders if the agent sets dryRun to false. Without this option,
+                   they only do dry runs, and paper_balance is refused
+
+Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell, paper_balance.
+The API key limits what they reach: give an agent a key with the scope read if it must not trade.
+
+Make the key: ${ownCommand()} keys create --plan standard --scopes read
+
+Then configure the agent. Most read this JSON, from any folder:
+${agentConfig()}`,
+  async run(argv) {
+    const { values, positionals } = parseCommand(argv, {
+      url: { type: 'string' },
+      'allow-trading': { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    });
+    if (positionals.length > 0) throw new UsageError('mcp takes no arguments');
+    const key = process.env['SLUICE_API_KEY'];
+    if (!key) throw new CommandError('SLUICE_API_KEY: missing. Set it to the API key that the tools use.');
+    const allowTrading = values['allow-trading'];
+    const config = loadConfig();
+    const url = httpUrl(values.url ?? gatewayUrl(config));
+    const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, async () => key) });
+    const purpose = allowTrading
+      ? 'Market data and trading of Solana tokens. Set dryRun to false only for an order that the user wants, with the minOut of the quote that the user has seen.'
+      : 'Market data of Solana tokens, and dry runs of orders. This server sends no orders.';
+    const instructions = `${purpose} ${untrusted}`;
+    const server = mcpServer({ sluice, tools: toolsOf({ allowTrading }), version: manifest.version, instructions });
+    try {
+      await serveLines(process.stdin, (line) => process.stdout.write(`${line}\n`), server);
+      return 0;
+    } finally {
+      sluice.close();
+    }
+  },
+};

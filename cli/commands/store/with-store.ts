@@ -1,0 +1,29 @@
+import type { HaltTable } from '@sluice/gateway/store/interfaces/halt-table.ts';
+import { openHaltSwitch, openStore, type Store } from '@sluice/gateway/store/store.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { withProgress } from '../../command-line/progress.ts';
+
+/** Opens the store. A database on another machine can be slow or unreachable. */
+export function openStoreOf(config: Config): Promise<Store> {
+  return withProgress('opening the store', () => openStore(config));
+}
+
+/** Opens the halt switch for `work`, and closes it afterwards. */
+export async function withHaltSwitch<T>(config: Config, work: (halt: HaltTable) => Promise<T>): Promise<T> {
+  const halt = await withProgress('opening the store', () => openHaltSwitch(config));
+  try {
+    return await work(halt);
+  } finally {
+    await halt.close();
+  }
+}
+
+/** Opens the store for `work`, and closes it afterwards. Gateways may use it at the same time. */
+export async function withStore<T>(config: Config, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStoreOf(config);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

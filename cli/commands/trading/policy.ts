@@ -1,0 +1,230 @@
+import { keystoreName, readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
+import { unlockKeystore } from '@sluice/trading/signer/custody/keystore.ts';
+import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
+import { auditKey } from '@sluice/trading/signer/audit/mac-chain.ts';
+import { readPin, readPolicy, writePin, writePolicy, type PolicyFiles } from '@sluice/trading/signer/limits/policy-file.ts';
+import { isAddress, maxListed, openPolicy, signPolicy, type Policy } from '@sluice/trading/signer/limits/operator-policy.ts';
+import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
+import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
+import { readTextFile } from '@sluice/shared/config/text-file.ts';
+import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
+import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { venues } from '@sluice/venues/registry.ts';
+import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, inQuotes } from '../../command-line/command.ts';
+import { writeKeyFile } from '../keys/key-file.ts';
+import { noteOperator } from '../store/operator-log.ts';
+import { withStore } from '../store/with-store.ts';
+import { print, printJson } from '../../command-line/terminal.ts';
+
+/** Maximum size of a policy file or key file. */
+const maxFileBytes = 1 << 20;
+
+/** Help of each action, by its words after `sluice wallets`. */
+export const policyHelp: Readonly<Record<string, string>> = {
+  policy: `Limit what the signing process signs, by a policy that the operator signs on another machine.
+
+Usage:
+  sluice wallets policy keygen FILE
+  sluice wallets policy pin PUBLIC_KEY
+  sluice wallets policy sign --key FILE --version N [options]
+  sluice wallets policy install FILE
+  sluice wallets policy show
+
+pin, install and show need KEYSTORE_PASSPHRASE_FILE. All take --json.`,
+  'policy keygen': `Create the key that signs policies. Write it to FILE and print its public key. Move FILE to another machine.
+
+Usage: sluice wallets policy keygen FILE [--json]`,
+  'policy pin': `Set the public key that policies must be signed with. From then on, nothing is signed without a policy that this key has signed.
+
+Usage: sluice wallets policy pin PUBLIC_KEY [--json]
+
+  PUBLIC_KEY  base58, as printed by sluice wallets policy keygen`,
+  'policy sign': `Sign a policy and print it as JSON. It needs the key only: no store, no gateway, no network.
+
+Usage: sluice wallets policy sign --key FILE --version N [options]
+
+  --key FILE          the key that sluice wallets policy keygen wrote (required)
+  --version N         higher than the version of the previous policy (required)
+  --max-order-sol X   most SOL that one order may spend
+  --max-hour-sol X    most SOL that one wallet may spend in an hour (UTC)
+  --max-day-sol X     most SOL that one wallet may spend on a day (UTC)
+  --max-token-sol X   most SOL that one wallet may spend for one token on a day (UTC)
+  --tokens LIST       mints that may be traded, comma-separated
+  --venues LIST       venues that may be used, comma-separated: ${venues.map(({ name }) => name).join(', ')}
+  --keystore NAME     cluster or simnet. Default: cluster
+
+If you leave out an option, the policy does not set that limit. The signing process also applies its own limits.
+
+Example: sluice wallets policy sign --key operator.json --version 2 --max-hour-sol 5 --venues pump-amm > policy.json`,
+  'policy install': `Install a signed policy. Signing processes apply it within a second.
+
+Usage: sluice wallets policy install FILE [--json]`,
+  'policy show': `Print the policy in force as JSON; null if there is none. Amounts are in lamports.
+
+Usage: sluice wallets policy show`,
+};
+
+type Action = (argv: readonly string[]) => Promise<number>;
+const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ keygen, pin, sign, install, show }));
+
+export async function policy(argv: readonly string[]): Promise<number> {
+  const [action, rest] = actionOf('wallets policy', argv, actions);
+  return action(rest);
+}
+
+async function keygen(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  const [file = ''] = positionalsOf(positionals, 'FILE');
+  const keypair = generateKeypair();
+  const { publicKey } = keypair;
+  writeKeyFile(file, keypair);
+  if (values.json === true) printJson({ publicKey });
+  else print(`${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}`);
+  return 0;
+}
+
+async function pin(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  const [publicKey = ''] = positionalsOf(positionals, 'PUBLIC_KEY');
+  if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY must be the base58 key that `sluice wallets policy keygen` prints');
+  await withPolicyFiles(`pin ${publicKey}`, async (files, isWallet) => {
+    if (await isWallet(publicKey))
+      throw new CommandError(
+        'This key is a wallet of the keystore. The signing process could then sign its own policy. Create a separate key: sluice wallets policy keygen',
+      );
+    writePin(files, publicKey);
+  });
+  if (values.json === true) printJson({ publicKey });
+  else
+    print(
+      `From now on, the signing processes of ${signerFolder(loadConfig())} accept only policies that ${publicKey} has signed. They sign nothing until a policy is installed.`,
+    );
+  return 0;
+}
+
+async function sign(argv: readonly string[]): Promise<number> {
+  const text = { type: 'string' } as const;
+  const { values, positionals } = parseCommand(argv, {
+    key: text,
+    version: text,
+    keystore: text,
+    tokens: text,
+    venues: text,
+    'max-order-sol': text,
+    'max-hour-sol': text,
+    'max-day-sol': text,
+    'max-token-sol': text,
+    json: { type: 'boolean' },
+  });
+  positionalsOf(positionals);
+  if (values.key === undefined) throw new UsageError('missing: --key FILE, the file that `sluice wallets policy keygen` wrote');
+  const secret = readSecretKey(readFile(values.key));
+  if (!secret.ok) throw new CommandError(`${inQuotes(values.key)} is not a secret key: ${secret.reason}.`);
+  const version = Number(values.version);
+  if (!Number.isSafeInteger(version) || version < 1)
+    throw new UsageError('--version takes a whole number, higher than the version of the previous policy');
+  const keystore = values.keystore ?? 'cluster';
+  if (keystore !== 'cluster' && keystore !== 'simnet') throw new UsageError('--keystore takes cluster or simnet');
+  const policyToSign: Policy = {
+    version,
+    keystore,
+    maxOrderLamports: lamportsOf('--max-order-sol', values['max-order-sol']),
+    maxHourLamports: lamportsOf('--max-hour-sol', values['max-hour-sol']),
+    maxDayLamports: lamportsOf('--max-day-sol', values['max-day-sol']),
+    maxTokenLamports: lamportsOf('--max-token-sol', values['max-token-sol']),
+    tokens: listOf('--tokens', values.tokens, (mint) => (isAddress(mint) ? mint : null)),
+    venues: listOf('--venues', values.venues, (name) => venues.find((venue) => venue.name === name)?.programId ?? null),
+  };
+  printJson(signPolicy(policyToSign, generateKeypair(secret.seed)));
+  return 0;
+}
+
+async function install(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  const [file = ''] = positionalsOf(positionals, 'FILE');
+  const content = readFile(file);
+  const installed = await withPolicyFiles('install', async (files) => {
+    const key = readPin(files);
+    if (key === null) throw new CommandError('No key is pinned yet. Pin one: sluice wallets policy pin PUBLIC_KEY');
+    if (key === false)
+      throw new CommandError('The pinned key was changed without the passphrase. Pin it again: sluice wallets policy pin PUBLIC_KEY');
+    const opened = openPolicy(content, key, files.keystore);
+    if ('fault' in opened) throw new CommandError(`The policy is not valid: ${opened.fault}.`);
+    const current = readPolicy(files, 0);
+    if (current.ok && current.inForce !== null && current.inForce.policy.version >= opened.version) {
+      throw new CommandError(`Policy ${current.inForce.policy.version} is in force. Sign the new one with a higher --version.`);
+    }
+    writePolicy(files, content);
+    return opened;
+  });
+  if (values.json === true) printJson(policyJson(installed));
+  else print(`Policy ${installed.version} is installed.`);
+  return 0;
+}
+
+async function show(argv: readonly string[]): Promise<number> {
+  const { positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  positionalsOf(positionals);
+  const reading = await withPolicyFiles('show', async (files) => readPolicy(files, 0));
+  if (!reading.ok) throw new CommandError(`Nothing can be signed: ${reading.reason}.`);
+  printJson(reading.inForce === null ? null : { key: reading.inForce.key, ...policyJson(reading.inForce.policy) });
+  return 0;
+}
+
+/** Runs `work` on the policy files of this machine. Unlocks the keystore first, because it has the key that protects these files. */
+function withPolicyFiles<T>(
+  what: string,
+  work: (files: PolicyFiles, isWallet: (publicKey: string) => Promise<boolean>) => Promise<T>,
+): Promise<T> {
+  const config = loadConfig();
+  const keystore = keystoreName(config);
+  const passphrase = readPassphrase(config);
+  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase protects the pinned key.');
+  return withStore(config, async (store) => {
+    const stored = await store.wallets.keystore(keystore);
+    if (stored === null) throw new CommandError('There is no wallet yet. Create one: sluice wallets create');
+    const key = await unlockKeystore(keystore, stored, passphrase);
+    if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
+    const folder = signerFolder(config);
+    makeFolder(folder);
+    await noteOperator(store, 'wallets policy', what);
+    return work(
+      { folder, keystore, key: auditKey(key, keystore) },
+      async (publicKey) => (await store.wallets.byPublicKey(keystore, publicKey)) !== null,
+    );
+  });
+}
+
+function policyJson(policyToShow: Policy): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(policyToShow).map(([name, value]) => [name, typeof value === 'bigint' ? value.toString() : value]),
+  );
+}
+
+function lamportsOf(option: string, text: string | undefined): bigint | null {
+  if (text === undefined) return null;
+  const lamports = readSol(text);
+  if (lamports === null || lamports === 0n) throw new UsageError(`${option} takes an amount of SOL above 0, with at most nine decimals`);
+  return lamports;
+}
+
+function listOf(option: string, text: string | undefined, read: (name: string) => string | null): readonly string[] | null {
+  if (text === undefined) return null;
+  const names = text.split(',').map((name) => name.trim());
+  if (names.length > maxListed) throw new UsageError(`${option} takes at most ${maxListed} names`);
+  return names.map((name) => read(name) ?? fail(`${option}: ${inQuotes(name)} is unknown`));
+}
+
+function fail(what: string): never {
+  throw new UsageError(what);
+}
+
+function readFile(file: string): string {
+  try {
+    const content = readTextFile(file);
+    if (content.length <= maxFileBytes) return content;
+  } catch (error) {
+    throw new CommandError(`The file ${inQuotes(file)} does not exist or cannot be read.`, { cause: error });
+  }
+  throw new CommandError(`${inQuotes(file)} is too large for a policy or a key.`);
+}

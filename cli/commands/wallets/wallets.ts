@@ -1,0 +1,325 @@
+import { text as readAll } from 'node:stream/consumers';
+import {
+  listWallets,
+  openKeystore,
+  unlockKeystore,
+  walletInfo,
+  type Keystore,
+  type WalletInfo,
+} from '@sluice/trading/signer/custody/keystore.ts';
+import { keystoreCost, keystoreName, readPassphrase, tradingKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
+import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
+import { logIdsIn } from '@sluice/trading/signer/audit/segments.ts';
+import { checkAuditLogs } from '@sluice/trading/signer/audit/report.ts';
+import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
+import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts';
+import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
+import type { StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
+import {
+  CommandError,
+  UsageError,
+  actionOf,
+  loadConfig,
+  parseCommand,
+  positionalsOf,
+  printTable,
+  inQuotes,
+  storeNote,
+  type Command,
+} from '../../command-line/command.ts';
+import { maxLabelChars } from '@sluice/shared/wire/values.ts';
+import { readLabel, wholeKeyMessage } from '../keys/key-options.ts';
+import { noteOperator } from '../store/operator-log.ts';
+import { isoTime } from '../../command-line/times.ts';
+import { withProgress } from '../../command-line/progress.ts';
+import { withStore } from '../store/with-store.ts';
+import { paperHelp, setPaperBalance } from './paper-balance.ts';
+import { policy, policyHelp } from '../trading/policy.ts';
+import { exportHelp, exportWallet, unlocking } from './wallet-export.ts';
+import { print, printError, printJson } from '../../command-line/terminal.ts';
+import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
+import { readTextFile } from '@sluice/shared/config/text-file.ts';
+
+export const walletsCommand: Command = {
+  help: `Create and manage custodial wallets, and check what was signed with them.
+
+Usage:
+  sluice wallets create [--label TEXT] [--account ID]
+  sluice wallets import [FILE] [--label TEXT] [--account ID]
+  sluice wallets list
+  sluice wallets export PUBLIC_KEY FILE
+  sluice wallets default [PUBLIC_KEY] --key ID
+  sluice wallets paper PUBLIC_KEY SOL [--reset]
+  sluice wallets audit [--forget LOG]
+  sluice wallets reads
+  sluice wallets policy keygen|pin|sign|install|show
+
+A wallet belongs to an account. Only the keys of this account can trade with it. Secret keys are encrypted with the passphrase in
+KEYSTORE_PASSPHRASE_FILE and are never printed. Wallets of simnet are separate from those of a real cluster.
+
+With TRADING=paper, \`create\`, \`list\` and \`default\` are about paper wallets. They need no passphrase, because they have no secret keys.
+\`paper\` sets their balances.
+
+${storeNote}`,
+  actionHelp: {
+    create: `Create a wallet and print its address.
+
+Usage: sluice wallets create [--label TEXT] [--account ID] [--json]
+
+  --label TEXT  a note that the lists show, up to ${maxLabelChars} characters
+  --account ID  the account that owns the wallet. Default: operator
+
+Example: sluice wallets create --label bot`,
+    import: `Import a wallet from its secret key.
+
+Usage: sluice wallets import [FILE] [--label TEXT] [--account ID] [--json]
+
+  FILE          a secret key of 64 bytes, as base58 or as a JSON array. Default: standard input
+  --label TEXT  a note that the lists show, up to ${maxLabelChars} characters
+  --account ID  the account that owns the wallet. Default: operator
+
+Example: sluice wallets import id.json --label bot`,
+    list: `List all wallets with address, account, origin and label.
+
+Usage: sluice wallets list [--json]`,
+    default: `Set the default wallet of an API key, or print it. \`POST /api/trade\` uses it if a request names no wallet. Until one is set, it is
+the oldest wallet of the account of the key. A change takes effect with the next order.
+
+Usage: sluice wallets default [PUBLIC_KEY] --key ID [--json]
+
+  PUBLIC_KEY  the address of a wallet of the same account
+  --key ID    the id of the key: sluice_<id>_<secret>
+
+Example: sluice wallets default 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd --key 0YNkWn3kq1`,
+    audit: `Check every line of the audit logs, which list all that was signed or refused. The exit code is 1 if a log was changed or
+is missing.
+
+Usage: sluice wallets audit [--forget LOG] [--json]
+
+  --forget LOG  delete the record of a log that is lost permanently. While the record exists, no signing process starts`,
+    reads: `List which user read or opened wallets or orders with a command, newest first.
+
+Usage: sluice wallets reads [--json]`,
+    paper: paperHelp,
+    export: exportHelp,
+    ...policyHelp,
+  },
+  async run(argv) {
+    const [action, rest] = actionOf('wallets', argv, actions);
+    return action(rest);
+  },
+};
+
+/** Newest lines of the operator log that are shown. */
+const shownReads = 1_000;
+const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' }, json: { type: 'boolean' } } as const;
+
+type Action = (argv: readonly string[]) => Promise<number>;
+const actions: ReadonlyMap<string, Action> = new Map(
+  Object.entries({
+    create,
+    import: importWallet,
+    export: exportWallet,
+    list,
+    default: defaultWallet,
+    paper: setPaperBalance,
+    audit,
+    reads,
+    policy,
+  }),
+);
+
+async function create(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, newWalletOptions);
+  positionalsOf(positionals);
+  const label = readLabel(values.label);
+  const config = loadConfig();
+  if (config.trading === 'paper') {
+    const made = await withStore(config, async (store) =>
+      createPaperWallet(store, { accountId: await accountOf(store, values.account), label }),
+    );
+    if ('error' in made) throw new CommandError(made.message);
+    report(walletInfo(made), values.json === true, `created. It trades on paper, with ${paperSol.start} SOL to begin with`);
+    return 0;
+  }
+  const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.create(label, accountId));
+  if (wallet === null) throw new CommandError('The keystore is full.');
+  report(wallet, values.json === true, 'created');
+  return 0;
+}
+
+async function importWallet(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, newWalletOptions);
+  const [file] = positionalsOf(positionals, ...(positionals.length > 0 ? ['FILE'] : []));
+  const label = readLabel(values.label);
+  const secretKey = readSecretKey(file === undefined ? await readStandardInput() : readKeyFile(file));
+  if (!secretKey.ok) throw new CommandError(`This is not a secret key: ${secretKey.reason}.`);
+  const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.import(secretKey.seed, label, accountId));
+  if (wallet === null) throw new CommandError('This wallet is in the keystore already, or the keystore is full.');
+  report(wallet, values.json === true, 'imported');
+  return 0;
+}
+
+async function list(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  positionalsOf(positionals);
+  const config = loadConfig();
+  const wallets = await withStore(config, async (store) => {
+    await noteOperator(store, 'wallets list', 'all wallets');
+    return listWallets(store, tradingKeystore(config));
+  });
+  if (values.json === true) {
+    printJson(wallets);
+  } else if (wallets.length === 0) {
+    print('There are no wallets yet. Create one: sluice wallets create');
+  } else {
+    printTable(
+      ['public key', 'account', 'created', 'from', 'label'],
+      wallets.map((wallet) => [
+        wallet.publicKey,
+        wallet.accountId ?? operatorAccountId,
+        isoTime(wallet.createdAtMs),
+        wallet.imported ? 'import' : 'sluice',
+        wallet.label ?? '',
+      ]),
+    );
+  }
+  return 0;
+}
+
+async function defaultWallet(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { key: { type: 'string' }, json: { type: 'boolean' } });
+  const [chosen] = positionalsOf(positionals, ...(positionals.length > 0 ? ['PUBLIC_KEY'] : []));
+  const { key: keyId } = values;
+  if (keyId === undefined) throw new UsageError('--key is missing; give the id of the API key');
+  const config = loadConfig();
+  const keystore = tradingKeystore(config);
+  const publicKey = await withStore(config, async (store) => {
+    await noteOperator(store, 'wallets default', `key ${keyId}${chosen === undefined ? '' : `, wallet ${chosen}`}`);
+    const key = await liveKey(store, keyId);
+    if (chosen !== undefined) await setDefault(store, keystore, key, chosen);
+    return store.wallets.defaultOf(keystore, { keyId, accountId: key.accountId ?? operatorAccountId });
+  });
+  if (values.json === true) printJson({ keyId, publicKey });
+  else if (publicKey === null) print(`The account of key ${keyId} has no wallet. Create one: sluice wallets create`);
+  else print(`The default wallet of key ${keyId} is ${publicKey}.`);
+  return 0;
+}
+
+async function liveKey(store: Store, id: string): Promise<StoredKey> {
+  if (id.startsWith('sluice_')) throw new CommandError(wholeKeyMessage);
+  const key = await store.keys.byId(id);
+  if (key !== null && key.revokedAtMs === null) return key;
+  throw new CommandError(`There is no key ${inQuotes(id)}, or it is revoked. List the keys: sluice keys list`);
+}
+
+async function setDefault(store: Store, keystore: string, key: StoredKey, publicKey: string): Promise<void> {
+  const wallet = await store.wallets.byPublicKey(keystore, publicKey);
+  if (wallet === null) throw new CommandError(`There is no wallet ${inQuotes(publicKey)}. List the wallets: sluice wallets list`);
+  if (!mayUseWallet(key, wallet)) {
+    const [ofWallet, ofKey] = [wallet.accountId ?? operatorAccountId, key.accountId ?? operatorAccountId];
+    throw new CommandError(
+      `The wallet belongs to the account ${ofWallet}, and the key to the account ${ofKey}. A key trades only with its own.`,
+    );
+  }
+  await store.wallets.setDefault(keystore, key.id, publicKey);
+}
+
+async function audit(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { forget: { type: 'string' }, json: { type: 'boolean' } });
+  positionalsOf(positionals);
+  const { forget } = values;
+  const config = loadConfig();
+  const name = keystoreName(config);
+  const passphrase = readPassphrase(config);
+  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase is needed to check the logs.');
+  const reports = await withStore(config, async (store) => {
+    await noteOperator(store, 'wallets audit', forget === undefined ? 'all wallets' : `forgets log ${forget}`);
+    const stored = await store.wallets.keystore(name);
+    if (stored === null) return [];
+    const key = await withProgress(unlocking, () => unlockKeystore(name, stored, passphrase));
+    if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
+    if (forget !== undefined && (logIdsIn(signerFolder(config)).has(forget) || !(await store.auditHeads.forget(forget)))) {
+      throw new CommandError(`There is no lost log ${inQuotes(forget)}. List the logs: sluice wallets audit`);
+    }
+    const places = { folder: signerFolder(config), keystore: name, keystoreKey: key };
+    return withProgress('checking the audit logs', () => checkAuditLogs(store, places));
+  });
+  const damaged = reports.filter((one) => one.fault !== null);
+  if (values.json === true) printJson(reports);
+  else if (reports.length === 0) print('Nothing was signed with this DATA_DIR yet.');
+  else {
+    printTable(
+      ['log', 'lines', 'signed', 'refused', 'until', 'state'],
+      reports.map(({ file, lines, signed, refused, lastAtMs, fault }) => [
+        file,
+        String(lines),
+        String(signed),
+        String(refused),
+        lastAtMs === null ? '' : isoTime(lastAtMs),
+        fault ?? 'whole',
+      ]),
+    );
+  }
+  return damaged.length > 0 ? 1 : 0;
+}
+
+async function reads(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
+  positionalsOf(positionals);
+  const lines = await withStore(loadConfig(), async (store) => {
+    await noteOperator(store, 'wallets reads', 'the operator log');
+    return store.operatorLog.newest(shownReads);
+  });
+  if (values.json === true) printJson(lines);
+  else
+    printTable(
+      ['when', 'who', 'command', 'whose'],
+      lines.map(({ atMs, user, command, subject }) => [isoTime(atMs), user, command, subject]),
+    );
+  return 0;
+}
+
+/** The id of an account that exists and is not disabled. Null means the operator. */
+async function accountOf(store: Store, accountId: string | undefined): Promise<string | null> {
+  if (accountId === undefined || accountId === operatorAccountId) return null;
+  const account = await store.accounts.byId(accountId);
+  if (account !== null && account.disabledAtMs === null) return account.id;
+  throw new CommandError(`There is no account ${inQuotes(accountId)}, or it is disabled. List the accounts: sluice accounts list`);
+}
+
+function withKeystore<T>(account: string | undefined, work: (keystore: Keystore, accountId: string | null) => Promise<T>): Promise<T> {
+  const config = loadConfig();
+  const passphrase = readPassphrase(config);
+  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase is needed to encrypt the wallet.');
+  return withStore(config, async (store) => {
+    const accountId = await accountOf(store, account);
+    await noteOperator(store, 'wallets create or import', `account ${accountId ?? operatorAccountId}`);
+    const outcome = await withProgress(unlocking, () => openKeystore(store, keystoreName(config), passphrase, keystoreCost(config)));
+    if (!outcome.ok) throw new CommandError('The passphrase does not unlock the keystore.');
+    return work(outcome.keystore, accountId);
+  });
+}
+
+async function readStandardInput(): Promise<string> {
+  if (process.stdin.isTTY) printError('Paste the secret key, then press Enter and Ctrl-D:');
+  return readAll(process.stdin);
+}
+
+function readKeyFile(file: string): string {
+  try {
+    return readTextFile(file);
+  } catch (error) {
+    // The argument may be a secret key by mistake, so the message does not repeat it.
+    throw new CommandError('The file does not exist or cannot be read. Give the name of a file, never the secret key itself.', {
+      cause: error,
+    });
+  }
+}
+
+function report(wallet: WalletInfo, json: boolean, what: string): void {
+  if (json) printJson(wallet);
+  else print(`Wallet ${wallet.publicKey} is ${what}.`);
+}

@@ -1,0 +1,200 @@
+import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import { minPriceDepthSol } from '@sluice/shared/market/main-pool.ts';
+import { inSolAndUsd } from '@sluice/shared/money.ts';
+import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { transferFeeAt, type MintExtensions, type TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
+import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
+import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
+import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
+import type { MarketHealth, SolUsdNow } from '../market-health.ts';
+import type { CurveGoal, PoolReserves } from '@sluice/venues/venue.ts';
+import { creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';
+import { depthOf, heldUi, type PoolState } from './pool-state.ts';
+import type { TokenMarket } from './token-market.ts';
+import type { WarmToken } from './warm-token.ts';
+
+/** What only the creation event of a token contains. */
+export interface Creation {
+  readonly identity: TokenIdentity;
+  readonly creator: string;
+  readonly traits: TokenTraits;
+}
+
+export interface RenderContext {
+  readonly health: MarketHealth;
+  readonly creation: Creation | null;
+  readonly offChain: OffChainMetadata | null;
+  readonly nowMs: number;
+}
+
+/** The current price of the main pool. If `reason` is set, all numbers are null. */
+export interface PriceNow {
+  readonly quote: number | null;
+  readonly sol: number | null;
+  readonly usd: number | null;
+  readonly reason: PriceNullReason | null;
+}
+
+export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolUsdNow | null): PriceNow {
+  const none = (reason: PriceNullReason): PriceNow => ({ quote: null, sol: null, usd: null, reason });
+  const { main, curve } = market;
+  if (main === null) return none('no_market');
+  if (curve?.complete === true && curve.address === main.address) return none('no_liquidity');
+  if (main.priceQuote === null) return none(main.reserves === null || main.quoteDecimals === null ? 'unknown' : 'no_liquidity');
+  if (isTooShallow(main, solUsd?.price ?? null)) return none('no_liquidity');
+  const fault = health.fault();
+  if (fault !== null) return none(fault);
+  return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd?.price ?? null), reason: null };
+}
+
+/** Whether the price of an ordinary pool does not count, because so little is in the pool that anybody can set any price. */
+function isTooShallow(main: PoolState, solUsd: number | null): boolean {
+  const depth = depthOf(main, solUsd);
+  return depth !== null && depth < minPriceDepthSol && !isCurveVenue(main.venue);
+}
+
+/** The answer of `/token/info`. A pure function: the time and all data are arguments. */
+export function renderToken(token: WarmToken, { health, creation, offChain, nowMs }: RenderContext): TokenInfo {
+  const { facts, market, minutes, mint } = token;
+  const { decimals, supply, tokenProgram, mintAuthority, freezeAuthority, extensions } = facts.token;
+  const { main } = market;
+  const identity = facts.identity ?? creation?.identity ?? null;
+  const known = traitsOf(facts) ?? creation?.traits ?? null;
+  const solUsd = health.solUsd();
+  const price = priceNow(market, health, solUsd);
+  const isPriced = price.reason === null;
+  // An old price could be computed from the reserves of that time, so they are withheld together with the price.
+  const isOfNow = health.fault() === null;
+  const supplyUi = toUi(supply, decimals);
+  const liquidity = isPriced ? liquidityOf(main!, facts, solUsd) : unknownValue;
+  return {
+    mint,
+    asOfMs: nowMs,
+    ...(health.simulated === true ? { simulated: true as const } : {}),
+    name: identity?.name ?? null,
+    symbol: identity?.symbol ?? null,
+    uri: identity?.uri ?? null,
+    metadataSource: identity?.source ?? null,
+    updateAuthority: identity?.updateAuthority ?? null,
+    offChain: offChain === null ? null : offChainOf(offChain),
+    tokenProgram,
+    decimals,
+    supply: supply.toString(),
+    supplyUi,
+    mintAuthority,
+    freezeAuthority,
+    extensions: extensionsOf(extensions, facts.slot, nowMs),
+    chain: { slot: facts.slot, ageMs: Math.max(0, nowMs - facts.askedAtMs) },
+    creator: creatorOf(facts) ?? creation?.creator ?? null,
+    traits: known === null ? null : [...known.traits],
+    creatorFeeBps: known?.creatorFeeBps ?? null,
+    venue: main?.venue ?? null,
+    poolAddress: main?.address ?? null,
+    quoteMint: main?.quoteMint ?? null,
+    pools: poolsOf(token, isOfNow, solUsd),
+    curve: curveOf(token, isOfNow),
+    reserves: isOfNow ? (main?.reserves ?? null) : null,
+    priceQuote: price.quote,
+    priceSol: price.sol,
+    priceUsd: price.usd,
+    priceNullReason: price.reason,
+    priceSlot: isPriced ? main!.slot : null,
+    priceAgeMs: isPriced ? Math.max(0, nowMs - main!.atMs) : null,
+    solUsd,
+    // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
+    marketCapSol: price.sol === null || supplyUi === 0 ? null : price.sol * supplyUi,
+    marketCapUsd: price.usd === null || supplyUi === 0 ? null : price.usd * supplyUi,
+    liquiditySol: liquidity.sol,
+    liquidityUsd: liquidity.usd,
+    windows: minutes?.sums(Math.floor(nowMs / 1000)) ?? null,
+  };
+}
+
+function curveOf({ facts, market }: WarmToken, isOfNow: boolean): TokenInfo['curve'] {
+  const { curve } = market;
+  if (curve === null || facts.curve === null) return null;
+  const progressPercent = curve.complete ? 100 : isOfNow ? progressOf(facts.curve.account.goal, curve) : null;
+  return { poolAddress: curve.address, progressPercent, complete: curve.complete };
+}
+
+/** In percent. */
+function progressOf({ reserve, from, to }: CurveGoal, reserves: Pick<PoolReserves, CurveGoal['reserve']>): number {
+  const done = from === to ? 1_000_000n : ((reserves[reserve] - from) * 1_000_000n) / (to - from);
+  return Math.min(100, Math.max(0, Number(done) / 10_000));
+}
+
+const unknownValue = { sol: null, usd: null } as const;
+
+function poolsOf({ facts, market, pools }: WarmToken, isOfNow: boolean, solUsd: SolUsdNow | null): TokenInfo['pools'] {
+  return pools.states(facts, market, solUsd?.price ?? null).map((state) => {
+    const isOver = market.curve?.complete === true && state.address === market.curve.address;
+    const priceQuote = isOfNow && !isOver ? state.priceQuote : null;
+    const price = priceQuote === null ? unknownValue : inSolAndUsd(priceQuote, state.quoteMint, solUsd?.price ?? null);
+    const liquidity = isOfNow && !isOver ? liquidityOf(state, facts, solUsd) : unknownValue;
+    return {
+      venue: state.venue,
+      poolAddress: state.address,
+      quoteMint: state.quoteMint,
+      slot: state.slot,
+      priceQuote,
+      priceSol: price.sol,
+      priceUsd: price.usd,
+      liquiditySol: liquidity.sol,
+      liquidityUsd: liquidity.usd,
+    };
+  });
+}
+
+function liquidityOf(
+  state: PoolState,
+  { pools }: TokenFacts,
+  solUsd: SolUsdNow | null,
+): { readonly sol: number | null; readonly usd: number | null } {
+  // The events of concentrated liquidity have no reserves.
+  const held = heldUi(state, pools.find(({ address }) => address === state.address)?.quoteHeld ?? null);
+  return held === null ? unknownValue : inSolAndUsd(held, state.quoteMint, solUsd?.price ?? null);
+}
+
+function offChainOf({ description, image, twitter, telegram, website }: OffChainMetadata): TokenInfo['offChain'] {
+  return { description, image, twitter, telegram, website };
+}
+
+function extensionsOf(extensions: MintExtensions, slot: number, nowMs: number): TokenInfo['extensions'] {
+  const { transferFee, scaledUiAmount, transferHook, pausable, interestBearing } = extensions;
+  return {
+    transferFee: transferFee === null ? null : transferFeeOf(transferFee, slot),
+    transferHook,
+    permanentDelegate: extensions.permanentDelegate,
+    defaultAccountState: extensions.defaultAccountState,
+    nonTransferable: extensions.nonTransferable,
+    pausable,
+    confidentialTransfer: extensions.confidentialTransfer,
+    interestBearing,
+    scaledUiAmount:
+      scaledUiAmount === null
+        ? null
+        : {
+            multiplier: nowMs / 1000 >= scaledUiAmount.newFromS ? scaledUiAmount.newMultiplier : scaledUiAmount.multiplier,
+            authority: scaledUiAmount.authority,
+          },
+    closeAuthority: extensions.closeAuthority,
+    others: [...extensions.others],
+  };
+}
+
+function transferFeeOf(
+  { older, newer, configAuthority, withdrawAuthority }: TransferFees,
+  slot: number,
+): NonNullable<TokenInfo['extensions']['transferFee']> {
+  const holds = transferFeeAt({ older, newer }, slot);
+  const next = holds === newer || (newer.bps === older.bps && newer.maxFee === older.maxFee) ? null : newer;
+  return {
+    bps: holds.bps,
+    maxFee: holds.maxFee.toString(),
+    nextBps: next?.bps ?? null,
+    nextMaxFee: next?.maxFee.toString() ?? null,
+    nextEpoch: next === null ? null : Number(next.epoch),
+    configAuthority,
+    withdrawAuthority,
+  };
+}

@@ -1,0 +1,418 @@
+import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
+import { isAddress } from '@sluice/shared/solana/base58.ts';
+import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import type { NewTokenEvent, PriceEvent } from '@sluice/shared/wire/events.ts';
+import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import type { AccountReader } from '../chain/account-reader.ts';
+import type { PoolReader } from '../pools/pool-reader.ts';
+import type { LazyEvent } from '../../stream/history/lazy-event.ts';
+import type { History } from '../../stream/history/history.ts';
+import type { MarketHealth } from '../market-health.ts';
+import { renderToken, type Creation } from './render-token.ts';
+import { TokenNames } from './token-names.ts';
+import { retractedAfter } from '../surviving.ts';
+import { bounded, readToken, type TokenRead } from './token-facts.ts';
+import { planToken, type TokenPlan } from './token-plan.ts';
+import { parseEvent, WarmToken } from './warm-token.ts';
+
+/** Limits of the book. Above these limits, the token that was unused longest is dropped, a read is refused as unavailable, or the oldest entry is dropped. */
+const bookLimits = {
+  /** About 7 KB each. */
+  tokens: 20_000,
+  /** Minutes with trades, of all tokens together; about 100 bytes each. */
+  minutes: 500_000,
+  /** Cold tokens read at the same time. */
+  loads: 1_024,
+  /** Warm tokens refreshed at the same time. */
+  refreshes: 32,
+  /** Addresses that are known not to be mints. */
+  negatives: 20_000,
+  /** Creation events held. */
+  creations: 10_000,
+  /** Rendered answers held. */
+  rendered: 4_096,
+} as const;
+
+/** How long a rendered answer is used. */
+const renderedForMs = 250;
+/** After this time the next request causes the chain to be read again. */
+const refreshAfterMs = 60_000;
+/** When the stored trades could not be joined with the log, they are read again after this time. */
+const joinAgainMs = 1_000;
+/** How long an address is remembered as no mint. A missing account may exist in the next slot. An account of another kind never becomes a mint. */
+const missingForMs = 2_000;
+const noMintForMs = 30_000;
+const touchEveryMs = 1_000;
+
+export interface TokenBookOptions {
+  readonly accounts: AccountReader;
+  readonly market: MarketReader;
+  readonly history: History;
+  readonly health: MarketHealth;
+  readonly pools: PoolReader;
+  readonly placeOf: BusSubscriber['placeOf'];
+  /** Off-chain metadata by `uri`. Null: not known yet. */
+  readonly offChain: (uri: string) => OffChainMetadata | null;
+  readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
+  readonly log: Logger;
+}
+
+export type TokenOutcome =
+  | { readonly ok: true; readonly token: WarmToken }
+  | { readonly ok: false; readonly reason: 'no_mint' }
+  | { readonly ok: false; readonly reason: 'unavailable'; readonly message: string };
+
+const noMint: TokenOutcome = { ok: false, reason: 'no_mint' };
+const unavailable = (message: string): TokenOutcome => ({ ok: false, reason: 'unavailable', message });
+
+const noSummary: MarketSummary = { checkpoint: null, minutes: [], price: null };
+
+const pricesPrefix = pricesTopic('');
+const tradesPrefix = tradesTopic('');
+
+export interface BookCounters {
+  loads: number;
+  refreshes: number;
+  shared: number;
+  refused: number;
+  negativeHits: number;
+  evicted: number;
+}
+
+/**
+ * The tokens that were requested, held in memory and updated from the log. A warm token is one that the book holds; it is answered
+ * without any read. A cold token costs one read of the chain and one of the stored trades, however many requests ask for it at once.
+ */
+export class TokenBook {
+  readonly counters: BookCounters = { loads: 0, refreshes: 0, shared: 0, refused: 0, negativeHits: 0, evicted: 0 };
+  readonly #options: TokenBookOptions;
+  /** What was created or requested, for the search. A loss of the log changes no name. */
+  readonly names = new TokenNames();
+  /** Ordered by last use, oldest first. */
+  readonly #tokens = new Map<string, WarmToken>();
+  readonly #loads = new Map<string, Promise<TokenOutcome>>();
+  /** Addresses that are no mints, each with the time until which this is remembered. */
+  readonly #negatives = new Map<string, number>();
+  /** By mint: what its creation event reported, and the id of that event. */
+  readonly #creations = new Map<string, { readonly id: string; readonly creation: Creation }>();
+  /** Tokens with a rendered answer, oldest first. */
+  readonly #rendered = new Set<WarmToken>();
+  #minutes = 0;
+  #refreshing = 0;
+  /** The first offset after the last loss of the log. */
+  #wholeFrom = 0;
+  /** Counts the losses of the log. A read that began before a loss is not joined with the log after it. */
+  #losses = 0;
+
+  constructor(options: TokenBookOptions) {
+    this.#options = options;
+    options.health.whenEventsMayBeMissing(() => this.#forgetAll());
+  }
+
+  get size(): number {
+    return this.#tokens.size;
+  }
+
+  /** The token if it is warm; otherwise null. */
+  warm(mint: string): WarmToken | null {
+    const token = this.#tokens.get(mint);
+    if (token === undefined) return null;
+    const nowMs = this.#steadyMs();
+    if (nowMs - token.touchedAtMs >= touchEveryMs) this.#touch(token, nowMs);
+    return token;
+  }
+
+  /** The token. If it is cold, it is read. Never rejects. */
+  find(mint: string): TokenOutcome | Promise<TokenOutcome> {
+    const token = this.warm(mint);
+    if (token !== null) return { ok: true, token };
+    const loading = this.#loads.get(mint);
+    if (loading !== undefined) {
+      this.counters.shared++;
+      return loading;
+    }
+    if (!isAddress(mint)) return noMint;
+    const negativeUntilMs = this.#negatives.get(mint);
+    if (negativeUntilMs !== undefined && negativeUntilMs > this.#steadyMs()) {
+      this.counters.negativeHits++;
+      return noMint;
+    }
+    if (this.#loads.size >= bookLimits.loads) {
+      this.counters.refused++;
+      return unavailable('Too many tokens are being read.');
+    }
+    const load = this.#load(mint).finally(() => this.#loads.delete(mint));
+    this.#loads.set(mint, load);
+    return load;
+  }
+
+  /** The answer of `/token/info` as bytes, at most `renderedForMs` old. */
+  render(token: WarmToken): Buffer {
+    const { rendered, renderedAtMs } = token;
+    const steadyMs = this.#steadyMs();
+    if (rendered !== null && steadyMs - renderedAtMs < renderedForMs) return rendered;
+    const { health } = this.#options;
+    const nowMs = this.#wallMs();
+    const creation = this.#creations.get(token.mint)?.creation ?? null;
+    const uri = token.facts.identity?.uri ?? creation?.identity.uri ?? null;
+    const offChain = uri === null || uri === '' ? null : this.#options.offChain(uri);
+    const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, creation, offChain, nowMs })));
+    token.rendered = bytes;
+    token.renderedAtMs = steadyMs;
+    this.#rendered.delete(token);
+    this.#rendered.add(token);
+    if (this.#rendered.size > bookLimits.rendered) this.#dropRendered();
+    return bytes;
+  }
+
+  identityOf(token: WarmToken): { readonly name: string | null; readonly symbol: string | null; readonly uri: string | null } | null {
+    return token.facts.identity ?? this.#creations.get(token.mint)?.creation.identity ?? null;
+  }
+
+  #steadyMs(): number {
+    return this.#options.clock.steadyMs();
+  }
+
+  /** Wall time, for what is compared with the times of events and trades. */
+  #wallMs(): number {
+    return this.#options.clock.wallMs();
+  }
+
+  // --- The log.
+
+  onEntry(entry: LogEntry, lazy: LazyEvent, replayed: boolean): void {
+    if (!replayed) this.#options.health.noteEntry();
+    for (const { topic } of entry.topics) {
+      if (topic.startsWith(pricesPrefix)) this.#onEvent(topic.slice(pricesPrefix.length), entry, lazy, replayed);
+      else if (topic.startsWith(tradesPrefix) && topic[tradesPrefix.length] !== '@') {
+        this.#onEvent(topic.slice(tradesPrefix.length), entry, lazy, replayed);
+      } else if (topic === newTokensTopic || topic === migrationsTopic) this.#onRare(entry, lazy, replayed);
+    }
+  }
+
+  /** Entries of the log were lost. The tokens are read again when they are requested. */
+  onLost(last: number): void {
+    this.#wholeFrom = last + 1;
+    this.#forgetAll();
+  }
+
+  #forgetAll(): void {
+    this.#losses++;
+    this.#tokens.clear();
+    this.#rendered.clear();
+    this.#minutes = 0;
+  }
+
+  #onEvent(mint: string, entry: LogEntry, lazy: LazyEvent, replayed: boolean): void {
+    if (this.#negatives.size > 0) this.#negatives.delete(mint);
+    const token = this.#tokens.get(mint);
+    if (token === undefined) return;
+    const { event } = lazy;
+    if (event.type === 'retract') {
+      // Its effect on price and volumes cannot be undone, so the token is read again.
+      this.#drop(token);
+      return;
+    }
+    if (event.type === 'price' && !replayed) this.#options.health.noteLive(event);
+    const before = token.minutes?.size ?? 0;
+    token.apply(event, entry.offset, this.#wallMs());
+    this.#minutes += (token.minutes?.size ?? 0) - before;
+  }
+
+  #onRare(entry: LogEntry, lazy: LazyEvent, replayed: boolean): void {
+    const { event } = lazy;
+    if (event.type === 'migration') this.#onEvent(event.mint, entry, lazy, replayed);
+    else if (event.type === 'newToken') {
+      this.#negatives.delete(event.mint);
+      const creation = creationOf(event);
+      remember(this.#creations, event.mint, { id: event.id, creation }, bookLimits.creations);
+      this.names.learn(event.mint, creation.identity, Math.floor(event.ts.received / 1_000));
+    } else if (event.type === 'retract') this.#onRetracted(event.id);
+  }
+
+  /** Handles a creation or migration. Its topics do not name the token, so the event is decoded; there are few of them. */
+  #onRetracted(id: string): void {
+    for (const [mint, found] of this.#creations) {
+      if (found.id !== id) continue;
+      this.#creations.delete(mint);
+      this.names.forget(mint);
+    }
+    for (const token of this.#tokens.values()) if (token.migrationId === id) this.#drop(token);
+  }
+
+  // --- Reading.
+
+  async #load(mint: string): Promise<TokenOutcome> {
+    this.counters.loads++;
+    const losses = this.#losses;
+    const summary = this.#summary(mint);
+    const read = await this.#readPools(mint);
+    if (read === null) return unavailable('No node of the chain answers.');
+    const { plan, outcome } = read;
+    if (outcome.kind === 'unreadable') return unavailable('The mint has an unknown form.');
+    if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
+    const stored = await summary;
+    const token = new WarmToken(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), this.#steadyMs());
+    const isWhole = losses === this.#losses;
+    this.#join(token, isWhole ? stored : null);
+    // If the log lost entries during the read, the result is used for this answer only.
+    if (isWhole) this.#add(token);
+    return { ok: true, token };
+  }
+
+  /** Reads a token with all its pools; null if no node answers. */
+  async #readPools(mint: string): Promise<{ readonly plan: TokenPlan; readonly outcome: TokenRead } | null> {
+    const { pools } = this.#options;
+    const derived = pools.derivedPlaces(mint);
+    const others = pools.otherPlaces(mint, derived);
+    const first = await this.#readPlan(planToken(mint, derived));
+    const more = await others;
+    if (first?.outcome.kind !== 'token' || more.length === 0) return first;
+    return (await this.#readPlan(planToken(mint, [...derived, ...more]))) ?? first;
+  }
+
+  async #readPlan(plan: TokenPlan): Promise<{ readonly plan: TokenPlan; readonly outcome: TokenRead } | null> {
+    try {
+      return { plan, outcome: await this.#read(plan) };
+    } catch (error) {
+      this.#options.log.debug({ err: error, mint: plan.mint }, 'token_read_failed');
+      return null;
+    }
+  }
+
+  async #read(plan: TokenPlan): Promise<TokenRead> {
+    const { accounts } = this.#options;
+    const read = await accounts.read(plan.addresses);
+    return readToken(plan, read, Math.round(this.#wallMs() - (this.#steadyMs() - read.askedAtMs)));
+  }
+
+  #noMint(mint: string, kind: 'missing' | 'no_mint'): TokenOutcome {
+    // The stream has reported the token, so the node is behind.
+    if (kind === 'missing' && this.#isReported(mint)) return unavailable('The node has not seen this token yet.');
+    remember(this.#negatives, mint, this.#steadyMs() + (kind === 'missing' ? missingForMs : noMintForMs), bookLimits.negatives);
+    return noMint;
+  }
+
+  #isReported(mint: string): boolean {
+    const { history } = this.#options;
+    return this.#creations.has(mint) || history.newest(pricesTopic(mint)) > 0 || history.newest(tradesTopic(mint)) > 0;
+  }
+
+  async #summary(mint: string): Promise<MarketSummary | null> {
+    try {
+      return await this.#options.market.summary(mint, Math.floor(this.#wallMs() / 1000));
+    } catch (error) {
+      this.#options.log.debug({ err: error, mint }, 'market_summary_failed');
+      return null;
+    }
+  }
+
+  /** The stored price event. Null: it was retracted since. */
+  #priceOf(mint: string, { checkpoint, price }: MarketSummary): PriceEvent | null {
+    const event = price === null ? null : priceOf(price);
+    const retracted = retractedAfter(this.#options.history, pricesTopic(mint), checkpoint?.offset ?? 0);
+    return event !== null && retracted.has(event.id) ? null : event;
+  }
+
+  #join(token: WarmToken, summary: MarketSummary | null): void {
+    const { history, placeOf } = this.#options;
+    const before = token.minutes?.size ?? 0;
+    token.joinedAtMs = this.#steadyMs();
+    const wholeFrom = Math.max(this.#wholeFrom, history.oldestOffset ?? 0);
+    token.join(summary ?? noSummary, history, { placeOf, wholeFrom }, this.#wallMs());
+    if (this.#tokens.get(token.mint) === token) this.#minutes += (token.minutes?.size ?? 0) - before;
+  }
+
+  /** Refreshes what is due, in the background. No answer waits for it. */
+  refreshIfDue(token: WarmToken): void {
+    const nowMs = this.#steadyMs();
+    if (token.minutes === null && nowMs - token.joinedAtMs >= joinAgainMs) {
+      token.joinedAtMs = nowMs;
+      void this.#joinAgain(token);
+    }
+    if (nowMs - token.refreshedAtMs < refreshAfterMs || this.#refreshing >= bookLimits.refreshes) return;
+    token.refreshedAtMs = nowMs;
+    void this.#refresh(token);
+  }
+
+  async #joinAgain(token: WarmToken): Promise<void> {
+    const losses = this.#losses;
+    const summary = await this.#summary(token.mint);
+    if (losses === this.#losses && this.#tokens.get(token.mint) === token) this.#join(token, summary);
+  }
+
+  async #refresh(token: WarmToken): Promise<void> {
+    this.#refreshing++;
+    this.counters.refreshes++;
+    try {
+      const outcome = await this.#read(token.plan);
+      if (outcome.kind === 'token') token.refresh(outcome.facts);
+      // The mint may have been closed, or the node may be behind. The next request reads it again.
+      else if (outcome.kind !== 'unreadable') this.#drop(token);
+    } catch (error) {
+      this.#options.log.debug({ err: error, mint: token.mint }, 'token_refresh_failed');
+    } finally {
+      this.#refreshing--;
+    }
+  }
+
+  // --- Bounds.
+
+  #add(token: WarmToken): void {
+    const known = this.#tokens.get(token.mint);
+    if (known !== undefined) this.#drop(known);
+    this.#tokens.set(token.mint, token);
+    this.names.learn(token.mint, token.facts.identity, null);
+    token.touchedAtMs = this.#steadyMs();
+    this.#minutes += token.minutes?.size ?? 0;
+    for (const oldest of this.#tokens.values()) {
+      if (this.#tokens.size <= bookLimits.tokens && this.#minutes <= bookLimits.minutes) return;
+      this.counters.evicted++;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(token: WarmToken): void {
+    if (this.#tokens.get(token.mint) !== token) return;
+    this.#tokens.delete(token.mint);
+    this.#rendered.delete(token);
+    this.#minutes -= token.minutes?.size ?? 0;
+  }
+
+  #touch(token: WarmToken, nowMs: number): void {
+    token.touchedAtMs = nowMs;
+    this.#tokens.delete(token.mint);
+    this.#tokens.set(token.mint, token);
+  }
+
+  #dropRendered(): void {
+    for (const token of this.#rendered) {
+      token.rendered = null;
+      this.#rendered.delete(token);
+      return;
+    }
+  }
+}
+
+/** Adds the newest entry to a bounded map. */
+function remember<V>(map: Map<string, V>, name: string, value: V, most: number): void {
+  map.delete(name);
+  map.set(name, value);
+  if (map.size <= most) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+function priceOf(json: Uint8Array): PriceEvent | null {
+  const event = parseEvent(json);
+  return event.type === 'price' ? event : null;
+}
+
+function creationOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Creation {
+  return { identity: bounded({ name, symbol, uri, source: 'event', updateAuthority: null }), creator, traits: { traits, creatorFeeBps } };
+}

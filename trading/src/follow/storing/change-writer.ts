@@ -1,0 +1,129 @@
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Advance, AdvanceOutcome, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import { judge } from '@sluice/gateway/store/order-model/life.ts';
+import type { Followed } from '../followed-orders.ts';
+import type { FollowerCounters } from '../follower-counters.ts';
+import type { TryStore } from './try-store.ts';
+import { createWaker } from '../thread/waker.ts';
+
+/**
+ * Pause between two rounds. Changes of one round are stored together, because a commit costs as much as ten changes, and makes the other
+ * connections to the file drop their caches.
+ */
+const roundEveryMs = 100;
+/** Changes in one commit, usually and at most. New orders are stored between the commits, and must not wait while a slot ends a hundred orders. */
+const usualChanges = 8;
+const maxChanges = 32;
+/** Pause after a failure of the store. */
+const storePauseMs = 500;
+
+export interface ChangeWriterOptions {
+  readonly orders: Pick<OrderTable, 'advanceAll'>;
+  readonly counters: FollowerCounters;
+  readonly tryStore: TryStore;
+  /** Whether the order is still followed. */
+  readonly isFollowed: (followed: Followed) => boolean;
+  /** Called with the result of a change; null if the order is not in the store any more. */
+  readonly onStored: (followed: Followed, outcome: Exclude<AdvanceOutcome, { kind: 'no_such_order' }> | null) => void;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'error'>;
+  readonly signal: AbortSignal;
+}
+
+/** Stores the changes of orders that follow from their evidence, many in one commit. */
+export interface ChangeWriter {
+  /** Queues an order whose evidence changes it. */
+  add(followed: Followed): void;
+  /** Runs until `signal` fires. */
+  run(): Promise<void>;
+}
+
+export function createChangeWriter({
+  orders,
+  counters,
+  tryStore,
+  isFollowed,
+  onStored,
+  clock,
+  log,
+  signal,
+}: ChangeWriterOptions): ChangeWriter {
+  const waker = createWaker(signal, clock);
+  const pace = createWaker(signal, clock);
+  /** Contains each followed order at most once. */
+  let waiting = new Set<Followed>();
+  /** Halved after each failure of the store, so that a change that it never accepts ends up in a commit of its own. */
+  let most = maxChanges;
+
+  function advanceOf(followed: Followed): Advance | null {
+    const { order, evidence } = followed;
+    if (evidence === null || !isFollowed(followed)) return null;
+    const verdict = judge(order, evidence);
+    if (verdict.kind === 'contradiction' && !followed.contradicted) {
+      followed.contradicted = true;
+      counters.contradictions++;
+      log.error({ orderId: order.id, state: order.state, evidence: evidence.kind }, 'order_contradicted');
+    }
+    return verdict.kind === 'change' ? { order, change: verdict.change, atMs: clock.wallMs() } : null;
+  }
+
+  /** Returns the orders whose changes the store did not accept: none, or all of the commit. */
+  async function storeSome(round: Set<Followed>): Promise<readonly Followed[]> {
+    const advances: Advance[] = [];
+    const changed: Followed[] = [];
+    const atOnce = Math.min(most, Math.max(usualChanges, round.size >> 3));
+    for (const followed of round) {
+      if (advances.length === atOnce) break;
+      round.delete(followed);
+      const advance = advanceOf(followed);
+      if (advance === null) continue;
+      advances.push(advance);
+      changed.push(followed);
+    }
+    if (advances.length === 0) return [];
+    const outcomes = await tryStore(() => orders.advanceAll(advances));
+    if (outcomes === null) {
+      most = Math.max(1, advances.length >> 1);
+      return changed;
+    }
+    most = Math.min(maxChanges, 2 * most);
+    for (const [at, outcome] of outcomes.entries()) onStored(changed[at]!, outcome.kind === 'no_such_order' ? null : outcome);
+    return [];
+  }
+
+  async function storeAll(): Promise<void> {
+    const round = waiting;
+    waiting = new Set();
+    while (round.size > 0 && !signal.aborted) {
+      const failed = await storeSome(round);
+      if (failed.length === 0) {
+        await turn();
+        continue;
+      }
+      // Moves them to the end, so that a change that cannot be stored does not delay the others.
+      for (const followed of [...round, ...failed]) {
+        waiting.delete(followed);
+        waiting.add(followed);
+      }
+      return await pace.wait(storePauseMs);
+    }
+  }
+
+  return {
+    add(followed) {
+      waiting.add(followed);
+      waker.wake();
+    },
+    async run() {
+      while (!signal.aborted) {
+        if (waiting.size === 0) await waker.wait(Infinity);
+        // Waits for the other changes of this turn of the event loop.
+        await turn();
+        await storeAll();
+        await pace.wait(roundEveryMs);
+      }
+    },
+  };
+}

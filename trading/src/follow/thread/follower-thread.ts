@@ -1,0 +1,105 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { createLog } from '@sluice/shared/log/log.ts';
+import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
+import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
+import { openStore } from '@sluice/gateway/store/store.ts';
+import { createHalt } from '@sluice/gateway/store/halt/halt.ts';
+import { publishedFields } from '@sluice/gateway/store/order-model/order.ts';
+import { createBroadcaster } from '../../send/broadcaster.ts';
+import { createLanes } from '../../send/lanes.ts';
+import { createSendNodes } from '../../nodes/nodes.ts';
+import { Follower } from '../follower.ts';
+import { relayedClock } from './relayed-clock.ts';
+import type { FollowerSettings, FromThread, KnownToThread, OrderChanges, ToThread } from './threaded-follower.ts';
+
+/** How often the thread sends its report. */
+const reportEveryMs = 1_000;
+
+/** Runs the follower in a thread, with its own connections to the store and the nodes, until the `close` message. */
+async function main({
+  store: place,
+  httpUrls,
+  broadcast,
+  gatewayId,
+  takesOverAtOnce,
+  placesSinceMs,
+  genesisHash,
+  wallOffsetMs: firstOffsetMs,
+  level,
+}: FollowerSettings): Promise<void> {
+  if (parentPort === null) throw new TypeError('This file runs as a thread of a gateway.');
+  const port = parentPort;
+  const post = (message: FromThread): void => port.postMessage(message);
+  const log = createLog({ level, name: 'orders' });
+  const life = new AbortController();
+  const store = await openStore(place, 'thread');
+  const halt = createHalt(store, null);
+  let known: KnownToThread | null = null;
+  const clock = relayedClock(() => known?.wallOffsetMs ?? firstOffsetMs);
+  try {
+    const nodes = createSendNodes(httpUrls);
+    logSuspensions(httpUrls, log);
+    const { signal } = life;
+    const maySend = (): boolean => !halt.halted;
+    const lanes = createLanes({ nodes, ...broadcast, maySend, signal });
+    const broadcaster = createBroadcaster({ lanes, blockHeight: () => known?.blockHeight ?? null, signal });
+    let changed: OrderChanges[] = [];
+    const postChanges = (): void => {
+      const changes = changed;
+      changed = [];
+      post({ op: 'changed', changes });
+    };
+    const follower = new Follower({
+      nodes,
+      broadcaster,
+      orders: store.orders,
+      gatewayId,
+      takesOverAtOnce,
+      placesSinceMs,
+      newestSlot: () => known?.newestSlot ?? newestPossibleSlot,
+      onLoaded: (order) => post({ op: 'loaded', order: publishedFields(order) }),
+      onGone: (id) => post({ op: 'dropped', id }),
+      onChange: ({ id, kind, state, terms, fill, error, updatedAtMs, version }, landedSlot) => {
+        // All changes of one turn of the event loop are sent in one message.
+        const mayBeNew = kind === 'sent' ? terms : null;
+        if (changed.push({ id, state, terms: mayBeNew, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(postChanges);
+      },
+      clock,
+      log,
+    });
+    const report = (): void =>
+      post({
+        op: 'report',
+        report: {
+          counters: follower.counters,
+          openByState: follower.openByState(clock.wallMs()),
+          reads: follower.reads,
+          lanes: lanes.all.map(({ name, counters }) => ({ name, counters })),
+        },
+      });
+    const closed = new Promise<void>((resolve) => {
+      port.on('message', (message: ToThread) => {
+        if (message.op === 'follow') for (const order of message.orders) follower.follow(order);
+        else if (message.op === 'seen') for (const signature of message.signatures) follower.seen(signature);
+        else if (message.op === 'known') known = message.known;
+        else resolve();
+      });
+    });
+    await follower.start(genesisHash);
+    log.info({}, 'order_follower_started');
+    post({ op: 'started' });
+    const timer = setInterval(report, reportEveryMs);
+    await closed;
+    clearInterval(timer);
+    await follower.close();
+    if (changed.length > 0) postChanges();
+    report();
+  } finally {
+    life.abort();
+    halt.close();
+    await store.close();
+  }
+  port.close();
+}
+
+await main(workerData as FollowerSettings);

@@ -1,0 +1,244 @@
+import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
+import type { Worker } from 'node:worker_threads';
+import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
+import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
+import { programUrl } from '@sluice/shared/thread/programs.ts';
+import { endStates, publishedFields, type OpenOrder, type PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
+import { maxFollowed } from '../followed-orders.ts';
+import type { StorePlace } from '@sluice/gateway/store/store.ts';
+import { noFollowerCounts } from '../follower-counters.ts';
+import { noReads } from '../evidence/landed-reader.ts';
+import { wallOffsetMs } from './relayed-clock.ts';
+import type { FollowReport, OrderFollower } from '../order-follower.ts';
+
+/** How often the thread receives the newest slot, the block height and the time. */
+const knownEveryMs = 200;
+/** Orders and signatures for the thread are sent in batches, because waking the thread takes CPU time from this one. */
+const batchWithinMs = 50;
+/** A thread that has not ended by then is terminated. Until then it may release its orders and close its connections. */
+const endWithinMs = 10_000;
+
+/** The settings of a thread. */
+export interface FollowerSettings {
+  readonly store: StorePlace;
+  readonly httpUrls: readonly string[];
+  readonly broadcast: Config['broadcast'];
+  readonly gatewayId: string;
+  /** Claims the orders of other gateways at once, even if the claims of those gateways have not expired. */
+  readonly takesOverAtOnce: boolean;
+  /** See `OrderClaimsOptions`. Null for a thread that replaces another one: it loads what that one followed. */
+  readonly placesSinceMs: number | null;
+  /** Genesis hash of the chain whose orders are followed. */
+  readonly genesisHash: string;
+  /** The gateway's time until it is sent again, see `relayedClock`. */
+  readonly wallOffsetMs: number;
+  readonly level: LevelWithSilent;
+}
+
+/** What the gateway knows of the chain and the time. */
+export interface KnownToThread {
+  readonly newestSlot: number;
+  readonly blockHeight: number | null;
+  readonly wallOffsetMs: number;
+}
+
+export type ToThread =
+  /** The first rounds of these orders were sent. */
+  | { readonly op: 'follow'; readonly orders: readonly OpenOrder[] }
+  | { readonly op: 'seen'; readonly signatures: ReadonlySet<string> }
+  | { readonly op: 'known'; readonly known: KnownToThread }
+  | { readonly op: 'close' };
+
+/** The fields of an order that can change, and the slot in which the nodes agree that it landed. */
+export type OrderChanges = Pick<PublishedOrder, 'id' | 'state' | 'fill' | 'error' | 'updatedAtMs' | 'version'> & {
+  /** Null: they are not known, or cannot change. */
+  readonly terms: PublishedOrder['terms'];
+  readonly landedSlot: number | null;
+};
+
+export type FromThread =
+  | { readonly op: 'started' }
+  /** The thread loaded this order from the store. */
+  | { readonly op: 'loaded'; readonly order: PublishedOrder }
+  /** The thread does not follow this order any more, and has not changed it. */
+  | { readonly op: 'dropped'; readonly id: string }
+  /** Stored changes, in the order in which they were stored. */
+  | { readonly op: 'changed'; readonly changes: readonly OrderChanges[] }
+  | { readonly op: 'report'; readonly report: FollowReport };
+
+export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash' | 'placesSinceMs' | 'wallOffsetMs'> {
+  /** Called after each stored change. `landedSlot`: the slot in which the nodes agree that it landed. Must not throw. */
+  readonly onChange: (order: PublishedOrder, landedSlot: number | null) => void;
+  /** The newest slot that the gateway knows. */
+  readonly newestSlot: () => number;
+  readonly blockHeight: () => number | null;
+  /** The thread uses its time. */
+  readonly clock: Pick<Clock, 'wallMs'>;
+  readonly log: Logger;
+  /** Starts the thread; tests replace it. */
+  readonly begin?: (settings: FollowerSettings) => Worker;
+}
+
+/**
+ * A `Follower` in a thread of its own, so that a slot that ends a hundred orders does not delay requests. If the thread ends, a new one
+ * starts and loads the orders from the store.
+ */
+export class ThreadedFollower implements OrderFollower {
+  readonly #options: ThreadedFollowerOptions;
+  #placesSinceMs: number | null;
+  /** The followed orders by id, as far as the thread has reported. */
+  readonly #open = new TransientMap<string, PublishedOrder>();
+  readonly #signatures = new Set<string>();
+  /** The content of the next messages to the thread. It has each order at most once. */
+  #unsentOrders: OpenOrder[] = [];
+  #unsentSignatures = new Set<string>();
+  #flushTimer: NodeJS.Timeout | null = null;
+  #thread: RestartingThread | null = null;
+  #report: FollowReport = { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] };
+  #isClosed = false;
+  #onStarted: () => void = () => undefined;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(options: ThreadedFollowerOptions) {
+    this.#options = options;
+    this.#placesSinceMs = options.clock.wallMs();
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  get hasRoom(): boolean {
+    return this.#open.size < maxFollowed;
+  }
+
+  get report(): FollowReport {
+    return this.#report;
+  }
+
+  async start(genesisHash: string): Promise<void> {
+    if (this.#isClosed) return;
+    const { store, httpUrls, broadcast, gatewayId, takesOverAtOnce, log, begin = beginFollower } = this.#options;
+    const settings: Omit<FollowerSettings, 'placesSinceMs' | 'wallOffsetMs'> = {
+      store,
+      httpUrls,
+      broadcast,
+      gatewayId,
+      takesOverAtOnce,
+      genesisHash,
+      level: log.level as LevelWithSilent,
+    };
+    const started = new Promise<void>((resolve) => (this.#onStarted = resolve));
+    this.#thread = new RestartingThread({
+      name: 'orders',
+      begin: () => begin({ ...settings, placesSinceMs: this.#placesSinceMs, wallOffsetMs: wallOffsetMs(this.#options.clock) }),
+      onMessage: (message) => this.#receive(message as FromThread),
+      onEnd: () => this.#onEnd(),
+      log,
+    });
+    this.#timer = setInterval(() => this.#postKnown(), knownEveryMs);
+    this.#flush();
+    this.#postKnown();
+    await started;
+  }
+
+  follow(order: OpenOrder): boolean {
+    if (this.#open.has(order.id) || endStates.has(order.state)) return true;
+    if (!this.hasRoom) return false;
+    const fields = publishedFields(order);
+    this.#add(fields);
+    this.#unsentOrders.push({ signedBytes: order.signedBytes, ...fields });
+    this.#flushSoon();
+    return true;
+  }
+
+  seen(signature: string): void {
+    if (!this.#signatures.has(signature)) return;
+    this.#unsentSignatures.add(signature);
+    this.#flushSoon();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#flush();
+    const message: ToThread = { op: 'close' };
+    await this.#thread?.close(message, endWithinMs);
+    this.#onStarted();
+  }
+
+  /** The next thread reports the orders that it loads from the store. They include those that were not sent to this thread yet. */
+  #onEnd(): void {
+    this.#placesSinceMs = null;
+    this.#open.clear();
+    this.#signatures.clear();
+    this.#unsentOrders = [];
+    this.#unsentSignatures.clear();
+  }
+
+  #flushSoon(): void {
+    this.#flushTimer ??= setTimeout(() => this.#flush(), batchWithinMs);
+  }
+
+  #flush(): void {
+    if (this.#flushTimer !== null) clearTimeout(this.#flushTimer);
+    this.#flushTimer = null;
+    // The first thread does not load these orders from the store.
+    if (this.#thread === null) return;
+    if (this.#unsentOrders.length > 0) this.#post({ op: 'follow', orders: this.#unsentOrders });
+    if (this.#unsentSignatures.size > 0) this.#post({ op: 'seen', signatures: this.#unsentSignatures });
+    this.#unsentOrders = [];
+    this.#unsentSignatures.clear();
+  }
+
+  #post(message: ToThread): void {
+    this.#thread?.post(message);
+  }
+
+  #postKnown(): void {
+    const { newestSlot, blockHeight, clock } = this.#options;
+    this.#post({ op: 'known', known: { newestSlot: newestSlot(), blockHeight: blockHeight(), wallOffsetMs: wallOffsetMs(clock) } });
+  }
+
+  #add(order: PublishedOrder): void {
+    this.#open.set(order.id, order);
+    if (order.signature !== null) this.#signatures.add(order.signature);
+  }
+
+  #remove(id: string): void {
+    const signature = this.#open.take(id)?.signature ?? null;
+    // If another order has the same signature, `seen` no longer reports that order. Its follower still asks the nodes for its status.
+    if (signature !== null) this.#signatures.delete(signature);
+  }
+
+  #receive(message: FromThread): void {
+    switch (message.op) {
+      case 'started':
+        return this.#onStarted();
+      case 'loaded':
+        return this.#add(message.order);
+      case 'dropped':
+        return this.#remove(message.id);
+      case 'report':
+        this.#report = message.report;
+        return;
+      case 'changed':
+        for (const changes of message.changes) this.#change(changes);
+    }
+  }
+
+  #change({ landedSlot, terms, ...changes }: OrderChanges): void {
+    const order = this.#open.get(changes.id);
+    if (order === undefined) return;
+    const changed = { ...order, ...changes, terms: terms ?? order.terms };
+    if (endStates.has(changed.state)) this.#remove(changed.id);
+    else this.#open.set(changed.id, changed);
+    this.#options.onChange(changed, landedSlot);
+  }
+}
+
+export function beginFollower(settings: FollowerSettings): Worker {
+  return beginThread(programUrl('follower-thread'), 'orders', settings);
+}
