@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 /** The charts of the guide and of the dashboard in a browser, with candles that the test chooses. */
 const root = join(import.meta.dirname, '../..');
 const web = join(root, 'site/web');
-const library = join(web, 'node_modules/lightweight-charts/dist/lightweight-charts.standalone.production.mjs');
+const library = join(root, 'site/node_modules/lightweight-charts/dist/lightweight-charts.standalone.production.mjs');
 const testTimeoutMs = 180_000;
 const firstS = 1_795_248_000;
 
