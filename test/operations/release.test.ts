@@ -141,9 +141,19 @@ it('loads no package from a folder above the one in which it is installed', asyn
 
 it('has one version everywhere, and CHANGELOG.md describes it', () => {
   const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
-  const versions = ['.', 'client', 'gateway', 'ingest', 'shared', 'site', 'trading', 'test', 'test/node-versions', 'test/simnet', 'venues'].map(
-    (part) => (JSON.parse(read(`${part}/package.json`)) as { version: string }).version,
-  );
+  const versions = [
+    '.',
+    'client',
+    'gateway',
+    'ingest',
+    'shared',
+    'site',
+    'trading',
+    'test',
+    'test/node-versions',
+    'test/simnet',
+    'venues',
+  ].map((part) => (JSON.parse(read(`${part}/package.json`)) as { version: string }).version);
   const [newest, ...older] = [...read('CHANGELOG.md').matchAll(/^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$/gm)].map(
     ([, version]) => version,
   );
