@@ -43,7 +43,7 @@ it(
     writeFileSync(source, 'this is (no program');
     expect(await run('sluice', '--help')).toEqual({
       code: 1,
-      output: expect.stringMatching(/cli\/run-command-line\.ts:1.*The project cannot be compiled/s),
+      output: expect.stringMatching(/cli\/commands\/run-command-line\.ts:1.*The project cannot be compiled/s),
     });
     writeFileSync(source, text);
     // The same content as at first, at another time.
