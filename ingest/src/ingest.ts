@@ -57,7 +57,7 @@ const maxBlindMs = 1_500;
 const sightEveryMs = 50;
 const reportEveryMs = 1_000;
 /** Clients learn from the statuses how old the newest slot is. */
-const statusEveryMs = 250;
+const statusEveryMs = 100;
 /** How often losses are reported to clients; each report goes to all of them. */
 const unseenEveryMs = 5_000;
 const statusTtlMs = 5_000;

@@ -12,7 +12,7 @@ import type { SightingCounts, SightingRouter } from './sighting-router.ts';
 import type { EndpointHealth, Source, SourceCounts, SourceHealth } from './sources/source.ts';
 import manifest from '../package.json' with { type: 'json' };
 
-/** Statistics of an ingest process: in `stats()`, and every second as the status `ingest:<instance>` on the bus. */
+/** Statistics of an ingest process: in `stats()`, and ten times a second as the status `ingest:<instance>` on the bus. */
 export interface IngestStats {
   readonly instance: string;
   /** Version of the program. */

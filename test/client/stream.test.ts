@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Sluice, SluiceError, type EventOf, type Gap, type SubscribeOptions } from '@sluice/client';
+import { Sluice, SluiceError, type EventOf, type Gap, type Heartbeat, type SubscribeOptions } from '@sluice/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
@@ -284,6 +284,18 @@ describe('a subscription', () => {
     await expect(firstOf(sluice.subscribe('trades', { mints: [addressOf(4_000_006)], onStatus: thrown }))).rejects.toBe(boom);
     await until('the other is live', other.isLive);
     expect(other.subscription.isEnded).toBe(false);
+  });
+
+  it('says each second how old the newest slot is, and ends by what the callback throws', async () => {
+    const beats: Heartbeat[] = [];
+    const fault = new Error('enough');
+    const onHeartbeat = (beat: Heartbeat): void => {
+      if (beats.push(beat) === 2) throw fault;
+    };
+    const ended = firstOf(sluice.subscribe('trades', { mints: [addressOf(4_000_010)], onHeartbeat }));
+    await expect(ended).rejects.toBe(fault);
+    expect(beats.map(({ slotAgeMs }) => slotAgeMs)).toEqual([null, null]);
+    expect(beats[1]!.ts).toBeGreaterThan(beats[0]!.ts);
   });
 
   it.each([

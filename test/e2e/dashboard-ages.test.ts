@@ -24,6 +24,7 @@ let chromium: Chromium;
 let context: BrowserContext;
 let page: Page;
 let url: string;
+let rpcUrl: string;
 let watched: Watched;
 /** The page of a token that trades much. */
 let token: string;
@@ -31,7 +32,7 @@ let token: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sluice-ages-'));
   const started = await startProduct(folder, 10);
-  ({ child, url } = started);
+  ({ child, url, rpcUrl } = started);
   chromium = await startChromium();
   context = await chromium.newContext();
   page = await context.newPage();
@@ -82,6 +83,32 @@ window.shown = [];
   if (JSON.stringify({ head, tape }) !== JSON.stringify(last)) window.shown.push({ head, tape });
   requestAnimationFrame(look);
 })();`;
+
+interface FirstAge {
+  /** Unix milliseconds. */
+  readonly shownAtMs: number;
+  /** As shown. */
+  readonly ageMs: number;
+  /** The longest time for which the page could not run. */
+  readonly heldUpMs: number;
+}
+
+/** When the page first showed the age of its numbers. Runs in the page. */
+const watchAge = `
+window.firstAge = null;
+(function look(before, heldUpMs) {
+  const now = Date.now();
+  const text = document.querySelector('.numbers-age')?.textContent;
+  if (text !== undefined) {
+    window.firstAge = { shownAtMs: now, ageMs: 1000 * Number(/([0-9.]+) s old/.exec(text)[1]), heldUpMs: Math.max(heldUpMs, now - before) };
+  } else setTimeout(() => look(now, Math.max(heldUpMs, now - before)), 10);
+})(Date.now(), 0);`;
+
+async function control(command: object): Promise<void> {
+  const body = JSON.stringify(command);
+  const answer = await fetch(`${rpcUrl}/control`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  expect(answer.status).toBe(200);
+}
 
 /** Of each migration: route, market cap and age, and the market cap of the newest trade of the token in the list of trades. Runs in the page. */
 const migratedRows = `[...document.querySelectorAll('.migrations tbody tr')].map((row) => {
@@ -187,6 +214,35 @@ describe('the age of numbers', { timeout: testTimeoutMs }, () => {
     isSilent = refuses = false;
     await line.waitFor({ state: 'hidden' });
     await other.close();
+  });
+
+  it.each([
+    ['chain', async () => control({ op: 'stall' }), async () => control({ op: 'clear' })],
+    ['server', async () => void child.kill('SIGSTOP'), async () => void child.kill('SIGCONT')],
+  ] as const)('within a second, the page says that its numbers are older than a second: of a %s that stops', async (_name, stop, go) => {
+    for (const section of ['live', 'orders']) {
+      const other = await context.newPage();
+      await other.goto(`${url}/#/${section}`);
+      await other.locator('main h1').waitFor();
+      const mark = other.locator('.numbers-age');
+      await until('current numbers', async () => (await mark.count()) === 0);
+      await other.evaluate(watchAge);
+      await stop();
+      const stoppedAtMs = Date.now();
+      const { shownAtMs, ageMs, heldUpMs } = await until(
+        'the age',
+        async () => (await other.evaluate<FirstAge | null>('window.firstAge')) ?? false,
+      );
+      // A busy machine may hold the page up.
+      expect(ageMs).toBeLessThan(2_000 + heldUpMs);
+      expect(ageMs).toBeGreaterThanOrEqual(1_000);
+      // The age counts from the last news, which came before the stop.
+      expect(shownAtMs - ageMs).toBeLessThan(stoppedAtMs + 500);
+      await other.getByText(/ on this page are those of \d\d:\d\d:\d\d\.$/).waitFor();
+      await go();
+      await until('current numbers', async () => (await mark.count()) === 0);
+      await other.close();
+    }
   });
 
   it('a connection over which no news of the chain comes is not called live', async () => {

@@ -44,6 +44,8 @@ interface Message {
   readonly rejected?: readonly RejectedKey[];
   readonly removed?: readonly string[];
   readonly reconnectWithinMs?: number;
+  readonly ts?: number;
+  readonly slotAgeMs?: number | null;
   readonly error?: Pick<SluiceErrorFields, 'details'> & { readonly code: never; readonly message: string; readonly retryable: boolean };
 }
 
@@ -291,7 +293,10 @@ export class Connection {
         return;
       case 'heartbeat':
         for (const [topic, position] of Object.entries(message.positions ?? {})) {
-          if (this.#topics.get(topic)?.onHeartbeat(topic, position) === false) return this.#reconnect(missing);
+          if (this.#topics.get(topic)?.onPosition(topic, position) === false) return this.#reconnect(missing);
+        }
+        for (const subscription of this.#subscriptions) {
+          subscription.onHeartbeat({ ts: message.ts ?? 0, slotAgeMs: message.slotAgeMs ?? null });
         }
         return;
       case 'draining':

@@ -33,6 +33,8 @@ export interface SubscribeOptions<C extends Channel> {
    * cannot be reached, once until it is reached.
    */
   readonly onStatus?: (status: Status) => void;
+  /** Called each second while the connection works. Above a `slotAgeMs` of some seconds, prices may be old. */
+  readonly onHeartbeat?: (heartbeat: Heartbeat) => void;
   /**
    * Called once after a permanent failure if you use `onEvent` instead of iteration. The error is a `SluiceError`, or what `onEvent` or another
    * callback threw. Without `onError`, the error is an unhandled rejection.
@@ -45,6 +47,12 @@ export interface SubscribeOptions<C extends Channel> {
    * consumed.
    */
   readonly maxWaiting?: number;
+}
+
+/** `ts`: the gateway's clock, Unix microseconds. `slotAgeMs`: time since ingest last saw a newer slot of the chain; null before its first report. */
+export interface Heartbeat {
+  readonly ts: number;
+  readonly slotAgeMs: number | null;
 }
 
 /**
@@ -96,8 +104,9 @@ export interface AnySubscription {
   /** Returns false if frames are missing and no gap reported them. The client must then reconnect and resume. */
   onFrame(topic: string, seq: number, prev: number | undefined, event: unknown): boolean;
   onGap(gap: Gap): void;
-  /** False as for `onFrame`. */
-  onHeartbeat(topic: string, position: Position): boolean;
+  /** The newest position of a topic. False as for `onFrame`. */
+  onPosition(topic: string, position: Position): boolean;
+  onHeartbeat(heartbeat: Heartbeat): void;
   onStatus(status: Status): void;
   /** Ends the subscription with this error. The client does not resume it. */
   fail(error: SluiceError): void;
@@ -127,6 +136,7 @@ const optionNames: Readonly<Record<keyof SubscribeOptions<Channel>, true>> = {
   onGap: true,
   onRejected: true,
   onStatus: true,
+  onHeartbeat: true,
   onError: true,
   signal: true,
   maxWaiting: true,
@@ -269,10 +279,14 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     if (gap.to === null || gap.to >= gap.from) this.#push({ gap, before });
   }
 
-  onHeartbeat(topic: string, position: Position): boolean {
+  onPosition(topic: string, position: Position): boolean {
     const { filter, commitment } = this.request;
     const isFiltered = filter !== undefined || commitment !== undefined;
     return this.#progress.get(topic)?.heartbeat(position, isFiltered) ?? true;
+  }
+
+  onHeartbeat(heartbeat: Heartbeat): void {
+    this.#report(() => this.#options.onHeartbeat?.(heartbeat));
   }
 
   onStatus(status: Status): void {

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from running import KEY, URL, WITHIN_S, Proxy, new_mint, next_event
-from sluice_client import RejectedKey, Sluice, SluiceError, Status, TradesEvent
+from sluice_client import Heartbeat, RejectedKey, Sluice, SluiceError, Status, TradesEvent
 
 NONSENSE: RejectedKey = {"key": "nonsense", "code": "INVALID_MINT"}
 
@@ -65,6 +65,12 @@ class CallbackTest(unittest.IsolatedAsyncioTestCase):
             with self.assertRaises(SluiceError):
                 await anext(subscription)
         self.assertEqual((len(got), self.unhandled), (count, []))
+
+    async def test_says_each_second_how_old_the_newest_slot_is(self) -> None:
+        beats: list[Heartbeat] = []
+        self.sluice.subscribe("trades", on_event=lambda *_: None, on_heartbeat=beats.append)
+        await until(lambda: len(beats) >= 2 and beats[-1]["slotAgeMs"] is not None)
+        self.assertGreater(beats[1]["ts"], beats[0]["ts"])
 
     async def test_says_once_and_at_once_that_nothing_listens(self) -> None:
         self.proxy.close()

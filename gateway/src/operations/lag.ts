@@ -8,7 +8,7 @@ export interface Lag {
   readonly ms: number | null;
 }
 
-/** Greatest age of the newest report of ingest that is no fault. Ingest reports four times a second, and the gateway reads the reports as often. */
+/** Greatest age of the newest report of ingest that is no fault. Ingest reports ten times a second, and the gateway reads the reports as often. */
 const reportAgeMs = 2_000;
 const sampleEveryMs = 500;
 

@@ -10,7 +10,7 @@ const solUsdStaleAfterMs = 60_000;
  * How often the statuses of ingest are read, and how long the last ones stay valid if no new ones can be read. Ingest sets them as often. Clients
  * learn from them how old the newest slot is.
  */
-const statusEveryMs = 250;
+const statusEveryMs = 100;
 const statusGoodForMs = 5_000;
 /** Other processes write the reports. */
 const maxSlotAgeMs = 1e12;

@@ -13,12 +13,12 @@ import { faultText, me, pageKey, readChain, readMe, simulated } from './state/se
 import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
 import { switchTheme, theme } from './app/theme.ts';
 import { pageNames } from './app/titles.ts';
-import { clockTime, isAddress, shortAddress, zoneText } from './format/text.ts';
+import { age, clockTime, isAddress, shortAddress, zoneText } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
 import { Empty } from './parts/parts.tsx';
 import { useStore } from './state/store.ts';
-import { interruptedSince, isChainSilent } from './state/stream-state.ts';
+import { interruptedSince, isChainSilent, numbersAgeMs } from './state/stream-state.ts';
 
 const sections: readonly PageName[] = ['live', 'orders', 'wallets', 'api-keys', 'status'];
 
@@ -135,6 +135,7 @@ function Header({ place: { page } }: { readonly place: Place }) {
           </button>
         )}
       </div>
+      {account !== null && <NumbersAge />}
     </header>
   );
 }
@@ -158,7 +159,13 @@ function NoteLine() {
   );
 }
 
-/** Says since when the numbers of the page may be old. */
+/** How old the numbers of the page are, above a second. */
+function NumbersAge() {
+  const ms = useStore(numbersAgeMs);
+  return ms === null ? null : <span class="numbers-age">Numbers are {ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : age(ms)} old</span>;
+}
+
+/** Says since when the numbers of the page may be old, and why. */
 function StreamLine() {
   const since = useStore(interruptedSince);
   const why = useStore(isChainSilent) ? 'No news of the chain arrives at the server.' : 'The stream is interrupted.';

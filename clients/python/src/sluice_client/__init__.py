@@ -2,7 +2,7 @@
 
 from . import wire
 from .errors import SluiceError
-from .options import FilteredOptions, Live, Reconnecting, Status, SubscribeOptions
+from .options import FilteredOptions, Heartbeat, Live, Reconnecting, Status, SubscribeOptions
 from .printable import printable
 from .sluice import Sluice
 from .subscription import Subscription
@@ -15,6 +15,7 @@ __all__ = [
     "Sluice",
     "SluiceError",
     "Status",
+    "Heartbeat",
     "SubscribeOptions",
     "Subscription",
     "printable",

@@ -34,6 +34,13 @@ class Reconnecting(TypedDict):
 Status = Live | Reconnecting
 
 
+class Heartbeat(TypedDict):
+    """`ts`: the gateway's clock, Unix microseconds. `slotAgeMs`: time since ingest last saw a newer slot; None before its first report."""
+
+    ts: int
+    slotAgeMs: int | None
+
+
 class SubscribeOptions(TypedDict, Generic[E], total=False):
     """Options of every channel."""
 
@@ -68,6 +75,8 @@ class SubscribeOptions(TypedDict, Generic[E], total=False):
     The connection of this subscription is live or lost, or a gateway cannot be reached. Without it, the client logs a warning when a gateway
     cannot be reached, once until it is reached.
     """
+    on_heartbeat: Callable[[Heartbeat], None] | None
+    """Called each second while the connection works. Above a `slotAgeMs` of some seconds, prices may be old."""
     on_error: Callable[[Exception], None] | None
     """
     Called once after a permanent failure if you use `on_event` instead of iteration. The error is a SluiceError, or what `on_event` or another
@@ -92,6 +101,7 @@ class Callbacks:
     on_gap: Callable[[Gap], None] | None
     on_rejected: Callable[[list[RejectedKey]], None] | None
     on_status: Callable[[Status], None] | None
+    on_heartbeat: Callable[[Heartbeat], None] | None
     on_error: Callable[[Exception], None] | None
 
 

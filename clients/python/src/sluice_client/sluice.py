@@ -20,7 +20,7 @@ import httpx
 
 from .credentials import Credentials
 from .errors import SluiceError
-from .options import Callbacks, FilteredOptions, Status, SubscribeOptions, request_of
+from .options import Callbacks, FilteredOptions, Heartbeat, Status, SubscribeOptions, request_of
 from .outage import Outage, cannot_reach, reason_of
 from .subscription import Subscription
 from .wire import (
@@ -156,6 +156,7 @@ class Sluice:
         on_gap: Callable[[Gap], None] | None = None,
         on_rejected: Callable[[list[RejectedKey]], None] | None = None,
         on_status: Callable[[Status], None] | None = None,
+        on_heartbeat: Callable[[Heartbeat], None] | None = None,
         on_error: Callable[[Exception], None] | None = None,
         max_waiting: int = 10_000,
     ) -> Subscription[Any]:
@@ -174,7 +175,12 @@ class Sluice:
             last=last,
         )
         callbacks = Callbacks(
-            on_event=on_event, on_gap=on_gap, on_rejected=on_rejected, on_status=on_status, on_error=on_error
+            on_event=on_event,
+            on_gap=on_gap,
+            on_rejected=on_rejected,
+            on_status=on_status,
+            on_heartbeat=on_heartbeat,
+            on_error=on_error,
         )
         urls = [f"ws{each[len('http') :]}/api/data{'?compress=1' if self._compress else ''}" for each in self._urls]
         subscription = Subscription[Any](

@@ -339,6 +339,8 @@ class Subscription(AsyncIterator[E], Generic[E]):
                     raise _Lost("an event is missing")
                 if progress is not None and len(self._waiting) == 0:
                     self._positions[topic] = progress.position
+            if self._callbacks.on_heartbeat is not None:
+                self._callbacks.on_heartbeat({"ts": message["ts"], "slotAgeMs": message.get("slotAgeMs")})
         elif op == "subscribed":
             await self._on_subscribed(message, asked, url)
         elif op == "error":
@@ -420,7 +422,8 @@ def _is_message(message: object) -> bool:
         is_range = isinstance(message.get("from"), int) and (to is None or isinstance(to, int))
         return is_range and all(isinstance(message.get(name), str) for name in ("topic", "epoch", "reason"))
     if op == "heartbeat":
-        return _are_positions(message.get("positions", {}))
+        are_times = isinstance(message.get("ts"), int) and isinstance(message.get("slotAgeMs", 0), int | None)
+        return are_times and _are_positions(message.get("positions", {}))
     if op == "subscribed":
         rejected, snapshot = message.get("rejected", []), message.get("snapshot", [])
         return (

@@ -5,7 +5,7 @@ import type { SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import type { Reply } from '@sluice/shared/wire/stream/replies.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { Connections } from '../connections/connections.ts';
-import type { HeartbeatRooms } from '../connections/heartbeat.ts';
+import type { HeartbeatParts, HeartbeatRooms } from '../connections/heartbeat.ts';
 import type { SlowConsumers } from '../connections/slow-consumers.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
@@ -24,6 +24,7 @@ export interface CommandsParts extends SubscribeParts {
   readonly connections: Connections;
   readonly slowConsumers: SlowConsumers;
   readonly heartbeats: HeartbeatRooms;
+  readonly slotAgeMs: HeartbeatParts['slotAgeMs'];
   readonly catchUps: CatchUps;
   readonly dialect: PumpPortalDialect;
   readonly stats: StreamStats;
@@ -91,7 +92,7 @@ export class Commands {
         connection.reply(list(connection, action.id, action.after));
         return;
       case 'ping':
-        connection.reply({ id: action.id, op: 'pong', ts: nowUs() });
+        connection.reply({ id: action.id, op: 'pong', ts: nowUs(), slotAgeMs: this.#parts.slotAgeMs() });
         return;
       case 'dialect':
         connection.writeDialect(JSON.stringify({ message: dialect.execute(connection, action.command) }));

@@ -106,8 +106,13 @@ export const SubscriptionsReply = Type.Object(
   },
   closed('subscriptions', 'The reply to `list`: one entry for each channel, interval and filter, with the topics of this page.'),
 );
+const SlotAge = Nullable(
+  Ms(
+    'Time since ingest last saw a newer slot; null before its first report. Above 2,000, the nodes or ingest have stopped: prices may be old.',
+  ),
+);
 export const PongReply = Type.Object(
-  { id: CommandId, op: Type.Literal('pong'), ts: UnixUs("The gateway's clock, Unix microseconds.") },
+  { id: CommandId, op: Type.Literal('pong'), ts: UnixUs("The gateway's clock, Unix microseconds."), slotAgeMs: SlotAge },
   closed('pong', 'The reply to `ping`.'),
 );
 export const ErrorReply = Type.Object(
@@ -125,11 +130,7 @@ export const Heartbeat = Type.Object(
   {
     op: Type.Literal('heartbeat'),
     ts: UnixUs("The gateway's clock, Unix microseconds."),
-    slotAgeMs: Nullable(
-      Ms(
-        'Time since ingest last saw a newer slot; null before its first report. Above 2,000, the nodes or ingest have stopped: prices may be old.',
-      ),
-    ),
+    slotAgeMs: SlotAge,
     positions: Type.Record(Type.String(), Position),
   },
   closed(

@@ -1,53 +1,66 @@
 import { Sluice, type Channel, type SluiceOptions, type SubscribeOptions, type Subscription } from '@sluice/client';
 import { Store } from './store.ts';
 
-/** A gateway sends a heartbeat each second. After this time without a message, what the page shows may be old. */
+/** Above this age, the page says how old its numbers are. A chain has several slots a second, and each takes half a second to be known here. */
+const oldMs = 1_000;
+/** Above this age, the page says why. Before it, an absent leader of the chain may be the reason. */
+const interruptedMs = 2_000;
+/** A connection on which nothing arrives for this long is silent. A gateway sends a heartbeat each second. */
 const silentMs = 1_500;
-/**
- * If the newest slot is older than this, what the page shows may be old. A slot of an absent leader takes as long as another, and a leader has four
- * in a row. The reports of ingest and their way take half a second.
- */
-const slotStaleMs = 1_600;
-/** A subscription that is not live for this long is reported. */
-const interruptedMs = 1_000;
-const checkEveryMs = 250;
-const heartbeatHead = '{"op":"heartbeat"';
+const pingEveryMs = 200;
+/** After a ping that the plan refuses. */
+const pingPauseMs = 1_000;
+const checkEveryMs = 100;
+/** The `id` of a ping is this, and when it was sent. The ids of the client are smaller. */
+const firstPing = 10 ** 13;
+const heads = /^\{"(op":"heartbeat"|id":100\d{11},)/;
 
-/** When the stream last showed everything that the page follows, Unix milliseconds; null while it does. */
+/** How old the numbers of the page are, milliseconds; null if at most a second. */
+export const numbersAgeMs = new Store<number | null>(null);
+/** Since when the page does not know the chain, Unix milliseconds; null while it does, and for a moment after. */
 export const interruptedSince = new Store<number | null>(null);
 /** Whether the connection works, and the nodes or ingest have stopped. */
 export const isChainSilent = new Store(false);
 
-/** When each connection last brought a message, milliseconds of `performance.now()`. */
-const heardAt = new Map<WebSocket, number>();
-/** When ingest saw the newest slot, as of the last heartbeat of each connection, if that was too long before. */
-const staleSlotAt = new Map<WebSocket, number>();
-/** Subscriptions that are not live, and since when. */
-const notLiveSince = new Map<Pick<Subscription<Channel>, 'isEnded'>, number>();
+/** An open connection, in milliseconds of `performance.now()`. */
+interface Heard {
+  /** The page knows all slots of the chain that were seen up to this time. */
+  currentAt: number;
+  /** The last message. */
+  atMs: number;
+  /** No ping before this time. */
+  pingAtMs: number;
+}
+
+const heard = new Map<WebSocket, Heard>();
+/** Subscriptions that are not live, and up to when they were. */
+const notLive = new Map<Pick<Subscription<Channel>, 'isEnded'>, number>();
+/** What the oldest connection or subscription knew at the last check. */
+let currentAt = performance.now();
 
 function openSocket(url: string): WebSocket {
   const socket = new WebSocket(url);
-  const hear = (): void => void heardAt.set(socket, performance.now());
-  socket.addEventListener('open', hear);
-  socket.addEventListener('message', ({ data }) => {
-    hear();
-    if (typeof data === 'string' && data.startsWith(heartbeatHead)) noteSlotAge(socket, data);
+  socket.addEventListener('open', () => {
+    const nowMs = performance.now();
+    heard.set(socket, { currentAt: nowMs, atMs: nowMs, pingAtMs: 0 });
   });
-  // The client reports the state of the subscriptions from here on.
-  socket.addEventListener('close', () => {
-    heardAt.delete(socket);
-    staleSlotAt.delete(socket);
-  });
+  socket.addEventListener('message', (event) => note(heard.get(socket)!, event));
+  socket.addEventListener('close', () => heard.delete(socket));
   return socket;
 }
 
-function noteSlotAge(socket: WebSocket, heartbeat: string): void {
-  const { slotAgeMs } = JSON.parse(heartbeat) as { readonly slotAgeMs: number | null };
-  if (slotAgeMs === null || slotAgeMs <= slotStaleMs) staleSlotAt.delete(socket);
-  else staleSlotAt.set(socket, performance.now() - slotAgeMs);
+/** Reads how old the newest slot is. The client must not see the replies to commands that it has not sent. */
+function note(of: Heard, event: MessageEvent): void {
+  const nowMs = performance.now();
+  of.atMs = nowMs;
+  if (!heads.test(event.data as string)) return;
+  const { id, slotAgeMs } = JSON.parse(event.data as string) as { readonly id?: number; readonly slotAgeMs?: number | null };
+  if (id !== undefined) event.stopImmediatePropagation();
+  if (slotAgeMs === undefined) of.pingAtMs = nowMs + pingPauseMs;
+  else if (slotAgeMs !== null) of.currentAt = Math.max(of.currentAt, (id === undefined ? nowMs : id - firstPing) - slotAgeMs);
 }
 
-/** The client of the page, which notices if the stream is silent or interrupted. */
+/** The client of the page, which notices if the stream is silent or interrupted, and if it brings nothing new of the chain. */
 export class WatchedSluice extends Sluice {
   constructor(options: SluiceOptions) {
     super({ openSocket, ...options });
@@ -57,27 +70,38 @@ export class WatchedSluice extends Sluice {
     const subscription: Subscription<C> = super.subscribe(channel, {
       ...options,
       onStatus: (status) => {
-        if (status.state === 'live') notLiveSince.delete(subscription);
-        else if (!notLiveSince.has(subscription)) notLiveSince.set(subscription, performance.now());
+        if (status.state === 'live') notLive.delete(subscription);
+        else if (!notLive.has(subscription)) notLive.set(subscription, currentAt);
         options.onStatus?.(status);
       },
     });
-    notLiveSince.set(subscription, performance.now());
+    notLive.set(subscription, performance.now());
     return subscription;
   }
 }
 
-setInterval(() => {
+function ping(): void {
   const nowMs = performance.now();
-  for (const subscription of notLiveSince.keys()) if (subscription.isEnded) notLiveSince.delete(subscription);
-  const isOpen = (socket: WebSocket): boolean => socket.readyState === WebSocket.OPEN;
-  const silent = [...heardAt].flatMap(([socket, atMs]) => (isOpen(socket) && nowMs - atMs > silentMs ? [atMs] : []));
-  const patienceMs = interruptedSince.value === null ? interruptedMs : 0;
-  const interrupted = [...notLiveSince.values()].filter((sinceMs) => nowMs - sinceMs >= patienceMs);
-  isChainSilent.set(silent.length === 0 && interrupted.length === 0 && staleSlotAt.size > 0);
-  const oldest = Math.min(...silent, ...interrupted, ...staleSlotAt.values());
-  if (!Number.isFinite(oldest)) return interruptedSince.set(null);
-  const since = Date.now() - (nowMs - oldest);
-  // A connection that was silent first, and is then replaced, has been interrupted since it was silent.
-  interruptedSince.set(Math.min(since, interruptedSince.value ?? since));
-}, checkEveryMs);
+  for (const [socket, { pingAtMs }] of heard) {
+    if (socket.readyState === WebSocket.OPEN && nowMs >= pingAtMs) socket.send(`{"id":${firstPing + Math.floor(nowMs)},"op":"ping"}`);
+  }
+}
+
+function check(): void {
+  const nowMs = performance.now();
+  for (const subscription of notLive.keys()) if (subscription.isEnded) notLive.delete(subscription);
+  const open = [...heard].flatMap(([socket, of]) => (socket.readyState === WebSocket.OPEN ? [of] : []));
+  currentAt = Math.min(nowMs, ...notLive.values(), ...open.map((of) => of.currentAt));
+  const ageMs = nowMs - currentAt;
+  numbersAgeMs.set(ageMs > oldMs ? Math.floor(ageMs) : null);
+  isChainSilent.set(notLive.size === 0 && open.every(({ atMs }) => nowMs - atMs < silentMs));
+  const since = Math.round(Date.now() - ageMs);
+  // Two clocks differ by a millisecond now and then.
+  const isSame = Math.abs(since - (interruptedSince.value ?? 0)) < checkEveryMs;
+  if (ageMs <= interruptedMs) interruptedSince.set(null);
+  else if (!isSame) interruptedSince.set(since);
+}
+
+setInterval(ping, pingEveryMs);
+setInterval(check, checkEveryMs);
+document.addEventListener('visibilitychange', ping);
