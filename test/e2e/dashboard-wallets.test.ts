@@ -123,6 +123,7 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     const third = cardOf('third');
     await press(third, 'Faucet');
     await third.getByText('10 SOL').first().waitFor();
+    await third.locator('tbody tr', { hasText: 'USDC' }).getByText('1,000', { exact: true }).waitFor();
     await press(third, 'Default');
     const chosen = page.getByRole('dialog', { name: 'Default wallet' });
     await tabTo(page, chosen.getByLabel('API key'));
@@ -164,6 +165,7 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     await trades.locator('.side.buy').first().waitFor();
     expect(await trades.locator('th').allTextContents()).toEqual(['Time', 'Side', 'Token', 'Size', 'Price', 'Market cap']);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('yours: third');
+    await trades.getByText(/^All since \d\d:\d\d:\d\d\. The server stores no older trades of a wallet\.$/).waitFor();
     expect(await look(page, 'own-wallet')).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });

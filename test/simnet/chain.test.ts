@@ -382,6 +382,10 @@ test('airdrops are ordinary signed transfers', () => {
   chain.advance();
   expect(chain.account(poor)).toEqual({ lamports: 2n * sol, owner: systemProgram, data: new Uint8Array(0), executable: false });
   expect(chain.transaction(signatures[1] ?? '')?.err).toBeNull();
+  for (const amount of [5n, 7n]) chain.airdrop(poor, amount, 'USDC');
+  chain.advance();
+  expect(tokenAmount(chain.account(deriveTokenAccount(poor, usdcMint, tokenProgram).address))).toBe(12n);
+  expect(chain.account(poor)?.lamports).toBe(2n * sol);
 });
 
 test('priority fees of the last blocks are the fees that were paid', () => {

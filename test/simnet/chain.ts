@@ -125,7 +125,8 @@ export interface Chain {
   ): readonly TransactionRecord[];
   /** Priority fees (micro-lamports for each compute unit) of the last 150 blocks, oldest first, over the given accounts. */
   recentPriorityFees(accounts: readonly string[]): readonly { readonly slot: number; readonly prioritizationFee: number }[];
-  airdrop(address: string, lamports: bigint): string;
+  /** Gives a wallet lamports, or raw USDC. Returns the signature. */
+  airdrop(address: string, amount: bigint, coin?: 'SOL' | 'USDC'): string;
   /** Freezes the current bank now and opens the next one. The slot timer also calls it. */
   advance(): Block;
   /**

@@ -113,7 +113,7 @@ export async function chooseDefault(
   return { value: { publicKey, keyId } };
 }
 
-/** Gives simulated SOL to a wallet of the account. */
+/** Gives simulated coins to a wallet of the account. */
 export async function useFaucet(parts: WalletParts, account: StoredAccount, publicKey: string): Promise<KeysOutcome> {
   if (!parts.faucet.isOpen()) return { error: 'FORBIDDEN', message: 'Only live trading on a simulated chain has a faucet.' };
   if ((await ownWallet(parts, account, publicKey)) === null) return noSuchWallet;

@@ -73,7 +73,7 @@ export function statusOf(of: StatusParts): Status {
       gaps: stats.losses,
       slowCloses: stats.slowCloses,
       latencyUs: stats.latencyUs.summary(),
-      history: { entries: history.entries, bytes: history.bytes },
+      history: { entries: history.entries, bytes: history.bytes, oldestAtMs: history.oldestAtMs },
     },
     ...trading,
     ingest: ingests.map(({ name, value }) => ({ name, value })),

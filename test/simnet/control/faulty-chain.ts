@@ -86,8 +86,8 @@ export class FaultyChain implements Chain {
   recentPriorityFees(accounts: readonly string[]): ReturnType<Chain['recentPriorityFees']> {
     return this.base.recentPriorityFees(accounts);
   }
-  airdrop(address: string, lamports: bigint): string {
-    return this.base.airdrop(address, lamports);
+  airdrop(...args: Parameters<Chain['airdrop']>): string {
+    return this.base.airdrop(...args);
   }
   fork(...args: Parameters<Chain['fork']>): readonly number[] {
     return this.base.fork(...args);

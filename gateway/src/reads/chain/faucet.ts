@@ -1,17 +1,18 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
+import { lamportsPerSol, usdcDecimals } from '@sluice/shared/solana/well-known.ts';
 import { chainRpc } from './chain-rpc.ts';
 
-/** Gives simulated SOL. */
+/** Gives simulated SOL and USDC. */
 export interface Faucet {
   /** Whether the chain is simulated. Any other gives nothing. */
   readonly isOpen: () => boolean;
-  /** Requests 10 SOL for a wallet. Returns whether the chain accepted the request. */
+  /** Requests 10 SOL and 1,000 USDC for a wallet. Returns whether the chain accepted both. */
   give(publicKey: string): Promise<boolean>;
 }
 
 const lamports = 10n * lamportsPerSol;
+const usdc = 1_000n * 10n ** BigInt(usdcDecimals);
 
 export function faucetOf(
   urls: readonly string[] | null,
@@ -23,6 +24,7 @@ export function faucetOf(
     give: async (publicKey) => {
       try {
         await rpc.call('requestAirdrop', [publicKey, Number(lamports)]);
+        await rpc.call('requestAirdrop', [publicKey, Number(usdc), { coin: 'USDC' }]);
         return true;
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;

@@ -2,6 +2,7 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { segmentBytes, segmentOf, Segments } from '@sluice/shared/collections/segments.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import { msgpackOf } from '@sluice/shared/codec/encode-event.ts';
+import { LazyEvent } from './lazy-event.ts';
 
 /** Events whose MessagePack is cached, oldest first out: clients that resume at the same time read the same events. */
 const maxPacked = 8_192;
@@ -67,6 +68,13 @@ export class History {
   /** Offset of the oldest retained entry; null if there is none. */
   get oldestOffset(): number | null {
     return this.#segments[0]?.offsets[0] ?? null;
+  }
+
+  /** When the oldest retained event was published, Unix milliseconds; null if none is retained, or the event cannot be read. */
+  get oldestAtMs(): number | null {
+    const [oldest] = this.#segments;
+    if (oldest === undefined) return null;
+    return new LazyEvent({ json: oldest.buffer.subarray(0, oldest.starts[1] ?? oldest.used) }).publishedAtMs;
   }
 
   append(entry: LogEntry): void {

@@ -24,6 +24,13 @@ export class LazyEvent {
     return this.#orIfUnreadable(false, () => true);
   }
 
+  /** Unix milliseconds; null if it cannot be read. */
+  get publishedAtMs(): number | null {
+    return this.#orIfUnreadable(null, (event) =>
+      'ts' in event && Number.isSafeInteger(event.ts.published) ? Math.floor(event.ts.published / 1_000) : null,
+    );
+  }
+
   /** An unreadable event passes no filter. */
   passes(filter: { test(event: StreamEvent): boolean }): boolean {
     return this.#orIfUnreadable(false, (event) => filter.test(event));

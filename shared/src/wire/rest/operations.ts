@@ -175,7 +175,14 @@ const Status = Type.Object(
         gaps: Count('Losses reported to clients that followed a topic. Clients that resume too late are not counted.'),
         slowCloses: Count('Connections closed because the client was too slow.'),
         latencyUs: latencies('Events measured.', 'Median time from publishing to sending, microseconds.'),
-        history: Type.Object({ entries: Count('Events retained for replays.'), bytes: Count('Their size in memory.') }, closed),
+        history: Type.Object(
+          {
+            entries: Count('Events retained for replays.'),
+            bytes: Count('Their size in memory.'),
+            oldestAtMs: Nullable(Count('When the oldest of them was published, Unix time in milliseconds.')),
+          },
+          closed,
+        ),
       },
       closed,
     ),

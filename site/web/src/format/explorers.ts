@@ -1,5 +1,6 @@
 /** Pages of public explorers. A simulated chain has none. */
 export const explorerTx = (signature: string): string => `https://solscan.io/tx/${signature}`;
+export const explorerAccount = (address: string): string => `https://solscan.io/account/${address}`;
 
 export function tokenExplorers(mint: string): readonly (readonly [string, string])[] {
   return [

@@ -9,7 +9,7 @@ import { clockTime } from '../format/text.ts';
 import { explorerTx } from '../format/explorers.ts';
 
 /** Trades that are remembered. */
-const maxTrades = 200;
+export const maxTrades = 200;
 const drawEveryMs = 250;
 
 export interface RecentTrades {
@@ -42,12 +42,12 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
       if (!ended.signal.aborted) setFault(faultText(error));
     };
     const read = async (): Promise<void> => {
-      if (mint !== undefined) {
-        const page = await sluice.trades(mint, { limit: 60 }, { signal: ended.signal });
-        for (const trade of page.trades.toReversed()) list.set(trade.id, trade);
-      }
+      if (mint === undefined) return;
+      const page = await sluice.trades(mint, { limit: 60 }, { signal: ended.signal });
+      for (const trade of page.trades.toReversed()) list.set(trade.id, trade);
       show();
     };
+    const showSoon = (): void => void (timer ??= setTimeout(show, drawEveryMs));
     const readAgain = (): void => void read().catch(fail);
     sluice.subscribe('trades', {
       ...(mint !== undefined && { mints: [mint] }),
@@ -58,12 +58,16 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
           list.delete(event.id);
           setBreaks((count) => count + 1);
         } else list.set(event.id, event);
-        timer ??= setTimeout(show, drawEveryMs);
+        showSoon();
       },
-      // Trades are missing: read them again. There is no list of the trades of an account.
+      // Trades are missing: read them again.
       onGap: () => {
         setBreaks((count) => count + 1);
         readAgain();
+      },
+      // There is no list of the trades of an account. The first ones arrive at once, if there are any.
+      onStatus: ({ state }) => {
+        if (account !== undefined && state === 'live') showSoon();
       },
       onError: fail,
     });

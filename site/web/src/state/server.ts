@@ -84,6 +84,14 @@ export async function readChain(): Promise<boolean | null> {
   return isSimulated;
 }
 
+/** When the oldest event was published that the server can still send, Unix milliseconds; null if that is unknown. */
+export async function readHistoryStart(): Promise<number | null> {
+  const status = (await (await fetch('/status', { cache: 'no-store' })).json()) as {
+    readonly stream?: { readonly history: { readonly oldestAtMs?: number | null } };
+  };
+  return status.stream?.history.oldestAtMs ?? null;
+}
+
 /** What is left of the key's limit. */
 export const requestsLeft = new RequestsLeft();
 

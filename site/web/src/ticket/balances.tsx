@@ -4,7 +4,8 @@ import { short } from '../format/price.ts';
 import { inQuoteCoin, quoteSymbol, wrappedSol } from '../format/quote-coin.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { AsOf } from '../parts/parts.tsx';
-import { sluice } from '../state/server.ts';
+import { me, simulated, sluice } from '../state/server.ts';
+import { useStore } from '../state/store.ts';
 
 /** Coins may also come from elsewhere. */
 const refreshMs = 5_000;
@@ -73,7 +74,22 @@ export function BalanceLine(props: {
         </span>
       )}
       <AsOf readAtMs={readAtMs} />
-      {quoteCoins === 0 && <a href="#/wallets">Add {quoteSymbol(quoteMint)}</a>}
+      {quoteCoins === 0 && <AddCoins quoteMint={quoteMint} />}
     </p>
+  );
+}
+
+/** Leads to where the wallet gets the coin, if it can. */
+function AddCoins({ quoteMint }: { readonly quoteMint: string | null }) {
+  const isPaper = useStore(me)?.trading === 'paper';
+  const isSimulated = useStore(simulated) === true;
+  const symbol = quoteSymbol(quoteMint);
+  const given = isPaper ? ['SOL'] : isSimulated ? ['SOL', 'USDC'] : [symbol];
+  if (given.includes(symbol)) return <a href="#/wallets">Add {symbol}</a>;
+  const giver = isPaper ? 'A paper balance' : 'The faucet';
+  return (
+    <span>
+      {giver} has no {symbol}, only {given.join(' and ')}.
+    </span>
   );
 }

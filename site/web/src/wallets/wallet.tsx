@@ -1,4 +1,5 @@
-import { clockTime, isAddress, shortAddress } from '../format/text.ts';
+import { explorerAccount } from '../format/explorers.ts';
+import { clockTime, isAddress, momentText, shortAddress } from '../format/text.ts';
 import { price, shortUsd } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { nameOf } from '../metadata/names.ts';
@@ -6,8 +7,10 @@ import { Icon } from '../parts/icon.tsx';
 import { openToken, OutLink, TokenLink } from '../parts/links.tsx';
 import { Copy, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
-import { me, simulated } from '../state/server.ts';
-import { useTrades } from '../parts/tape.tsx';
+import { me, readHistoryStart, simulated } from '../state/server.ts';
+import { useLoaded } from '../parts/hooks.ts';
+import { maxTrades, useTrades } from '../parts/tape.tsx';
+import type { Trade } from '@sluice/client';
 import { OrderList } from '../orders/orders.tsx';
 import { Holdings } from './holdings.tsx';
 import { useOwnWallets } from './own-wallets.ts';
@@ -39,7 +42,7 @@ function KnownWallet({ address }: { readonly address: string }) {
           </h1>
           <p class="faint">
             <code class="whole">{address}</code> <Copy text={address} />{' '}
-            {!isSimulated && <OutLink href={`https://solscan.io/account/${address}`}>Solscan</OutLink>}
+            {!isSimulated && <OutLink href={explorerAccount(address)}>Solscan</OutLink>}
           </p>
         </div>
       </div>
@@ -55,12 +58,11 @@ function KnownWallet({ address }: { readonly address: string }) {
       <section class="card" aria-labelledby="wallet-trades">
         <h2 id="wallet-trades">Trades</h2>
         <Fault text={fault} />
-        {(trades ?? []).length === 0 && (
-          <Empty>
-            {own !== undefined && isPaper
-              ? 'An order on paper is no trade on the chain. The orders above are all that this wallet has done.'
-              : 'No trade of this wallet is among the events that the server still has. New ones appear here.'}
-          </Empty>
+        {trades === null && fault === null && <Empty>Loading …</Empty>}
+        {isPaper && own !== undefined ? (
+          <Empty>An order on paper is no trade on the chain. The orders above are all that this wallet has done.</Empty>
+        ) : (
+          trades !== null && <Reach trades={trades} explorer={isSimulated ? null : explorerAccount(address)} />
         )}
         {(trades ?? []).length > 0 && (
           <table>
@@ -94,5 +96,26 @@ function KnownWallet({ address }: { readonly address: string }) {
         )}
       </section>
     </>
+  );
+}
+
+const readHistoryMs = 60_000;
+
+/** How far back the list reaches: the stream has only the newest events. */
+function Reach({ trades, explorer }: { readonly trades: readonly Trade[]; readonly explorer: string | null }) {
+  const start = useLoaded(readHistoryStart, 'history', readHistoryMs).value;
+  const sinceMs = trades.length < maxTrades ? start : trades.at(-1)!.ts.received / 1_000;
+  const since = sinceMs === null ? 'among the newest events' : `since ${momentText(sinceMs)}`;
+  return (
+    <p class={trades.length === 0 ? 'empty' : 'hint'}>
+      {trades.length === 0 ? `None ${since}. New ones appear here.` : `All ${since}.`} The server stores no older trades of a wallet
+      {explorer === null ? (
+        '.'
+      ) : (
+        <>
+          : see <OutLink href={explorer}>Solscan</OutLink>.
+        </>
+      )}
+    </p>
   );
 }

@@ -92,7 +92,7 @@ function WalletCard({ wallet, list, isPaper, onChange }: CardProps) {
   const fill = (): void =>
     void attempt(async () => {
       await ask(`wallets/${publicKey}/faucet`, {});
-      note.set({ text: '10 simulated SOL are on their way. The balance shows them in a few seconds.', kind: 'plain' });
+      note.set({ text: '10 SOL and 1,000 USDC, all simulated, are on their way. The balance shows them in a few seconds.', kind: 'plain' });
     });
   const button = (name: string, onClick: () => void) => (
     <button type="button" class="small" onClick={onClick}>

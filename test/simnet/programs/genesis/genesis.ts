@@ -34,6 +34,7 @@ const noData = new Uint8Array(0);
 const nativeLoader = 'NativeLoader1111111111111111111111111111111';
 const upgradeableLoader = 'BPFLoaderUpgradeab1e11111111111111111111111';
 const faucetLamports = 500_000_000n * lamportsPerSol;
+const faucetUsdc = 500_000_000n * 10n ** BigInt(usdcDecimals);
 const recipientLamports = 10n * lamportsPerSol;
 const usdcPerSolAtGenesis = 150;
 const poolSol = 20_000n * lamportsPerSol;
@@ -223,6 +224,7 @@ export function genesisAccounts(
     ...[...jitoTipAccounts, ...senderTipAccounts].map((address) => [address, walletAccount(recipientLamports)] as const),
     [rentSysvar, rentData()],
     [faucetKeypair(seed).publicKey, walletAccount(faucetLamports)],
+    coinAccount(usdcMint, faucetKeypair(seed).publicKey, faucetUsdc),
     [validatorIdentity, walletAccount(recipientLamports)],
     ...funded,
   ]);

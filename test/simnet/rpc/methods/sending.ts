@@ -145,10 +145,12 @@ const getRecentPrioritizationFees: RpcMethod = (context, params) => {
 const requestAirdrop: RpcMethod = (context, params) => {
   const address = params.address(0);
   const lamports = params.uint(1);
-  params.config(2).commitment();
+  const config = params.config(2);
+  config.commitment();
+  const coin = config.choice('coin', ['SOL', 'USDC'], 'SOL');
   if (lamports > maxAirdropLamports) params.fail(`Invalid request: at most ${maxAirdropLamports} lamports`);
   if (params.fault !== null) return params.fault;
-  const signature = context.chain.airdrop(address, BigInt(lamports));
+  const signature = context.chain.airdrop(address, BigInt(lamports), coin);
   return signature === '' ? fault(rpcCodes.internal, 'This chain has no faucet: it replays a recording') : answer(signature);
 };
 
