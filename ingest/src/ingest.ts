@@ -7,7 +7,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Market } from '@sluice/shared/market/market.ts';
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';

@@ -1,4 +1,4 @@
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import type { Continuity } from './continuity/continuity.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import type { SolUsdFeed } from './pipeline/sol-usd.ts';

@@ -1,5 +1,4 @@
 import { solDecimals, usdcDecimals, usdcMint, wrappedSolMint } from './solana/well-known.ts';
-import type { VenueName } from './wire/venues.ts';
 
 /** A coin that prices are quoted in. Its decimals never change, and its mint belongs to SPL Token. */
 export interface QuoteCoin {
@@ -15,15 +14,6 @@ export const quoteCoins: ReadonlyMap<string, QuoteCoin> = new Map([
   [wrappedSolMint, { mint: wrappedSolMint, symbol: 'SOL', decimals: solDecimals, unit: 'sol' }],
   [usdcMint, { mint: usdcMint, symbol: 'USDC', decimals: usdcDecimals, unit: 'usd' }],
 ]);
-
-/** A pool of SOL and a quote coin that is worth 1 USD, whose account states its price. */
-export interface SolPricePool {
-  readonly venue: VenueName;
-  readonly address: string;
-}
-
-/** The pool that gives the price of SOL in USD: SOL/USDC, with the fee of 0.04 %. */
-export const solPricePool: SolPricePool = { venue: 'orca-whirlpool', address: 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE' };
 
 /** Value in SOL of an amount of whole quote coins; null if the coin has no known value, or needs a SOL/USD price and there is none. */
 export function inSol(amount: number, quoteMint: string, solUsd: number | null): number | null {

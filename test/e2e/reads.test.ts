@@ -9,7 +9,7 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-dir
 import { createLog } from '@sluice/shared/log/log.ts';
 import { decodeMint } from '@sluice/shared/solana/tokens/mint.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { decodeWhirlpool } from '@sluice/venues/orca-whirlpool/decode.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';

@@ -1,3 +1,4 @@
+import { venueNames } from '@sluice/shared/wire/venues.ts';
 import wallTimes from './wall-time.json' with { type: 'json' };
 import type { HouseCheck } from './house-check.ts';
 import { naming, replacedWords } from './replaced-words.ts';
@@ -18,6 +19,14 @@ const isPure = (path: string): boolean => /^shared\/src\/(venues|wire|codec|erro
 /** The samples of the documentation are texts. */
 const readsEnvironment = (path: string): boolean =>
   /^(cli|test|client\/examples|site\/src\/docs\/samples)\//.test(path) || path.endsWith('/src/main.ts');
+
+/** The contract, its examples, what is generated from it, and the name of a coin. */
+const namingPrograms: ReadonlySet<string> = new Set([
+  'shared/src/wire/venues.ts',
+  'shared/src/wire/rest/trade-examples.ts',
+  'client/src/wire.ts',
+  'site/web/src/metadata/well-known.ts',
+]);
 
 const rules: readonly Rule[] = [
   { what: 'unfinished by its own words', pattern: /\b(TODO|FIXME|XXX|HACK)\b|\bnot implemented\b|\bfor now\b/i },
@@ -48,6 +57,11 @@ const rules: readonly Rule[] = [
     what: 'a clock, a random number or the process in the pure core',
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bprocess\.|\bconsole\./,
     applies: (path) => isCode(path) && isPure(path),
+  },
+  {
+    what: 'a program that is named outside of venues/; use the registry, or shared/src/wire/venues.ts',
+    pattern: new RegExp(`['"\`](${venueNames.join('|')})['"\`]|\\b(PumpSwap|LaunchLab|Raydium|Orca|Whirlpool|Meteora)`),
+    applies: (path) => /\.(ts|tsx|mjs)$/.test(path) && !/^(test|venues|client\/examples)\//.test(path) && !namingPrograms.has(path),
   },
   ...Object.entries(replacedWords).map(([word, term]) => ({
     what: `a word that the project does not use; write ${term}`,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';

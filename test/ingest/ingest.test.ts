@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';

@@ -4,7 +4,7 @@ import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
 import { createHarness, recordingLog, type Harness } from './harness.ts';

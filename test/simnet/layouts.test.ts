@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { globalConfig, programId as ammProgram, feeConfig as ammFeeConfig } from '@sluice/venues/pump-amm/program.ts';
 import { eventCpiTag, feeConfig, globalAddress, programId as pumpProgram } from '@sluice/venues/pump/program.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { pumpAccounts, pumpAmmAccounts, pumpAmmEvents, pumpAmmIdl, pumpEvents, pumpIdl } from '../golden/anchor.ts';
 import type { TransactionRecord } from './chain.ts';

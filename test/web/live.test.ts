@@ -10,8 +10,6 @@ import {
   type Known,
   type LiveFilters,
 } from '@sluice/site/web/live/filters.ts';
-import { tradedVenues, venueName } from '@sluice/site/web/format/venues.ts';
-import { decodedVenueNames, tradedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { describe, expect, it } from 'vitest';
 
 const known: Known = {
@@ -93,9 +91,4 @@ it('a filter for a number names what is no number, and takes no decimal comma fo
   for (const text of ['0,5', '1,5', 'abc', '-5', '10kk', '1e3', '1,0000']) expect([text, isNoAmount(text)]).toEqual([text, true]);
   expect(passed({ minSol: '1,000' })).not.toEqual(passed({}));
   expect(passed({ minSol: '0,5' })).toEqual(passed({}));
-});
-
-it('names the venues of the server', () => {
-  for (const name of decodedVenueNames) if (name !== 'pump') expect([name, venueName(name)]).not.toEqual([name, name]);
-  expect([...tradedVenues].toSorted()).toEqual([...tradedVenueNames].toSorted());
 });

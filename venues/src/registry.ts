@@ -16,6 +16,12 @@ export const eventAuthorities: ReadonlyMap<string, string> = new Map(
 );
 export const venueByName: ReadonlyMap<VenueName, Venue> = new Map(venues.map((venue) => [venue.name, venue]));
 
+/** The pool whose account gives the price of SOL in USD: SOL/USDC, with the fee of 0.04 %. */
+export const solPricePool: { readonly venue: Venue; readonly address: string } = {
+  venue: orcaWhirlpool,
+  address: 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE',
+};
+
 /** Raw supply with which a coin usually starts that trades on this curve, or, in a pool, whose address names its platform; null if unknown. */
 export function usualSupply(pool: VenueName, mint: string): bigint | null {
   for (const { name, curves } of venues) {

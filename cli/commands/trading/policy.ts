@@ -55,7 +55,7 @@ Usage: sluice wallets policy sign --key FILE --version N [options]
 
 If you leave out an option, the policy does not set that limit. The signing process also applies its own limits.
 
-Example: sluice wallets policy sign --key operator.json --version 2 --max-hour-sol 5 --venues pump-amm > policy.json`,
+Example: sluice wallets policy sign --key operator.json --version 2 --max-hour-sol 5 --venues ${venues[0]!.name} > policy.json`,
   'policy install': `Install a signed policy. Signing processes apply it within a second.
 
 Usage: sluice wallets policy install FILE [--json]`,

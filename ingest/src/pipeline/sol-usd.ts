@@ -1,11 +1,11 @@
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { quoteCoins, solPricePool, type SolPricePool } from '@sluice/shared/money.ts';
+import { quoteCoins } from '@sluice/shared/money.ts';
 import { quotient } from '@sluice/shared/solana/amounts.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { venueByName } from '@sluice/venues/registry.ts';
-import type { PoolAccount, Venue } from '@sluice/venues/venue.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
+import type { PoolAccount } from '@sluice/venues/venue.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { isLate, maxLateSlots } from '@sluice/shared/solana/slots.ts';
 import { readAccount } from '../sources/read-account.ts';
@@ -22,7 +22,7 @@ export interface SolUsd {
 /** A pool without trades causes no account change. Its account is requested after this time. */
 const refreshAfterMs = 20_000;
 
-const pricingVenue = venueOf(solPricePool);
+const pricingVenue = solPricePool.venue;
 
 /** USD for one SOL by the state of the pool that gives this price; null if the account is not such a pool or has no liquidity. */
 export function solUsdOf(state: AccountState): number | null {
@@ -42,12 +42,6 @@ export function usdPerSol({ baseMint, quoteMint, price }: Pick<PoolAccount, 'bas
   if (dollar?.unit !== 'usd' || (!isBaseSol && quoteMint !== wrappedSolMint)) return null;
   const [dollars, sol] = isBaseSol ? [price.priceQuote, price.priceBase] : [price.priceBase, price.priceQuote];
   return quotient(dollars * 10n ** BigInt(solDecimals), sol * 10n ** BigInt(dollar.decimals));
-}
-
-function venueOf({ venue }: SolPricePool): Venue {
-  const found = venueByName.get(venue);
-  if (found === undefined) throw new TypeError(`The pool that gives the price of SOL is on ${venue}, which is not in the registry.`);
-  return found;
 }
 
 /** Maintains the SOL/USD price: from account changes of all endpoints, and by a request at the start and after silence. */

@@ -1,31 +1,39 @@
 /** What the contract with clients says of a venue. `venues/src` has the code; a test compares the two. */
 interface VenueFacts {
-  /** Its logs show its trades whole. Otherwise each trade needs the whole transaction. */
-  readonly logsTrades: boolean;
-  /** Its pools are bonding curves. */
-  readonly curves: boolean;
-  readonly quoted: boolean;
-  /** Orders are sent to it. */
-  readonly traded: boolean;
+  /** The name that people use. */
+  readonly label: string;
+  /** Null: sluice does not read it yet. */
+  readonly read: {
+    /** Its logs show its trades whole. Otherwise each trade needs the whole transaction. */
+    readonly logsTrades: boolean;
+    /** Its pools are bonding curves. */
+    readonly curves: boolean;
+    readonly quoted: boolean;
+    /** Orders are sent to it. */
+    readonly traded: boolean;
+  } | null;
 }
 
-/** The venues of the contract, as `pool` in events and requests. Null: sluice does not read it yet. */
+const curveProgram = { logsTrades: true, curves: true, quoted: true, traded: true };
+const pools = { logsTrades: false, curves: false, quoted: true, traded: false };
+
+/** The venues of the contract, as `pool` in events and requests. */
 export const venueTable = {
-  pump: { logsTrades: true, curves: true, quoted: true, traded: true },
-  'pump-amm': { logsTrades: true, curves: false, quoted: true, traded: true },
-  launchlab: null,
-  'raydium-cpmm': { logsTrades: false, curves: false, quoted: true, traded: false },
-  'raydium-amm': null,
-  'raydium-clmm': { logsTrades: false, curves: false, quoted: true, traded: false },
-  'meteora-dbc': null,
-  'meteora-damm-v2': null,
-  'meteora-dlmm': null,
-  'orca-whirlpool': { logsTrades: false, curves: false, quoted: true, traded: false },
-} as const satisfies Readonly<Record<string, VenueFacts | null>>;
+  pump: { label: 'pump', read: curveProgram },
+  'pump-amm': { label: 'PumpSwap', read: { ...pools, logsTrades: true, traded: true } },
+  launchlab: { label: 'LaunchLab', read: null },
+  'raydium-cpmm': { label: 'Raydium CPMM', read: pools },
+  'raydium-amm': { label: 'Raydium AMM', read: null },
+  'raydium-clmm': { label: 'Raydium CLMM', read: pools },
+  'meteora-dbc': { label: 'Meteora DBC', read: null },
+  'meteora-damm-v2': { label: 'Meteora DAMM v2', read: null },
+  'meteora-dlmm': { label: 'Meteora DLMM', read: null },
+  'orca-whirlpool': { label: 'Orca Whirlpool', read: pools },
+} as const satisfies Readonly<Record<string, VenueFacts>>;
 
 export type VenueName = keyof typeof venueTable;
 
-const facts: Readonly<Record<VenueName, VenueFacts | null>> = venueTable;
+const facts: Readonly<Record<VenueName, VenueFacts>> = venueTable;
 
 export const venueNames: readonly VenueName[] = Object.keys(venueTable) as VenueName[];
 export const decodedVenueNames: readonly VenueName[] = namesOf(() => true);
@@ -37,10 +45,22 @@ export const defaultVenueNames: readonly VenueName[] = ['pump', 'pump-amm', 'orc
 export const loggedVenueNames: readonly VenueName[] = namesOf(({ logsTrades }) => logsTrades);
 export const quotedVenueNames: readonly VenueName[] = namesOf(({ quoted }) => quoted);
 export const tradedVenueNames: readonly VenueName[] = namesOf(({ traded }) => traded);
+/** Where the order of a PumpPortal client goes that names no pool, as with PumpPortal. */
+export const pumpPortalVenue: VenueName = 'pump';
+
+/** The name that people use. */
+export function venueLabel(name: string): string {
+  return (facts as Readonly<Record<string, VenueFacts | undefined>>)[name]?.label ?? name;
+}
+
+/** Whether orders are sent to the venue. */
+export function isTradedVenue(name: string): boolean {
+  return (tradedVenueNames as readonly string[]).includes(name);
+}
 
 /** Whether the venue's pools are bonding curves. */
 export function isCurveVenue(name: VenueName): boolean {
-  return facts[name]?.curves === true;
+  return facts[name].read?.curves === true;
 }
 
 /** Kinds of fees, each charged in addition to the amount through the pool. `event-parts.ts` describes them to clients. */
@@ -60,9 +80,9 @@ export const feeKinds = [
 ] as const;
 export type FeeKind = (typeof feeKinds)[number];
 
-function namesOf(has: (venue: VenueFacts) => boolean): readonly VenueName[] {
+function namesOf(has: (venue: NonNullable<VenueFacts['read']>) => boolean): readonly VenueName[] {
   return venueNames.filter((name) => {
-    const venue = facts[name];
-    return venue !== null && has(venue);
+    const { read } = facts[name];
+    return read !== null && has(read);
   });
 }

@@ -1,6 +1,6 @@
 import type { Keypair } from '@sluice/shared/solana/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import {
   lamportsPerSol,
   systemProgram,

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { tradedVenueNames } from '../venues.ts';
+import { pumpPortalVenue, tradedVenueNames } from '../venues.ts';
 import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, expiryHeader, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';
@@ -79,7 +79,7 @@ const order = {
     { minimum: 0, maximum: pumpPortalLimits.maxPriorityFee },
     { pattern: upToTenthPattern },
   ),
-  pool: Text(32, '`pump` (default), `pump-amm` or `auto`. Venues that are not supported for trading are refused.', {
+  pool: Text(32, `A venue, or \`auto\`. Default: \`${pumpPortalVenue}\`. Venues that are not supported for trading are refused.`, {
     enum: ['auto', ...tradedVenueNames],
   }),
   skipPreflight: Flag('`true`: the order is checked against the known state instead of simulated.'),

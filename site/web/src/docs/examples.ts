@@ -1,3 +1,4 @@
+import { isTradedVenue, tradedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { useState } from 'preact/hooks';
 import { ask, pageKey, simulated, sluice } from '../state/server.ts';
 import type { OwnWallet } from '../wallets/own-wallets.ts';
@@ -67,17 +68,21 @@ async function show(name: Name, finding: Promise<string | undefined>): Promise<s
 /** A token that the wallet can sell. */
 async function heldMint(wallet: string): Promise<string | undefined> {
   const portfolio = await client()?.portfolio(wallet);
-  return portfolio?.holdings.find(({ venue }) => venue?.startsWith('pump'))?.mint;
+  return portfolio?.holdings.find(({ venue }) => venue !== null && isTradedVenue(venue))?.mint;
 }
 
-/** The mint of the newest trade for SOL on a bonding curve: wallets of a simulated chain have no USDC. */
+/** The mint of the newest trade for SOL where orders can be sent: not every wallet of a simulated chain has USDC. */
 async function newestMint(): Promise<string | undefined> {
   const reader = client();
   if (reader === null) return undefined;
   const ended = new AbortController();
   const timer = setTimeout(() => ended.abort(), mintWithinMs);
   try {
-    const trades = reader.subscribe('trades', { snapshot: true, filter: { pool: 'pump', quoteMint: 'SOL' }, signal: ended.signal });
+    const trades = reader.subscribe('trades', {
+      snapshot: true,
+      filter: { pool: tradedVenueNames, quoteMint: 'SOL' },
+      signal: ended.signal,
+    });
     for await (const event of trades) if (event.type === 'trade') return event.mint;
     return undefined;
   } finally {

@@ -1,10 +1,10 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
+import { venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { readChain, readVenues } from '../state/server.ts';
 import { price, shortUsd, sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
-import { venueName } from '../format/venues.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink, openToken, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
@@ -149,7 +149,7 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
             <option value="">All</option>
             {listed.map((venue) => (
               <option key={venue} value={venue}>
-                {venueName(venue)}
+                {venueLabel(venue)}
               </option>
             ))}
           </select>
@@ -274,7 +274,7 @@ function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
   );
 }
 
-const routeOf = ({ from, pool }: Migration): string => `${venueName(from.pool)} → ${venueName(pool)}`;
+const routeOf = ({ from, pool }: Migration): string => `${venueLabel(from.pool)} → ${venueLabel(pool)}`;
 
 function MigrationTable({ migrations }: { readonly migrations: readonly Migration[] }) {
   const now = useNow();

@@ -1,4 +1,5 @@
 import type { OrderPage } from '@sluice/client';
+import { venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { faultText, simulated, sluice } from '../state/server.ts';
 import { price, short, sol } from '../format/price.ts';
@@ -10,7 +11,6 @@ import { DocsLink, OutLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Empty, Fact, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { explorerTx } from '../format/explorers.ts';
-import { venueName } from '../format/venues.ts';
 import { ModeBadge, OrderBadge } from './mode.tsx';
 import { aboutRent, errorText, stateText } from './words.ts';
 
@@ -184,7 +184,7 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
         </td>
         <td class="number wide-only">{paid}</td>
         <td class="number wide-only">{received}</td>
-        <td class="wide-only faint">{order.pool === null ? '–' : venueName(order.pool)}</td>
+        <td class="wide-only faint">{order.pool === null ? '–' : venueLabel(order.pool)}</td>
         <td class="number wide-only faint" title={dateTime(order.createdAtMs)}>
           {ago(order.createdAtMs, now)}
         </td>

@@ -1,4 +1,5 @@
 import type { Trade } from '@sluice/client';
+import { isTradedVenue, venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { me } from '../state/server.ts';
 import { presetsOf, quoteSymbol } from '../format/quote-coin.ts';
@@ -16,7 +17,6 @@ import { ConfirmOrder, type OrderWish } from './confirm-order.tsx';
 import { useLiveQuotes, type LiveQuotes } from './live-quotes.ts';
 import { MovedPrice } from './moved-price.tsx';
 import { usePlacing, type Placing } from './placing.ts';
-import { tradedVenues, venueName } from '../format/venues.ts';
 import { Quotes } from './quotes.tsx';
 import { TicketFields, type TicketValues } from './ticket-fields.tsx';
 
@@ -38,7 +38,7 @@ const sideKeys = { buy: 'b', sell: 's' } as const;
 export function Ticket({ mint, symbol: raw, name, quoteMint, price, venues, trades, onTraded }: TicketProps) {
   const token: NamedToken = { mint, symbol: raw, name };
   const symbol = shownSymbol(token);
-  const isTraded = venues.length === 0 || venues.some((venue) => tradedVenues.has(venue));
+  const isTraded = venues.length === 0 || venues.some(isTradedVenue);
   const quote = quoteSymbol(quoteMint);
   const mode = useStore(me)?.trading ?? 'off';
   const wallets = useOwnWallets();
@@ -81,7 +81,7 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, price, venues, trad
   return (
     <section class="card ticket" aria-labelledby="ticket">
       <TicketHead token={token} mode={mode} />
-      {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.map(venueName).join(', ')}).</p>}
+      {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.map(venueLabel).join(', ')}).</p>}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />
       <TicketFields
         symbol={symbol}

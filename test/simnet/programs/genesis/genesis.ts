@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { generateKeypair, type Keypair } from '@sluice/shared/solana/keypair.ts';
-import { solPricePool } from '@sluice/shared/money.ts';
+import { solPricePool } from '@sluice/venues/registry.ts';
 import {
   lamportsPerSol,
   rentSysvar,

@@ -1,6 +1,7 @@
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { Venue } from '@sluice/venues/venue.ts';
+import { pumpPortalVenue } from '@sluice/shared/wire/venues.ts';
 import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
 import { pumpPortalFlags, pumpPortalLimits, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { partsPerMillion, rawOfText } from '../../../quote/amounts.ts';
@@ -112,7 +113,7 @@ function readDecimal(
 
 /** Our names of venues equal PumpPortal's. */
 function readPool(name: string | undefined, venues: readonly Venue[], fields: Fields): TradeRequest['order']['pool'] | null {
-  if (name === undefined) return 'pump';
+  if (name === undefined) return pumpPortalVenue;
   if (name === 'auto') return name;
   const traded = venues.filter(({ signing }) => signing !== null);
   const venue = traded.find((one) => one.name === name);
