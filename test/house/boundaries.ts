@@ -15,7 +15,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'trading/src': ['shared/src', 'venues/src', 'gateway/src'],
   'site/src': ['shared/src', 'gateway/src'],
   'client/src': [],
-  'site/web': ['client/src'],
+  'site/web': ['client/src', 'shared/src/wire'],
   // The one place that sees all: it connects the gateway with trading and the site.
   cli: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'trading/src', 'site/src', 'client/src', 'test/simnet'],
   'test/simnet': ['shared/src', 'venues/src'],

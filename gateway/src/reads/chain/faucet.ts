@@ -23,8 +23,10 @@ export function faucetOf(
     isOpen: isSimulated,
     give: async (publicKey) => {
       try {
-        await rpc.call('requestAirdrop', [publicKey, Number(lamports)]);
-        await rpc.call('requestAirdrop', [publicKey, Number(usdc), { coin: 'USDC' }]);
+        await Promise.all([
+          rpc.call('requestAirdrop', [publicKey, Number(lamports)]),
+          rpc.call('requestAirdrop', [publicKey, Number(usdc), { coin: 'USDC' }]),
+        ]);
         return true;
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;

@@ -49,7 +49,11 @@ export function dateText(ms: number): string {
 export function zoneText(): string {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'longOffset' }).formatToParts();
-  const offset = parts.find(({ type }) => type === 'timeZoneName')?.value.replace('GMT', 'UTC') ?? '';
+  const offset =
+    parts
+      .find(({ type }) => type === 'timeZoneName')
+      ?.value.replace('GMT', 'UTC')
+      .replace('+00:00', '') ?? '';
   return timeZone === offset ? timeZone : `${timeZone}, ${offset}`;
 }
 

@@ -164,7 +164,7 @@ function amountsOf({ side, fill, quote, quoteMint }: ListedOrder): { readonly pa
   const coins = fill?.traderQuoteUiAmount ?? (side === 'buy' ? quote?.inUiAmount : quote?.outUiAmount);
   const tokens = fill?.baseUiAmount ?? (side === 'buy' ? quote?.outUiAmount : quote?.inUiAmount);
   if (coins === undefined || tokens === undefined) return { paid: '–', received: '–' };
-  const [inCoins, inTokens] = [`${quoted}${inQuoteCoin(coins, quoteMint)}`, `${quoted}${short(tokens)}`];
+  const [inCoins, inTokens] = [`${quoted}${inQuoteCoin(coins, quoteMint)}`, `${quoted}${short(tokens)} tokens`];
   return side === 'buy' ? { paid: inCoins, received: inTokens } : { paid: inTokens, received: inCoins };
 }
 
