@@ -1,6 +1,6 @@
 import { isTradedVenue, tradedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { useState } from 'preact/hooks';
-import { ask, pageKey, simulated, sluice } from '../state/server.ts';
+import { ask, pageKey, readChain, sluice } from '../state/server.ts';
 import type { OwnWallet } from '../wallets/own-wallets.ts';
 import { Store, useStore } from '../state/store.ts';
 import { apiKey, caller, client, credentials, sendAs } from './credentials.tsx';
@@ -48,9 +48,7 @@ export function fillSamples(): void {
 /** On a simulated chain no token of the documents exists, so the page looks for one. What cannot be found remains the example. */
 async function findExamples(): Promise<void> {
   if (caller() === null || (caller() === 'key' && !/^sluice_\w+_\w{20,}$/.test(apiKey()))) return;
-  const status = (await (await fetch('/status')).json()) as { readonly cluster: { readonly simulated: boolean | null } };
-  if (status.cluster.simulated !== true) return;
-  simulated.set(true);
+  if ((await readChain()) !== true) return;
   const wallet = await show('wallet', ownWallet());
   await show('order', newestOrder());
   const held = wallet === undefined ? undefined : await show('mint', heldMint(wallet));

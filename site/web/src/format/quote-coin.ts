@@ -1,3 +1,4 @@
+import type { Trade } from '@sluice/client';
 import { coins, price } from './price.ts';
 import { shortAddress } from './text.ts';
 
@@ -38,4 +39,10 @@ export function inQuoteCoin(value: number | null | undefined, quoteMint: string 
   const isDollars = quoteMint !== null && decimalsOf(quoteMint) === dollars.decimals && Math.abs(value) >= 1;
   const text = isDollars ? value.toLocaleString('en-US', { maximumFractionDigits: 2 }) : coins(value);
   return `${text} ${quoteSymbol(quoteMint)}`;
+}
+
+/** The price of a trade in USD, or in its quote coin if that has no known worth. */
+export function tradePrice({ priceUsd, priceQuote, quoteMint }: Pick<Trade, 'priceUsd' | 'priceQuote' | 'quoteMint'>): string {
+  if (priceUsd !== null) return `$${price(priceUsd)}`;
+  return priceQuote === null ? price(null) : `${price(priceQuote)} ${quoteSymbol(quoteMint)}`;
 }

@@ -2,8 +2,8 @@ import type { Migration, NewToken, Trade } from '@sluice/client';
 import { venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { readChain, readVenues } from '../state/server.ts';
-import { price, shortUsd, sol } from '../format/price.ts';
-import { inQuoteCoin } from '../format/quote-coin.ts';
+import { shortUsd, sol } from '../format/price.ts';
+import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink, openToken, TokenLink, WalletLink } from '../parts/links.tsx';
@@ -226,7 +226,6 @@ function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
 }
 
 const firstBuyOf = ({ initialBuy }: NewToken): string => (initialBuy === null ? '–' : sol(initialBuy.solAmount));
-const priceOf = ({ priceUsd, priceSol }: Trade): string => (priceUsd === null ? price(priceSol) : `$${price(priceUsd)}`);
 
 function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
   const now = useNow();
@@ -260,9 +259,9 @@ function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
             </td>
             <td class="number">
               {inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}
-              <span class="second-line">{priceOf(trade)}</span>
+              <span class="second-line">{tradePrice(trade)}</span>
             </td>
-            <td class="number wide-only">{priceOf(trade)}</td>
+            <td class="number wide-only">{tradePrice(trade)}</td>
             <td class="number wide-only">{shortUsd(trade.marketCapUsd || null)}</td>
             <td class="wide-only">
               <Trader of={trade} isOwn={isOwn(trade)} />

@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { faultText, sluice } from '../state/server.ts';
 import { OutLink, WalletLink } from './links.tsx';
 import { Empty, Fault } from './parts.tsx';
-import { price, shortUsd, short } from '../format/price.ts';
-import { inQuoteCoin } from '../format/quote-coin.ts';
+import { shortUsd, short } from '../format/price.ts';
+import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
 import { clockTime } from '../format/text.ts';
 import { explorerTx } from '../format/explorers.ts';
 
@@ -131,7 +131,7 @@ export function Tape(props: {
                 </td>
                 <td class="number wide-only">{short(trade.tokenAmount)}</td>
                 <td class="number">
-                  {trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}
+                  {tradePrice(trade)}
                   <span class="second-line">{shortUsd(trade.marketCapUsd)}</span>
                 </td>
                 <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>

@@ -42,12 +42,17 @@ export async function ask<T>(path: string, body?: object): Promise<T> {
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
+  // The session has ended, here or elsewhere.
+  if (response.status === 401 && me.value?.account !== null && path !== 'me') await readMe();
+  return answerOf<T>(response);
+}
+
+/** The body of an answer. Throws the error that it describes. */
+async function answerOf<T>(response: Response): Promise<T> {
   const answer = (await response.json()) as {
     readonly error?: { code: never; message: string; retryable: boolean; details: Record<string, unknown> };
   };
   if (response.ok) return answer as T;
-  // The session has ended, here or elsewhere.
-  if (response.status === 401 && me.value?.account !== null && path !== 'me') await readMe();
   const { error } = answer;
   if (error === undefined) throw new Error(`HTTP ${response.status}`);
   throw new SluiceError(error.message, { ...error, status: response.status });
@@ -69,13 +74,18 @@ export async function spendsRealCoins(): Promise<boolean> {
   return me.value?.trading === 'live' && isSimulated !== true;
 }
 
+/** What the page uses of the status. */
+interface ServerStatus {
+  readonly cluster?: { readonly simulated: boolean | null };
+  readonly chain?: { readonly venues: readonly string[] | null } | null;
+  readonly stream?: { readonly history: { readonly oldestAtMs?: number | null } };
+}
+
+const readStatus = async (): Promise<ServerStatus> => (await (await fetch('/status', { cache: 'no-store' })).json()) as ServerStatus;
+
 /** Reads from the status which venues are read, and whether the chain is simulated; null if that is unknown. */
 export async function readChain(): Promise<boolean | null> {
-  const response = await fetch('/status', { cache: 'no-store' });
-  const status = (await response.json()) as {
-    readonly cluster?: { readonly simulated: boolean | null };
-    readonly chain?: { readonly venues: readonly string[] | null } | null;
-  };
+  const status = await readStatus();
   // A gateway without ingest for a moment reads what it read before.
   const venues = status.chain?.venues ?? readVenues.value;
   if (venues?.join() !== readVenues.value?.join()) readVenues.set(venues);
@@ -86,10 +96,7 @@ export async function readChain(): Promise<boolean | null> {
 
 /** When the oldest event was published that the server can still send, Unix milliseconds; null if that is unknown. */
 export async function readHistoryStart(): Promise<number | null> {
-  const status = (await (await fetch('/status', { cache: 'no-store' })).json()) as {
-    readonly stream?: { readonly history: { readonly oldestAtMs?: number | null } };
-  };
-  return status.stream?.history.oldestAtMs ?? null;
+  return (await readStatus()).stream?.history.oldestAtMs ?? null;
 }
 
 /** What is left of the key's limit. */
@@ -116,13 +123,7 @@ export async function asSession(input: RequestInfo | URL, init: RequestInit = {}
 
 /** Requests a resource of the public interface as the session. */
 async function sessionRequest<T>(path: string, init: RequestInit = {}): Promise<T> {
-  const response = await asSession(path, init);
-  const answer = (await response.json()) as {
-    readonly error?: { code: never; message: string; retryable: boolean; details: Record<string, unknown> };
-  };
-  if (response.ok) return answer as T;
-  if (answer.error === undefined) throw new Error(`HTTP ${response.status}`);
-  throw new SluiceError(answer.error.message, { ...answer.error, status: response.status });
+  return answerOf<T>(await asSession(path, init));
 }
 
 /** The bytes of an image, or null if the token has none. */

@@ -1,7 +1,7 @@
 import { explorerAccount } from '../format/explorers.ts';
 import { clockTime, isAddress, momentText, shortAddress } from '../format/text.ts';
-import { price, shortUsd } from '../format/price.ts';
-import { inQuoteCoin } from '../format/quote-coin.ts';
+import { shortUsd } from '../format/price.ts';
+import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
 import { nameOf } from '../metadata/names.ts';
 import { Icon } from '../parts/icon.tsx';
 import { openToken, OutLink, TokenLink } from '../parts/links.tsx';
@@ -87,7 +87,7 @@ function KnownWallet({ address }: { readonly address: string }) {
                     <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol} size={20} withMint />
                   </td>
                   <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
-                  <td class="number wide-only">{trade.priceUsd === null ? price(trade.priceQuote) : `$${price(trade.priceUsd)}`}</td>
+                  <td class="number wide-only">{tradePrice(trade)}</td>
                   <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
                 </tr>
               ))}
