@@ -1,8 +1,8 @@
 import { SluiceError } from '@sluice/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shortUsd } from '../format/price.ts';
-import { ago, isAddress, shortAddress } from '../format/text.ts';
-import { capOf, capsVersion } from '../metadata/market-caps.ts';
+import { age, ago, isAddress, shortAddress } from '../format/text.ts';
+import { capAgeMs, capOf, capsVersion } from '../metadata/market-caps.ts';
 import { findNames, nameOf, namesVersion, readCaps, readNames, type TokenName } from '../metadata/names.ts';
 import { useNow } from '../parts/hooks.ts';
 import { TokenIcon } from '../parts/icon.tsx';
@@ -158,12 +158,13 @@ export function Search() {
 
 function FoundToken({ mint, name: { symbol, name, createdAtMs } }: { readonly mint: string; readonly name: TokenName }) {
   const now = useNow();
+  const capMs = capAgeMs(mint) ?? 0;
   return (
     <>
       <TokenNames mint={mint} symbol={symbol} name={name} withMint />{' '}
       <span class="worth">
         <span>
-          {shortUsd(capOf(mint))} <small>cap</small>
+          {shortUsd(capOf(mint))} <small>cap{capMs >= 1_000 && `, ${age(capMs)} ago`}</small>
         </span>{' '}
         {createdAtMs !== undefined && <small>created {ago(createdAtMs, now)}</small>}
       </span>

@@ -1,4 +1,3 @@
-import type { Trade } from '@sluice/client';
 import { coins, price } from './price.ts';
 import { shortAddress } from './text.ts';
 
@@ -41,8 +40,14 @@ export function inQuoteCoin(value: number | null | undefined, quoteMint: string 
   return `${text} ${quoteSymbol(quoteMint)}`;
 }
 
-/** The price of a trade in USD, or in its quote coin if that has no known worth. */
-export function tradePrice({ priceUsd, priceQuote, quoteMint }: Pick<Trade, 'priceUsd' | 'priceQuote' | 'quoteMint'>): string {
+interface Priced {
+  readonly priceUsd: number | null;
+  readonly priceQuote: number | null;
+  readonly quoteMint: string;
+}
+
+/** The price of a trade or a pool in USD, or in its quote coin if that has no known worth. */
+export function tradePrice({ priceUsd, priceQuote, quoteMint }: Priced): string {
   if (priceUsd !== null) return `$${price(priceUsd)}`;
   return priceQuote === null ? price(null) : `${price(priceQuote)} ${quoteSymbol(quoteMint)}`;
 }

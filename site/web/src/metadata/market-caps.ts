@@ -21,10 +21,15 @@ export function capOf(mint: string): number | null {
   return caps.get(mint)?.usd ?? null;
 }
 
+/** How long ago an answer showed the market cap, milliseconds; null if an event did. */
+export function capAgeMs(mint: string): number | null {
+  const readAtMs = caps.get(mint)?.readAtMs ?? null;
+  return readAtMs === null ? null : performance.now() - readAtMs;
+}
+
 /** An event may be old, and the page may not see later ones: only an answer is fresh. */
 export function isCapFresh(mint: string): boolean {
-  const readAtMs = caps.get(mint)?.readAtMs ?? null;
-  return readAtMs !== null && performance.now() - readAtMs < freshMs;
+  return (capAgeMs(mint) ?? Infinity) < freshMs;
 }
 
 /** An event or an answer shows the market cap at a time, in microseconds. They do not come in one order. */

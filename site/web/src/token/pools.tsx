@@ -1,6 +1,7 @@
 import type { TokenInfo } from '@sluice/client';
-import { price, shortUsd } from '../format/price.ts';
-import { quoteSymbol } from '../format/quote-coin.ts';
+import { venueLabel } from '@sluice/shared/wire/venues.ts';
+import { shortUsd } from '../format/price.ts';
+import { quoteSymbol, tradePrice } from '../format/quote-coin.ts';
 import { shortAddress } from '../format/text.ts';
 import { AsOf, Empty } from '../parts/parts.tsx';
 
@@ -29,12 +30,12 @@ export function Pools(props: { readonly info: Pick<TokenInfo, 'pools' | 'poolAdd
             {pools.map((pool) => (
               <tr key={pool.poolAddress}>
                 <td title={pool.poolAddress}>
-                  {pool.venue} {kindOf(pool.poolAddress) !== '' && <span class="badge">{kindOf(pool.poolAddress)}</span>}
+                  {venueLabel(pool.venue)} {kindOf(pool.poolAddress) !== '' && <span class="badge">{kindOf(pool.poolAddress)}</span>}
                   <small class="faint">
                     {shortAddress(pool.poolAddress)} · {quoteSymbol(pool.quoteMint)}
                   </small>
                 </td>
-                <td class="number">{pool.priceUsd === null ? price(pool.priceQuote) : `$${price(pool.priceUsd)}`}</td>
+                <td class="number">{tradePrice(pool)}</td>
                 <td class="number">{shortUsd(pool.liquidityUsd)}</td>
               </tr>
             ))}
