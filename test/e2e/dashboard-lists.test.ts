@@ -150,7 +150,7 @@ describe('the search', { timeout: testTimeoutMs }, () => {
     const texts = (await found.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '));
     for (const [index, text] of texts.entries()) {
       expect(text).toContain(endsOf(bySize[index]!));
-      expect(text).toMatch(/\$[\d.]+K cap created (just now|\d+[sm] ago)$/);
+      expect(text).toMatch(/\$[\d.]+K cap(, \d+s ago)? created (just now|\d+[sm] ago)$/);
     }
     // A name from right to left turns nothing around: the mint stays before it, the market cap behind it.
     const places = await found.nth(2).evaluate((row) => {
