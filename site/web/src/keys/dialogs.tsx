@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { DialogForm } from '../parts/dialog-form.tsx';
+import { DialogForm, LabelField, textIn } from '../parts/dialog-form.tsx';
 import { ask } from '../state/server.ts';
 import { Copy, Dialog } from '../parts/parts.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
@@ -20,10 +20,7 @@ const overlaps = [
 ] as const;
 
 function newKeyBody(fields: FormData): object {
-  const text = (name: string): string => {
-    const value = fields.get(name);
-    return typeof value === 'string' ? value.trim() : '';
-  };
+  const text = (name: string): string => textIn(fields, name);
   const limits = Object.fromEntries(limitNames.flatMap(([name]) => (text(name) === '' ? [] : [[name, Number(text(name))]])));
   return {
     label: text('label') === '' ? null : text('label'),
@@ -45,111 +42,105 @@ export function NewKey({ isOperator, onClose, onMade }: { isOperator: boolean; o
     </label>
   );
   return (
-    <Dialog title="Generate New Key" onClose={onClose}>
-      <DialogForm
-        submit="Generate"
-        onClose={onClose}
-        work={async (fields) => {
-          if (!fields.has('scope')) throw new Error('Choose at least one scope.');
-          onMade((await ask<{ readonly key: string }>('keys', newKeyBody(fields))).key);
-        }}
-      >
-        <label>
-          <span>Label</span>
-          <input name="label" maxLength={64} placeholder="what it is for" />
-        </label>
+    <DialogForm
+      title="Generate New Key"
+      submit="Generate"
+      onClose={onClose}
+      work={async (fields) => {
+        if (!fields.has('scope')) throw new Error('Choose at least one scope.');
+        onMade((await ask<{ readonly key: string }>('keys', newKeyBody(fields))).key);
+      }}
+    >
+      <LabelField title="Label" />
+      <fieldset>
+        <legend>Scopes</legend>
+        {scope('stream', 'live events', true)}
+        {scope('read', 'tokens, candles, portfolios, quotes', true)}
+        {scope('trade', 'orders, which spend', false)}
+      </fieldset>
+      <label>
+        <span>IP ranges</span>
+        <textarea name="ipRanges" rows={2} placeholder="any address" />
+      </label>
+      <label>
+        <span>Expires</span>
+        <select name="expires">
+          <option value="">never</option>
+          <option value="7">in 7 days</option>
+          <option value="30">in 30 days</option>
+          <option value="365">in a year</option>
+        </select>
+      </label>
+      {isOperator && (
         <fieldset>
-          <legend>Scopes</legend>
-          {scope('stream', 'live events', true)}
-          {scope('read', 'tokens, candles, portfolios, quotes', true)}
-          {scope('trade', 'orders, which spend', false)}
+          <legend>For the operator</legend>
+          <label>
+            <span>Plan</span>
+            <select name="plan">
+              <option value="standard">standard</option>
+              <option value="premium">premium</option>
+              <option value="enterprise">enterprise</option>
+            </select>
+          </label>
+          <div class="pair">
+            {limitNames.map(([name, text]) => (
+              <label key={name}>
+                <span>{text}</span>
+                <input name={name} type="number" min="1" step="1" placeholder="of the plan" />
+              </label>
+            ))}
+          </div>
         </fieldset>
-        <label>
-          <span>IP ranges</span>
-          <textarea name="ipRanges" rows={2} placeholder="any address" />
-        </label>
-        <label>
-          <span>Expires</span>
-          <select name="expires">
-            <option value="">never</option>
-            <option value="7">in 7 days</option>
-            <option value="30">in 30 days</option>
-            <option value="365">in a year</option>
-          </select>
-        </label>
-        {isOperator && (
-          <fieldset>
-            <legend>For the operator</legend>
-            <label>
-              <span>Plan</span>
-              <select name="plan">
-                <option value="standard">standard</option>
-                <option value="premium">premium</option>
-                <option value="enterprise">enterprise</option>
-              </select>
-            </label>
-            <div class="pair">
-              {limitNames.map(([name, text]) => (
-                <label key={name}>
-                  <span>{text}</span>
-                  <input name={name} type="number" min="1" step="1" placeholder="of the plan" />
-                </label>
-              ))}
-            </div>
-          </fieldset>
-        )}
-      </DialogForm>
-    </Dialog>
+      )}
+    </DialogForm>
   );
 }
 
 export function RotateKey({ of, onClose, onMade }: { of: ListedKey; onClose: () => void; onMade: (secret: string) => void }) {
   return (
-    <Dialog title="Rotate" onClose={onClose}>
-      <DialogForm
-        submit="Rotate"
-        onClose={onClose}
-        work={async (fields) => {
-          const overlapSeconds = Number(fields.get('overlap'));
-          onMade((await ask<{ readonly key: string }>(`keys/${of.id}/rotate`, { overlapSeconds })).key);
-        }}
-      >
-        <p>
-          Gives <b>{nameOfKey(of)}</b> a new secret.
-        </p>
-        <label>
-          <span>The old one works on for</span>
-          <select name="overlap">
-            {overlaps.map(([seconds, text]) => (
-              <option key={seconds} value={seconds}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
-      </DialogForm>
-    </Dialog>
+    <DialogForm
+      title="Rotate"
+      submit="Rotate"
+      onClose={onClose}
+      work={async (fields) => {
+        const overlapSeconds = Number(fields.get('overlap'));
+        onMade((await ask<{ readonly key: string }>(`keys/${of.id}/rotate`, { overlapSeconds })).key);
+      }}
+    >
+      <p>
+        Gives <b>{nameOfKey(of)}</b> a new secret.
+      </p>
+      <label>
+        <span>The old one works on for</span>
+        <select name="overlap">
+          {overlaps.map(([seconds, text]) => (
+            <option key={seconds} value={seconds}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+    </DialogForm>
   );
 }
 
 export function DeleteKey({ of, onClose, onDone }: { of: ListedKey; onClose: () => void; onDone: () => void }) {
   return (
-    <Dialog title="Delete" onClose={onClose}>
-      <DialogForm
-        submit="Delete"
-        danger
-        onClose={onClose}
-        work={async () => {
-          await ask(`keys/${of.id}/delete`, {});
-          onClose();
-          onDone();
-        }}
-      >
-        <p>
-          <b>{nameOfKey(of)}</b> stops working at once, and its streams are closed. This cannot be undone.
-        </p>
-      </DialogForm>
-    </Dialog>
+    <DialogForm
+      title="Delete"
+      submit="Delete"
+      danger
+      onClose={onClose}
+      work={async () => {
+        await ask(`keys/${of.id}/delete`, {});
+        onClose();
+        onDone();
+      }}
+    >
+      <p>
+        <b>{nameOfKey(of)}</b> stops working at once, and its streams are closed. This cannot be undone.
+      </p>
+    </DialogForm>
   );
 }
 

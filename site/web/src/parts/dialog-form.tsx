@@ -1,10 +1,29 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
-import { Fault } from './parts.tsx';
+import { Dialog, Fault } from './parts.tsx';
 
-/** A form that shows what went wrong and stays open until it succeeds. */
+/** The trimmed text of a field. */
+export function textIn(fields: FormData, name: string): string {
+  const value = fields.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+const maxLabelChars = 64;
+
+/** What a person calls a key or a wallet. */
+export function LabelField({ title, value = '' }: { readonly title: string; readonly value?: string }) {
+  return (
+    <label>
+      <span>{title}</span>
+      <input name="label" maxLength={maxLabelChars} defaultValue={value} placeholder="what it is for" />
+    </label>
+  );
+}
+
+/** A dialog with a form. It shows what went wrong, and stays open until the work succeeds. */
 export function DialogForm(props: {
+  title: string;
   submit: string;
   danger?: boolean;
   onClose: () => void;
@@ -24,22 +43,24 @@ export function DialogForm(props: {
     }
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void run(event.currentTarget);
-      }}
-    >
-      {props.children}
-      <Fault text={fault} />
-      <div class="row end">
-        <button type="button" onClick={props.onClose}>
-          Cancel
-        </button>
-        <button type="submit" class={props.danger === true ? 'sell' : 'primary'} disabled={busy}>
-          {props.submit}
-        </button>
-      </div>
-    </form>
+    <Dialog title={props.title} onClose={props.onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(event.currentTarget);
+        }}
+      >
+        {props.children}
+        <Fault text={fault} />
+        <div class="row end">
+          <button type="button" onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" class={props.danger === true ? 'sell' : 'primary'} disabled={busy}>
+            {props.submit}
+          </button>
+        </div>
+      </form>
+    </Dialog>
   );
 }

@@ -1,27 +1,11 @@
 import { useState } from 'preact/hooks';
 import { nameOfKey } from '../keys/listed-key.ts';
-import { DialogForm } from '../parts/dialog-form.tsx';
+import { DialogForm, LabelField, textIn } from '../parts/dialog-form.tsx';
 import { Copy, Dialog } from '../parts/parts.tsx';
 import { ask, simulated } from '../state/server.ts';
 import { useStore } from '../state/store.ts';
 import type { OwnWallet, WalletList } from './own-wallets.ts';
 import { QrCode } from './qr.tsx';
-
-const maxLabelChars = 64;
-
-function textIn(fields: FormData, name: string): string {
-  const value = fields.get(name);
-  return typeof value === 'string' ? value.trim() : '';
-}
-
-function NameField({ value = '' }: { readonly value?: string }) {
-  return (
-    <label>
-      <span>Name</span>
-      <input name="label" maxLength={maxLabelChars} defaultValue={value} placeholder="what it is for" />
-    </label>
-  );
-}
 
 interface NewProps {
   readonly onClose: () => void;
@@ -30,20 +14,17 @@ interface NewProps {
 
 export function NewWallet({ onClose, onDone }: NewProps) {
   return (
-    <Dialog title="Create wallet" onClose={onClose}>
-      <DialogForm
-        submit="Create"
-        onClose={onClose}
-        work={async (fields) =>
-          onDone((await ask<{ readonly publicKey: string }>('wallets', { label: textIn(fields, 'label') })).publicKey)
-        }
-      >
-        <p class="faint">
-          The signing process of the server makes the secret key, and stores it encrypted. Only a command on the server can export it.
-        </p>
-        <NameField />
-      </DialogForm>
-    </Dialog>
+    <DialogForm
+      title="Create wallet"
+      submit="Create"
+      onClose={onClose}
+      work={async (fields) => onDone((await ask<{ readonly publicKey: string }>('wallets', { label: textIn(fields, 'label') })).publicKey)}
+    >
+      <p class="faint">
+        The signing process of the server makes the secret key, and stores it encrypted. Only a command on the server can export it.
+      </p>
+      <LabelField title="Name" />
+    </DialogForm>
   );
 }
 
@@ -53,35 +34,34 @@ export function NewWallet({ onClose, onDone }: NewProps) {
  */
 export function ImportWallet({ onClose, onDone }: NewProps) {
   return (
-    <Dialog title="Import wallet" onClose={onClose}>
-      <DialogForm
-        submit="Import"
-        onClose={onClose}
-        work={async (fields) => {
-          const body = { secretKey: textIn(fields, 'secretKey'), label: textIn(fields, 'label') };
-          onDone((await ask<{ readonly publicKey: string }>('wallets/import', body)).publicKey);
-        }}
-      >
-        <p class="warn">
-          This server can then trade with the coins of the wallet. Import only a wallet that you made for it, and only on a server that you
-          trust.
-        </p>
-        <label>
-          <span>Secret key</span>
-          <input
-            name="secretKey"
-            class="secret"
-            type="text"
-            required
-            autoComplete="off"
-            autoCapitalize="off"
-            spellcheck={false}
-            placeholder="base58, or the numbers of id.json"
-          />
-        </label>
-        <NameField />
-      </DialogForm>
-    </Dialog>
+    <DialogForm
+      title="Import wallet"
+      submit="Import"
+      onClose={onClose}
+      work={async (fields) => {
+        const body = { secretKey: textIn(fields, 'secretKey'), label: textIn(fields, 'label') };
+        onDone((await ask<{ readonly publicKey: string }>('wallets/import', body)).publicKey);
+      }}
+    >
+      <p class="warn">
+        This server can then trade with the coins of the wallet. Import only a wallet that you made for it, and only on a server that you
+        trust.
+      </p>
+      <label>
+        <span>Secret key</span>
+        <input
+          name="secretKey"
+          class="secret"
+          type="text"
+          required
+          autoComplete="off"
+          autoCapitalize="off"
+          spellcheck={false}
+          placeholder="base58, or the numbers of id.json"
+        />
+      </label>
+      <LabelField title="Name" />
+    </DialogForm>
   );
 }
 
@@ -92,18 +72,17 @@ interface ChangeProps {
 
 export function RenameWallet({ wallet: { publicKey, label }, onClose, onDone }: ChangeProps & { readonly wallet: OwnWallet }) {
   return (
-    <Dialog title="Rename" onClose={onClose}>
-      <DialogForm
-        submit="Rename"
-        onClose={onClose}
-        work={async (fields) => {
-          await ask(`wallets/${publicKey}/label`, { label: textIn(fields, 'label') });
-          onDone();
-        }}
-      >
-        <NameField value={label ?? ''} />
-      </DialogForm>
-    </Dialog>
+    <DialogForm
+      title="Rename"
+      submit="Rename"
+      onClose={onClose}
+      work={async (fields) => {
+        await ask(`wallets/${publicKey}/label`, { label: textIn(fields, 'label') });
+        onDone();
+      }}
+    >
+      <LabelField title="Name" value={label ?? ''} />
+    </DialogForm>
   );
 }
 
@@ -114,32 +93,31 @@ export function DefaultWallet({
   onDone,
 }: ChangeProps & { readonly publicKey: string; readonly keys: WalletList['keys'] }) {
   return (
-    <Dialog title="Default wallet" onClose={onClose}>
-      <DialogForm
-        submit="Make default"
-        onClose={onClose}
-        work={async (fields) => {
-          await ask(`wallets/${publicKey}/default`, { keyId: textIn(fields, 'keyId') });
-          onDone();
-        }}
-      >
-        <p class="faint">
-          An order at <code>/api/trade</code> that names no wallet uses the default wallet of its key. At first that is the oldest wallet of
-          the account.
-        </p>
-        <label>
-          <span>API key</span>
-          <select name="keyId">
-            {keys.map((key) => (
-              <option key={key.id} value={key.id}>
-                {nameOfKey(key)}
-                {key.defaultWallet === publicKey ? ' (is the default)' : ''}
-              </option>
-            ))}
-          </select>
-        </label>
-      </DialogForm>
-    </Dialog>
+    <DialogForm
+      title="Default wallet"
+      submit="Make default"
+      onClose={onClose}
+      work={async (fields) => {
+        await ask(`wallets/${publicKey}/default`, { keyId: textIn(fields, 'keyId') });
+        onDone();
+      }}
+    >
+      <p class="faint">
+        An order at <code>/api/trade</code> that names no wallet uses the default wallet of its key. At first that is the oldest wallet of
+        the account.
+      </p>
+      <label>
+        <span>API key</span>
+        <select name="keyId">
+          {keys.map((key) => (
+            <option key={key.id} value={key.id}>
+              {nameOfKey(key)}
+              {key.defaultWallet === publicKey ? ' (is the default)' : ''}
+            </option>
+          ))}
+        </select>
+      </label>
+    </DialogForm>
   );
 }
 

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import { DialogForm } from '../parts/dialog-form.tsx';
-import { Dialog } from '../parts/parts.tsx';
+import { DialogForm, LabelField, textIn } from '../parts/dialog-form.tsx';
 import { sluice } from '../state/server.ts';
 
 const startSol = 10;
@@ -19,24 +18,20 @@ export function NewPaperWallet({ onMade }: { readonly onMade: () => void }) {
         New paper wallet
       </button>
       {open && (
-        <Dialog title="New paper wallet" onClose={close}>
-          <DialogForm
-            submit="Make"
-            onClose={close}
-            work={async (fields) => {
-              const label = textOf(fields, 'label').trim();
-              await sluice.newPaperWallet({ amount: solOf(fields), ...(label !== '' && { label }) });
-              close();
-              onMade();
-            }}
-          >
-            <label>
-              <span>Label</span>
-              <input name="label" maxLength={64} placeholder="what it is for" />
-            </label>
-            <SolField />
-          </DialogForm>
-        </Dialog>
+        <DialogForm
+          title="New paper wallet"
+          submit="Make"
+          onClose={close}
+          work={async (fields) => {
+            const label = textIn(fields, 'label');
+            await sluice.newPaperWallet({ amount: solOf(fields), ...(label !== '' && { label }) });
+            close();
+            onMade();
+          }}
+        >
+          <LabelField title="Label" />
+          <SolField />
+        </DialogForm>
       )}
     </section>
   );
@@ -46,23 +41,22 @@ export function NewPaperWallet({ onMade }: { readonly onMade: () => void }) {
 export function PaperBalance(props: { readonly publicKey: string; readonly onClose: () => void; readonly onSet: () => void }) {
   const { publicKey, onClose, onSet } = props;
   return (
-    <Dialog title="Paper balance" onClose={onClose}>
-      <DialogForm
-        submit="Set"
-        onClose={onClose}
-        work={async (fields) => {
-          await sluice.setPaperBalance({ publicKey, amount: solOf(fields), reset: fields.has('reset') });
-          onClose();
-          onSet();
-        }}
-      >
-        <SolField />
-        <label class="check">
-          <input type="checkbox" name="reset" />
-          Begin again: the wallet also loses its tokens, and its result counts from now on
-        </label>
-      </DialogForm>
-    </Dialog>
+    <DialogForm
+      title="Paper balance"
+      submit="Set"
+      onClose={onClose}
+      work={async (fields) => {
+        await sluice.setPaperBalance({ publicKey, amount: solOf(fields), reset: fields.has('reset') });
+        onClose();
+        onSet();
+      }}
+    >
+      <SolField />
+      <label class="check">
+        <input type="checkbox" name="reset" />
+        Begin again: the wallet also loses its tokens, and its result counts from now on
+      </label>
+    </DialogForm>
   );
 }
 
@@ -76,10 +70,5 @@ function SolField() {
 }
 
 function solOf(fields: FormData): number {
-  return Number(textOf(fields, 'sol'));
-}
-
-function textOf(fields: FormData, name: string): string {
-  const value = fields.get(name);
-  return typeof value === 'string' ? value : '';
+  return Number(textIn(fields, 'sol'));
 }
