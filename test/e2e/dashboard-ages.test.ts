@@ -217,8 +217,8 @@ describe('the age of numbers', { timeout: testTimeoutMs }, () => {
   });
 
   it.each([
-    ['chain', async () => control({ op: 'stall' }), async () => control({ op: 'clear' })],
-    ['server', async () => void child.kill('SIGSTOP'), async () => void child.kill('SIGCONT')],
+    ['chain', (): Promise<void> => control({ op: 'stall' }), (): Promise<void> => control({ op: 'clear' })],
+    ['server', async (): Promise<void> => void child.kill('SIGSTOP'), async (): Promise<void> => void child.kill('SIGCONT')],
   ] as const)('within a second, the page says that its numbers are older than a second: of a %s that stops', async (_name, stop, go) => {
     for (const section of ['live', 'orders']) {
       const other = await context.newPage();

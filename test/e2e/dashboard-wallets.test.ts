@@ -163,7 +163,7 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     await orders.locator('.side.buy').waitFor();
     const trades = page.getByRole('region', { name: 'Trades' });
     await trades.locator('.side.buy').first().waitFor();
-    expect(await trades.locator('th').allTextContents()).toEqual(['Time', 'Side', 'Token', 'Size', 'Price', 'Market cap']);
+    expect(await trades.locator('th').allTextContents()).toEqual(['Time', 'Side', 'Token', 'SizePrice', 'Price', 'Market cap']);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('yours: third');
     await trades.getByText(/^All since \d\d:\d\d:\d\d\. The server stores no older trades of a wallet\.$/).waitFor();
     expect(await look(page, 'own-wallet')).toEqual([]);

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
 import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { clockSysvar, tokenProgram, usdcDecimals, usdcMint } from '@sluice/shared/solana/well-known.ts';
-import type { DecodedTransaction, Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { clockSysvar, usdcMint } from '@sluice/shared/solana/well-known.ts';
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type {
   Block,
   ChainAccount,
@@ -22,16 +22,13 @@ import { createInterner } from './ledger/interner.ts';
 import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
 import { genesisHashOf } from './ledger/genesis-hash.ts';
 import { lamportsPerByte } from './ledger/rent.ts';
-import { deriveTokenAccount } from './layout/derive.ts';
 import { createMarket } from './market/market.ts';
 import type { ChainOptions, MarketChain } from './chain-options.ts';
 import { coinAccount, faucetKeypair, genesisAccounts, validatorIdentity, walletAccount } from './programs/genesis/genesis.ts';
 import { otherQuoteCoin } from './programs/quote-coins.ts';
 import { memoInstruction } from './programs/memo.ts';
 import { programTable } from './programs/table.ts';
-import { associatedTokenInstruction } from './programs/token/associated-token.ts';
-import { transferCheckedInstruction } from './programs/token/token-instructions.ts';
-import { transferInstruction } from './programs/system.ts';
+import { airdropInstructions } from './programs/airdrop.ts';
 import { executeTransaction, refusedTransaction, type Outcome } from './runtime/execute.ts';
 import { requeued, SendQueue, signaturesHold, type Queued } from './send-queue.ts';
 
@@ -53,23 +50,6 @@ interface OpenBank {
   readonly paid: PaidPrice[];
   left: Queued[];
   fees: bigint;
-}
-
-/** Opens the account of the receiver first, if there is none. */
-function usdcTransfer(from: string, to: string, amount: bigint): readonly Instruction[] {
-  const accountOf = (owner: string): string => deriveTokenAccount(owner, usdcMint, tokenProgram).address;
-  return [
-    associatedTokenInstruction(from, to, usdcMint, tokenProgram, true),
-    transferCheckedInstruction({
-      programId: tokenProgram,
-      source: accountOf(from),
-      mint: usdcMint,
-      destination: accountOf(to),
-      authority: from,
-      amount,
-      decimals: usdcDecimals,
-    }),
-  ];
 }
 
 class SimChain implements MarketChain {
@@ -226,10 +206,7 @@ class SimChain implements MarketChain {
       feePayer: from,
       recentBlockhash: this.latestBlockhash().blockhash,
       // The number makes two equal airdrops of one slot differ.
-      instructions: [
-        ...(coin === 'SOL' ? [transferInstruction(from, address, amount)] : usdcTransfer(from, address, amount)),
-        memoInstruction(`airdrop ${++this.#airdrops}`),
-      ],
+      instructions: [...airdropInstructions(from, address, amount, coin), memoInstruction(`airdrop ${++this.#airdrops}`)],
     });
     const sent = this.send(assembleTransaction(message, [signMessage(this.#faucet, message)]), { skipPreflight: true });
     if (!sent.ok) throw new Error(sent.message);

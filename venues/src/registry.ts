@@ -14,7 +14,6 @@ export const venueByProgram: ReadonlyMap<string, Venue> = new Map(venues.map((ve
 export const eventAuthorities: ReadonlyMap<string, string> = new Map(
   venues.flatMap(({ programId, records: { eventAuthority } }) => (eventAuthority === null ? [] : [[programId, eventAuthority] as const])),
 );
-export const venueByName: ReadonlyMap<VenueName, Venue> = new Map(venues.map((venue) => [venue.name, venue]));
 
 /** The pool whose account gives the price of SOL in USD: SOL/USDC, with the fee of 0.04 %. */
 export const solPricePool: { readonly venue: Venue; readonly address: string } = {

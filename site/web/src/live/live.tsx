@@ -1,14 +1,14 @@
-import type { Migration, NewToken, Trade } from '@sluice/client';
+import type { Migration, NewToken } from '@sluice/client';
 import { venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { readChain, readVenues } from '../state/server.ts';
 import { shortUsd, sol } from '../format/price.ts';
-import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
-import { age, clockTime } from '../format/text.ts';
+import { inQuoteCoin } from '../format/quote-coin.ts';
+import { age } from '../format/text.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink, openToken, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Choice, Empty } from '../parts/parts.tsx';
-import { SideOf, Trader } from '../parts/tape.tsx';
+import { TradeTable } from '../parts/trade-table.tsx';
 import { useStore } from '../state/store.ts';
 import { interruptedSince } from '../state/stream-state.ts';
 import { useIsOwn } from '../wallets/own-wallets.ts';
@@ -28,6 +28,7 @@ const numbers: ReadonlySet<keyof LiveFilters> = new Set(['minSol', 'minCapUsd', 
 
 export function LivePage() {
   const chosen = useStore(filters);
+  const isOwn = useIsOwn();
   const [list, setList] = useState<'tokens' | 'trades' | 'migrations'>('tokens');
   const { tokens, trades, migrations } = useStore(feed);
   useLoaded(readChain, 'chain', readChainMs);
@@ -66,7 +67,7 @@ export function LivePage() {
         </section>
         <section class="card trades" aria-labelledby="all-trades">
           <h2 id="all-trades">Trades</h2>
-          {shownTrades.length === 0 ? <Why channel="trades" hidden={trades.length} /> : <TradeTable trades={shownTrades} />}
+          {shownTrades.length === 0 ? <Why channel="trades" hidden={trades.length} /> : <TradeTable trades={shownTrades} isOwn={isOwn} />}
         </section>
         <section class="card migrations" aria-labelledby="all-migrations">
           <h2 id="all-migrations">Migrations</h2>
@@ -226,52 +227,6 @@ function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
 }
 
 const firstBuyOf = ({ initialBuy }: NewToken): string => (initialBuy === null ? '–' : sol(initialBuy.solAmount));
-
-function TradeTable({ trades }: { readonly trades: readonly Trade[] }) {
-  const now = useNow();
-  const isOwn = useIsOwn();
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>Age</th>
-          <th>Side</th>
-          <th>Token</th>
-          <th class="number">
-            Size<span class="second-line">Price</span>
-          </th>
-          <th class="number wide-only">Price</th>
-          <th class="number wide-only">Market cap</th>
-          <th class="wide-only">Trader</th>
-        </tr>
-      </thead>
-      <tbody>
-        {trades.map((trade) => (
-          <tr key={trade.id} class={isOwn(trade) ? 'opens own' : 'opens'} onClick={(event) => openToken(event, trade.mint)}>
-            <td class="faint" title={clockTime(trade.ts.received / 1_000)}>
-              {age(now - trade.ts.received / 1_000)}
-            </td>
-            <td>
-              <SideOf trade={trade} isOwn={isOwn(trade)} />
-            </td>
-            <td>
-              <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} />
-            </td>
-            <td class="number">
-              {inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}
-              <span class="second-line">{tradePrice(trade)}</span>
-            </td>
-            <td class="number wide-only">{tradePrice(trade)}</td>
-            <td class="number wide-only">{shortUsd(trade.marketCapUsd || null)}</td>
-            <td class="wide-only">
-              <Trader of={trade} isOwn={isOwn(trade)} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
 
 const routeOf = ({ from, pool }: Migration): string => `${venueLabel(from.pool)} → ${venueLabel(pool)}`;
 

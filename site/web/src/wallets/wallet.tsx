@@ -1,15 +1,13 @@
 import { explorerAccount } from '../format/explorers.ts';
-import { clockTime, isAddress, momentText, shortAddress } from '../format/text.ts';
-import { shortUsd } from '../format/price.ts';
-import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
-import { nameOf } from '../metadata/names.ts';
+import { isAddress, momentText, shortAddress } from '../format/text.ts';
 import { Icon } from '../parts/icon.tsx';
-import { openToken, OutLink, TokenLink } from '../parts/links.tsx';
+import { OutLink } from '../parts/links.tsx';
 import { Copy, Empty, Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
 import { me, readHistoryStart, simulated } from '../state/server.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { maxTrades, useTrades } from '../parts/tape.tsx';
+import { TradeTable } from '../parts/trade-table.tsx';
 import type { Trade } from '@sluice/client';
 import { OrderList } from '../orders/orders.tsx';
 import { Holdings } from './holdings.tsx';
@@ -64,36 +62,7 @@ function KnownWallet({ address }: { readonly address: string }) {
         ) : (
           trades !== null && <Reach trades={trades} explorer={isSimulated ? null : explorerAccount(address)} />
         )}
-        {(trades ?? []).length > 0 && (
-          <table>
-            <thead>
-              <tr>
-                <th>Time</th>
-                <th>Side</th>
-                <th>Token</th>
-                <th class="number">Size</th>
-                <th class="number wide-only">Price</th>
-                <th class="number wide-only">Market cap</th>
-              </tr>
-            </thead>
-            <tbody>
-              {trades!.map((trade) => (
-                <tr key={trade.id} class="opens" onClick={(event) => openToken(event, trade.mint)}>
-                  <td class="faint">{clockTime(trade.ts.received / 1_000)}</td>
-                  <td>
-                    <span class={`side ${trade.side}`}>{trade.side}</span>
-                  </td>
-                  <td>
-                    <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol} size={20} withMint />
-                  </td>
-                  <td class="number">{inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}</td>
-                  <td class="number wide-only">{tradePrice(trade)}</td>
-                  <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
+        {trades !== null && trades.length > 0 && <TradeTable trades={trades} />}
       </section>
     </>
   );
