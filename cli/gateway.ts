@@ -7,7 +7,7 @@ import { createLog, type Logger } from '@sluice/shared/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
-import type { Market } from '@sluice/shared/market/market.ts';
+import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { onStop } from '@sluice/shared/process/on-stop.ts';
 import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
 import { endReadyKey } from '@sluice/gateway/auth/ready-key.ts';
@@ -25,7 +25,7 @@ async function main(config: Config): Promise<void> {
   endOnStop(ending, log);
   const store = await openStore(config, 'service');
   let bus: Bus | null = null;
-  let market: Market | null = null;
+  let market: MarketStore | null = null;
   let directory: PoolDirectory | null = null;
   try {
     if (config.rpc !== null && (await endReadyKey(store))) log.warn('simnet_api_key_revoked');

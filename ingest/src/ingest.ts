@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { startFollowers } from '@sluice/followers/index.ts';
 import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
-import type { Market } from '@sluice/shared/market/market.ts';
+import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
@@ -24,8 +23,6 @@ import { Continuity } from './continuity/continuity.ts';
 import { Unseen } from './continuity/unseen.ts';
 import { readWatermark, watermarkOfOthers } from './continuity/watermark.ts';
 import { TokenMetadata } from './metadata/token-metadata.ts';
-import { Keeper, type KeeperStats } from './market/keeper.ts';
-import { ThreadedKeeper } from './market/threaded-keeper.ts';
 import { ingestMetrics, ingestParts } from './metrics.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
@@ -72,22 +69,17 @@ export interface IngestOptions {
    * State of the market in this process; a new one if it is not given. If the settings name Redis, the state is there: of all ingest
    * processes, one keeps it, in a thread with its own connections.
    */
-  readonly market?: Market;
+  readonly market?: MarketStore;
   /** Where sightings come from: all endpoints of the settings, by PubSub, if it is not given. */
   readonly source?: Source;
   /** Directory of pools; the same holds. */
   readonly pools?: PoolDirectory;
   /** Off-chain metadata of new tokens; fetched from the public internet if it is not given. */
   readonly metadata?: TokenMetadataBook;
-  /** Time for continuity and for a keeper in this thread. */
+  /** Time for continuity and for followers in this thread. */
   readonly clock?: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
-}
-
-interface MarketKeeper {
-  readonly stats: KeeperStats;
-  close(withinMs: number): Promise<void>;
 }
 
 export interface Ingest {
@@ -111,7 +103,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   // Each part adds a listener.
   setMaxListeners(0, ended);
   const publisher = new Publisher(bus, log);
-  const keeper = beginKeeper(options);
+  const followers = startFollowers(options);
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   logSuspensions(httpUrls, log);
   const instance = randomBytes(4).toString('hex');
@@ -123,7 +115,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const publish = (event: PublishableEvent): void => running?.continuity.publish(event);
   const tokenMetadata = new TokenMetadata({ book: metadata, ipfsGateways: config.ipfsGateways, publish, leads: () => publisher.leads });
 
-  const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, keeper, solUsd, tokenMetadata, report });
+  const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, followers, solUsd, tokenMetadata, report });
 
   async function run(): Promise<void> {
     const genesis = await askGenesis(rpc, log, ended);
@@ -169,7 +161,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       await begun.catch(() => undefined);
       reportUnseen(unseen, publisher);
       await publisher.close(closeWithinMs);
-      await keeper.close(closeWithinMs);
+      await followers.close(closeWithinMs);
       report.write(stats());
     },
   };
@@ -247,19 +239,6 @@ function pubSubSource(urls: readonly string[], venues: readonly Venue[], log: Lo
     logTextPrefixes: venues.flatMap(({ records: { textPrefix } }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`])),
     log,
   });
-}
-
-/** In this thread if the state is in this process. In its own thread if it is in Redis, so that its work delays no event. */
-function beginKeeper({
-  config,
-  bus,
-  market = new InProcessMarket(config.memory.market),
-  pools = new InProcessPoolDirectory(),
-  clock = systemClock,
-  log,
-}: Omit<IngestOptions, 'signal'>): MarketKeeper {
-  const { redisUrls } = config;
-  return redisUrls === null ? new Keeper({ bus, market, pools, clock, log }) : new ThreadedKeeper({ redisUrls, log });
 }
 
 /** Sets this process's status on the bus; logs the first failure. */

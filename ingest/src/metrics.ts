@@ -14,7 +14,7 @@ const maxSlotAgeMs = 5_000;
 
 /** An ingest process' own numbers. Labels are the endpoints of the settings, by their numbers, and the venues. */
 export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogram, rpc: readonly EndpointHealth[]): Metric[] {
-  const { publisher, pipeline, notifications, sightings, events, market, metadata, solUsd } = stats;
+  const { publisher, pipeline, notifications, sightings, events, market, pools, metadata, solUsd } = stats;
   return [
     gauge('leads', '1 if this process publishes; one of several does.', stats.leads ? 1 : 0),
     gauge('slot', 'Newest slot of the chain that the endpoints agree on.', stats.slot),
@@ -62,6 +62,9 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     ),
     counter('market_failures_total', "Times that the market's state could not be stored.", market.failures),
     counter('market_restarts_total', "Times that the thread with the market's state ended.", market.restarts),
+    gauge('pool_directory_keeps', '1 if this process keeps the directory of pools; one of several does.', pools.keeps ? 1 : 0),
+    gauge('pool_directory_waiting', 'Pools that wait to be written to the directory.', pools.waiting),
+    counter('pool_directory_failures_total', 'Times that the directory of pools could not be stored.', pools.failures),
     gauge('sol_usd_age_seconds', 'Age of the SOL/USD price; -1 if there is none.', solUsd === null ? -1 : solUsd.ageMs / 1e3),
   ];
 }

@@ -1,6 +1,6 @@
+import type { FollowersStats } from '@sluice/followers/index.ts';
 import type { Continuity, ContinuityStats } from './continuity/continuity.ts';
 import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
-import type { KeeperStats } from './market/keeper.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
 import type { EmitCounts } from './pipeline/emit.ts';
 import type { Pipeline, PipelineCounts } from './pipeline/pipeline.ts';
@@ -48,7 +48,9 @@ export interface IngestStats {
   /** Off-chain metadata of new tokens: published documents, and tokens that wait for theirs. */
   readonly metadata: MetadataCounts & { readonly waiting: number };
   /** State of the market and the candles made from it. */
-  readonly market: KeeperStats;
+  readonly market: FollowersStats['market'] & Pick<FollowersStats, 'restarts'>;
+  /** Directory of pools. */
+  readonly pools: FollowersStats['pools'];
   /** Null before the first; `stale` if it is too old to use. */
   readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
 }
@@ -90,12 +92,13 @@ export function readStats(of: {
   readonly startedAtMs: number;
   readonly running: RunningParts | null;
   readonly publisher: Publisher;
-  readonly keeper: { readonly stats: KeeperStats };
+  readonly followers: { readonly stats: FollowersStats };
   readonly solUsd: SolUsdFeed;
   readonly tokenMetadata: TokenMetadata;
   readonly report: Report;
 }): IngestStats {
   const { running, publisher } = of;
+  const { market, pools, restarts } = of.followers.stats;
   const health = running?.source.health() ?? notStarted;
   return {
     instance: of.instance,
@@ -123,7 +126,8 @@ export function readStats(of: {
     faults: of.report.faults,
     publisher: { ...publisher.counts, buffered: publisher.buffered },
     metadata: { ...of.tokenMetadata.counts, waiting: of.tokenMetadata.waiting },
-    market: of.keeper.stats,
+    market: { ...market, restarts },
+    pools,
     solUsd: readSolUsd(of.solUsd),
   };
 }

@@ -1,13 +1,12 @@
-import { Keeper } from '@sluice/ingest/market/keeper.ts';
-import { MarketLedger } from '@sluice/ingest/market/ledger.ts';
-import { readEvent } from '@sluice/ingest/market/read-event.ts';
+import { MarketLedger } from '../../followers/src/candles/ledger.ts';
+import { readEvent } from '../../followers/src/kit/market-event.ts';
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeChanges } from '@sluice/shared/market/batch-encoder.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
+import { consumeMarket } from '../support/market-consumer.ts';
 import { tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
@@ -21,7 +20,7 @@ const tradesPerSecond = 1_000;
 /** In slots of 400 ms, each confirmed four slots later. */
 const tradesPerSlot = 400;
 const confirmedBehind = 4;
-/** The share that a busy market (2,000 events a second) may take: 3 % of the keeper's core, 6 % of Redis's. */
+/** The share that a busy market (2,000 events a second) may take: 3 % of the follower's core, 6 % of Redis's. */
 const targetOwnUs = 15;
 const targetRedisUs = 30;
 const firstSlot = 380_146_923;
@@ -42,7 +41,7 @@ export async function run(): Promise<BenchRow[]> {
     const redisBefore = await redisCpuUs(redis);
     const cpu = process.cpuUsage();
     const startedAtMs = performance.now();
-    const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log });
+    const keeper = consumeMarket({ bus, market, log });
     await until('all to be applied', async () => (await market.checkpoint())?.offset === all.length, 120_000);
     const seconds = (performance.now() - startedAtMs) / 1000;
     const { user, system } = process.cpuUsage(cpu);
@@ -57,7 +56,7 @@ export async function run(): Promise<BenchRow[]> {
     const ownUs = measureOwn(all);
     return [
       {
-        name: 'Market: CPU time of the keeper (reading, applying and encoding events)',
+        name: 'Market: CPU time of the follower (reading, applying and encoding events)',
         figure: `${ownUs.toFixed(1)} µs/event`,
         target: `≤ ${targetOwnUs} µs/event`,
         pass: ownUs <= targetOwnUs,
@@ -71,7 +70,7 @@ export async function run(): Promise<BenchRow[]> {
         note: `${wholeUs.toFixed(1)} µs of CPU time for each event, including the bus and the connections to Redis`,
       },
       {
-        name: 'Market: CPU time of Redis while the keeper catches up',
+        name: 'Market: CPU time of Redis while the follower catches up',
         figure: `${ofRedisUs.toFixed(1)} µs/event`,
         target: `≤ ${targetRedisUs} µs/event`,
         pass: ofRedisUs <= targetRedisUs,

@@ -2,10 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
@@ -14,6 +12,7 @@ import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events.ts';
 import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
+import { consumeMarket } from '../support/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { candlesOf } from '../market/brute-force.ts';
 import { someS, tradeOf } from '../market/trades.ts';
@@ -60,7 +59,7 @@ describe('the channel candles', () => {
     cleanups.push(() => bus.close());
     const market = new InProcessMarket();
     cleanups.push(() => market.close());
-    const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), clock: fastClock(5), log: silentLog });
+    const keeper = consumeMarket({ bus, market, clock: fastClock(5), log: silentLog });
     cleanups.push(() => keeper.close(1_000));
     const server = await startTestGateway({ bus, market });
     cleanups.push(() => server.close());
@@ -249,7 +248,7 @@ describe('candles of a simulated chain, over Redis with two ingest processes', (
       return ingest;
     };
     const keeper = await startIngest();
-    await keeper.logged('market_keeps');
+    await keeper.logged('follower_keeps', waitMs, { follower: 'market' });
     const standby = await startIngest();
     simnet.chain.start();
     await client.framesTo('trades', 240, waitMs);
@@ -260,7 +259,7 @@ describe('candles of a simulated chain, over Redis with two ingest processes', (
     const followedFrom = client.frames('trades').length;
     await client.framesTo('trades', followedFrom + 200, waitMs);
     keeper.child.kill('SIGKILL');
-    await standby.logged('market_keeps');
+    await standby.logged('follower_keeps', waitMs, { follower: 'market' });
     await client.framesTo('trades', followedFrom + 500, waitMs);
     simnet.chain.stop();
 

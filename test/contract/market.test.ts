@@ -1,17 +1,16 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { baseOf, composeBuckets } from '@sluice/shared/market/compose-candles.ts';
-import { candleIntervals, marketLimits, type CandleInterval, type Market } from '@sluice/shared/market/market.ts';
+import { candleIntervals, marketLimits, type CandleInterval, type MarketStore } from '@sluice/shared/market/market.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import { accountTradesTopic, allTradesTopic, candlesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import { consumeMarket, type MarketConsumer } from '../support/market-consumer.ts';
 import { candlesOf } from '../market/brute-force.ts';
 import { chainSteps, RandomChain } from '../market/random-chain.ts';
 import { someS, tradeOf } from '../market/trades.ts';
@@ -30,7 +29,7 @@ afterEach(async () => {
 
 interface Process {
   readonly bus: Bus;
-  readonly market: Market;
+  readonly market: MarketStore;
 }
 
 let nextMint = 2_000_000;
@@ -46,8 +45,8 @@ async function connect(redisUrl: string | null): Promise<Process> {
   return { bus, market };
 }
 
-function keep({ bus, market }: Process): Keeper {
-  const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
+function keep({ bus, market }: Process): MarketConsumer {
+  const keeper = consumeMarket({ bus, market, log: silentLog });
   cleanups.push(() => keeper.close(1_000));
   return keeper;
 }
@@ -73,11 +72,11 @@ const retraction = (id: string, topics: string[]): BusEntry => entryOf({ type: '
 const isRetractionOf = (json: Uint8Array, id: string): boolean => Buffer.from(json).includes(`"type":"retract","id":"${id}`);
 const idOf = (json: Uint8Array): string => (JSON.parse(Buffer.from(json).toString()) as { readonly id: string }).id;
 
-async function candles(market: Market, mint: string, interval: CandleInterval) {
+async function candles(market: MarketStore, mint: string, interval: CandleInterval) {
   return composeBuckets(await market.buckets(mint, baseOf(interval), ...allTime), interval);
 }
 
-async function expectCandles(market: Market, mint: string, trades: readonly TradeEvent[]): Promise<void> {
+async function expectCandles(market: MarketStore, mint: string, trades: readonly TradeEvent[]): Promise<void> {
   for (const [interval, seconds] of Object.entries(candleIntervals) as [CandleInterval, number][]) {
     // Composed candles open and close by time, base buckets by the log.
     if (baseOf(interval) !== interval) continue;
@@ -161,7 +160,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
         const chain = new RandomChain(mint, steps);
         for (let at = 0, cut = 0; at < chain.entries.length; cut++) {
           const count = cuts[cut % cuts.length]!;
-          const keeper = new Keeper({ ...first, pools: new InProcessPoolDirectory(), log: silentLog });
+          const keeper = consumeMarket({ ...first, log: silentLog });
           await publishEntries(first, chain.entries.slice(at, at + count));
           await keeper.close(1_000);
           at += count;
@@ -372,8 +371,8 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     const all = publish(first, trades, 3);
     for (let turn = 0; turn < 4; turn++) {
       const process = await another();
-      const keeper = new Keeper({ ...process, pools: new InProcessPoolDirectory(), log: silentLog });
-      const standby = new Keeper({ ...(await another()), pools: new InProcessPoolDirectory(), log: silentLog });
+      const keeper = consumeMarket({ ...process, log: silentLog });
+      const standby = consumeMarket({ ...(await another()), log: silentLog });
       await until('one to start', () => keeper.stats.events + standby.stats.events > 0);
       await Promise.all(turn % 2 === 0 ? [keeper.close(1_000), standby.close(1_000)] : [standby.close(1_000), keeper.close(1_000)]);
     }
@@ -405,7 +404,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
 });
 
 /** The trades whose seconds are still stored. */
-async function storedOf(market: Market, mint: string, trades: readonly TradeEvent[]): Promise<TradeEvent[]> {
+async function storedOf(market: MarketStore, mint: string, trades: readonly TradeEvent[]): Promise<TradeEvent[]> {
   const starts = new Set((await market.buckets(mint, '1s', ...allTime)).map(({ startS }) => startS));
   return trades.filter(({ blockTime }) => starts.has(blockTime!));
 }

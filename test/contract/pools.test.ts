@@ -28,13 +28,14 @@ async function open(kind: 'redis' | 'in process', bounds: PoolBounds = poolBound
   cleanups.push(() => bus.close());
   const directory = await createPoolDirectory({ redisUrls, bounds, log: silentLog });
   cleanups.push(() => directory.close());
-  const lease = bus.lease('market');
+  const lease = bus.lease('pools');
   cleanups.push(() => lease.close());
   await until('the lease is held', () => lease.held);
   return { directory, lease, redis };
 }
 
 const mint = addressOf(1);
+const to = { epoch: 'e', offset: 7 };
 const pool = (number: number, depthSol: number, changes: Partial<PoolSighting> = {}): PoolSighting => ({
   mint,
   venue: 'pump-amm',
@@ -51,7 +52,7 @@ describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (k
     const { directory, lease } = await open(kind);
     const leaseTerm = { lease, fence: lease.fence };
     const [shallow, deep, twin] = [pool(1, 2), pool(2, 30, { venue: 'pump', quoteMint: usdcMint }), pool(3, 2)];
-    expect(await directory.note([shallow, deep, twin, pool(4, 9, { mint: addressOf(2) })], leaseTerm)).toBe('applied');
+    expect(await directory.note([shallow, deep, twin, pool(4, 9, { mint: addressOf(2) })], to, leaseTerm)).toBe('applied');
     const twins = [shallow, twin].toSorted((a, b) => (a.address < b.address ? -1 : 1));
     expect(await directory.poolsOf(mint)).toEqual([deep, ...twins].map(known));
     expect(await directory.poolsOf(addressOf(3))).toEqual([]);
@@ -60,18 +61,18 @@ describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (k
   it('updates a pool from a slot that is not older', async () => {
     const { directory, lease } = await open(kind);
     const leaseTerm = { lease, fence: lease.fence };
-    await directory.note([pool(1, 5, { slot: 20 }), pool(1, 1, { slot: 19 })], leaseTerm);
+    await directory.note([pool(1, 5, { slot: 20 }), pool(1, 1, { slot: 19 })], to, leaseTerm);
     expect(await directory.poolsOf(mint)).toMatchObject([{ depthSol: 5, slot: 20 }]);
-    await directory.note([pool(1, 7, { slot: 20 })], leaseTerm);
+    await directory.note([pool(1, 7, { slot: 20 })], to, leaseTerm);
     expect(await directory.poolsOf(mint)).toMatchObject([{ depthSol: 7, slot: 20 }]);
   });
 
   it('drops the shallowest pool of a mint that has too many', async () => {
     const { directory, lease } = await open(kind, { poolsPerMint: 2, mints: 10 });
     const leaseTerm = { lease, fence: lease.fence };
-    await directory.note([pool(1, 5), pool(2, 9), pool(3, 7)], leaseTerm);
+    await directory.note([pool(1, 5), pool(2, 9), pool(3, 7)], to, leaseTerm);
     expect((await directory.poolsOf(mint)).map(({ depthSol }) => depthSol)).toEqual([9, 7]);
-    await directory.note([pool(4, 1)], leaseTerm);
+    await directory.note([pool(4, 1)], to, leaseTerm);
     expect((await directory.poolsOf(mint)).map(({ depthSol }) => depthSol)).toEqual([9, 7]);
   });
 
@@ -79,7 +80,7 @@ describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (k
     const { directory, lease } = await open(kind, { poolsPerMint: 4, mints: 2 });
     const leaseTerm = { lease, fence: lease.fence };
     const of = (number: number): PoolSighting => pool(number, 1, { mint: addressOf(number) });
-    await directory.note([of(1), of(2), of(1), of(3)], leaseTerm);
+    await directory.note([of(1), of(2), of(1), of(3)], to, leaseTerm);
     const counts = await Promise.all([1, 2, 3].map(async (number) => (await directory.poolsOf(addressOf(number))).length));
     expect(counts).toEqual([1, 0, 1]);
   });
@@ -89,27 +90,28 @@ describe.each(['in process', 'redis'] as const)('the directory of pools, %s', (k
     const over = { lease, fence: lease.fence };
     lease.relinquish(lease.fence);
     await until('the lease is held again', () => lease.held && lease.fence !== over.fence);
-    expect(await directory.note([pool(1, 1)], over, true)).toBe('fenced');
+    expect(await directory.note([pool(1, 1)], to, over)).toBe('fenced');
     expect(await directory.poolsOf(mint)).toEqual([]);
-    expect(await directory.isComplete()).toBe(false);
+    expect(await directory.checkpoint()).toBe(null);
   });
 
-  it('is complete once it was marked so, and accepts many sightings at once', async () => {
+  it('stores how far it is, and accepts many sightings at once', async () => {
     const { directory, lease } = await open(kind);
     const leaseTerm = { lease, fence: lease.fence };
-    expect(await directory.isComplete()).toBe(false);
+    expect(await directory.checkpoint()).toBe(null);
     const many = Array.from({ length: 450 }, (_, index) => pool(index, 1, { mint: addressOf(index + 1) }));
-    await directory.note(many, leaseTerm, true);
-    expect(await directory.isComplete()).toBe(true);
+    await directory.note(many, to, leaseTerm);
+    expect(await directory.checkpoint()).toEqual(to);
     expect(await directory.poolsOf(addressOf(450))).toEqual([known(many[449]!)]);
-    await directory.note([], leaseTerm);
-    expect(await directory.isComplete()).toBe(true);
+    const next = { ...to, offset: 8 };
+    await directory.note([], next, leaseTerm);
+    expect(await directory.checkpoint()).toEqual(next);
   });
 });
 
-it('ignores what the keeper did not write to Redis', async () => {
+it('ignores what the follower did not write to Redis', async () => {
   const { directory, lease, redis } = await open('redis');
-  await directory.note([pool(1, 1)], { lease, fence: lease.fence });
+  await directory.note([pool(1, 1)], to, { lease, fence: lease.fence });
   const forms = ['', '1', 'null', '{"venue":"nobody"}', JSON.stringify({ ...known(pool(2, 1)), address: 1 }), 'x'.repeat(4_000)];
   for (const [index, form] of forms.entries()) await redis!.command('HSET', `{sluice}:pools:of:${mint}`, `forged${index}`, form);
   expect(await directory.poolsOf(mint)).toEqual([known(pool(1, 1))]);

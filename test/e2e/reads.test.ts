@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import type { Market } from '@sluice/shared/market/market.ts';
+import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { decodeMint } from '@sluice/shared/solana/tokens/mint.ts';
@@ -39,7 +39,7 @@ const slotMs = 200;
 describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) => {
   let simnet: Simnet;
   let bus: Bus;
-  let market: Market;
+  let market: MarketStore;
   let ingest: Ingest;
   /** Started before the chain moves. */
   let gateway: TestGateway;

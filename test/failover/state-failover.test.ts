@@ -1,9 +1,8 @@
-import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import { createLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { afterEach, expect, it } from 'vitest';
+import { consumeMarket } from '../support/market-consumer.ts';
 import { entries } from '../contract/bus-recorder.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { candlesOf } from '../market/brute-force.ts';
@@ -41,7 +40,7 @@ it('every trade counts once in the market, and every request of a key once, over
   cleanups.push(() => bus.close());
   const market = await createMarket({ redisUrls, log: silentLog });
   cleanups.push(() => market.close());
-  const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
+  const keeper = consumeMarket({ bus, market, log: silentLog });
   cleanups.push(() => keeper.close(1_000));
   const limiter = await createLimiter({ redisUrls, log: silentLog, gateways: () => 1 });
   cleanups.push(() => limiter.close());

@@ -10,7 +10,8 @@ import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
 const layers: Readonly<Record<string, readonly string[]>> = {
   'shared/src': [],
   'venues/src': ['shared/src'],
-  'ingest/src': ['shared/src', 'venues/src'],
+  'followers/src': ['shared/src', 'venues/src'],
+  'ingest/src': ['shared/src', 'venues/src', 'followers/src'],
   'gateway/src': ['shared/src', 'venues/src'],
   'trading/src': ['shared/src', 'venues/src', 'gateway/src'],
   'site/src': ['shared/src', 'gateway/src'],
@@ -19,12 +20,25 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   // The one place that sees all: it connects the gateway with trading and the site.
   cli: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'trading/src', 'site/src', 'client/src', 'test/simnet'],
   'test/simnet': ['shared/src', 'venues/src'],
-  test: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'trading/src', 'site/src', 'client/src', 'site/web', 'cli', 'compile'],
+  test: [
+    'shared/src',
+    'venues/src',
+    'followers/src',
+    'ingest/src',
+    'gateway/src',
+    'trading/src',
+    'site/src',
+    'client/src',
+    'site/web',
+    'cli',
+    'compile',
+  ],
 };
 /** The smallest plausible number of modules. A scanner that finds nothing would also find no fault. */
 const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
   'shared/src': 50,
   'venues/src': 40,
+  'followers/src': 10,
   'ingest/src': 21,
   'gateway/src': 120,
   'trading/src': 100,

@@ -18,6 +18,7 @@ const known = new Set([
   'venues/src/pump-amm/index.ts',
   'venues/src/venue.ts',
   'shared/src/log/log.ts',
+  'followers/src/index.ts',
   'ingest/src/ingest.ts',
   'cli/gateway/gateway.ts',
   'trading/src/signer/custody/keystore.ts',
@@ -36,6 +37,8 @@ function faults(path: string, text: string): readonly string[] {
 describe('the boundaries', () => {
   it.each([
     ['ingest/src/a.ts', '../../cli/gateway/gateway.ts'],
+    ['gateway/src/a.ts', '@sluice/followers/index.ts'],
+    ['followers/src/a.ts', '@sluice/ingest/ingest.ts'],
     ['gateway/src/a.ts', '@sluice/ingest/ingest.ts'],
     ['shared/src/bus/a.ts', '@sluice/ingest/ingest.ts'],
     ['ingest/src/a.ts', '@sluice/simnet/simnet.ts'],
@@ -67,6 +70,7 @@ describe('the boundaries', () => {
   it.each([
     ['gateway/src/a.ts', '@sluice/shared/bus/bus.ts'],
     ['cli/start.ts', '@sluice/simnet/simnet.ts'],
+    ['ingest/src/a.ts', '@sluice/followers/index.ts'],
     ['venues/src/pump/a.ts', '../venue.ts'],
     ['venues/src/registry.ts', './pump/index.ts'],
     ['gateway/src/transport/a.ts', 'uWebSockets.js'],

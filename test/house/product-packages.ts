@@ -14,7 +14,18 @@ export interface Manifest {
 }
 
 /** Folders of the packages that `pnpm start` installs. With the root, they equal `packages` in pnpm-workspace.yaml. */
-export const productPackages = ['.', 'shared', 'venues', 'ingest', 'gateway', 'trading', 'site', 'client', 'test/simnet'] as const;
+export const productPackages = [
+  '.',
+  'shared',
+  'venues',
+  'followers',
+  'ingest',
+  'gateway',
+  'trading',
+  'site',
+  'client',
+  'test/simnet',
+] as const;
 
 /** The folder in `productPackages` that contains this file of the product. */
 export function packageOf(path: string): string {

@@ -41,7 +41,7 @@ const rules: readonly Rule[] = [
   {
     what: 'a timeout that garbage collection can remove; use `startDeadline`',
     pattern: /\bAbortSignal\.timeout\(/,
-    applies: (path) => isCode(path) && /^(shared|ingest|gateway|trading|site)\//.test(path),
+    applies: (path) => isCode(path) && /^(shared|followers|ingest|gateway|trading|site)\//.test(path),
   },
   {
     what: 'the environment, read outside a main.ts or the command line',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CandleDesk, type CandleDue } from '@sluice/ingest/market/candle-desk.ts';
-import { MarketLedger } from '@sluice/ingest/market/ledger.ts';
-import { readEvent } from '@sluice/ingest/market/read-event.ts';
+import { CandleDesk, type CandleDue } from '../../followers/src/candles/candle-desk.ts';
+import { MarketLedger } from '../../followers/src/candles/ledger.ts';
+import { readEvent } from '../../followers/src/kit/market-event.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { addressOf } from '../support/events/stream-events.ts';
 import { logEntry, tradeOf } from './trades.ts';

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import type { PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
-import type { Market } from '@sluice/shared/market/market.ts';
+import type { MarketStore } from '@sluice/shared/market/market.ts';
+import { consumeMarket } from '../support/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { fileOf, heldWay } from '../contract/lost-end.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
@@ -31,19 +30,19 @@ async function busOf(url: string): Promise<Bus> {
   cleanups.push(() => bus.close());
   return bus;
 }
-async function counted(market: Market, of = mint): Promise<number> {
+async function counted(market: MarketStore, of = mint): Promise<number> {
   const [hour] = await market.buckets(of, '1h', 0, 0xffff_ffff, 10).catch(() => []);
   return hour === undefined ? 0 : hour.buys + hour.sells;
 }
 /** The keeper counts a trade only after those before it in the log, so a double count of them shows no later than that of the next trade. */
-async function expectCountsOnce(bus: Bus, market: Market, before: number): Promise<void> {
+async function expectCountsOnce(bus: Bus, market: MarketStore, before: number): Promise<void> {
   const publisher = await bus.publisher();
   await publisher.publish([entryOf(tradeOf({ mint, atS: someS }))]);
   await publisher.close();
   await until('the next trade', async () => (await counted(market)) > before);
   expect(await counted(market)).toBe(before + 1);
 }
-async function isAllCounted(redis: TestRedis, market: Market): Promise<boolean> {
+async function isAllCounted(redis: TestRedis, market: MarketStore): Promise<boolean> {
   // The connection may still be down after a restart of Redis.
   const checkpoint = await market.checkpoint().catch(() => null);
   return checkpoint !== null && (await redis.command('GET', '{sluice}:offset')).includes(String(checkpoint.offset));
@@ -66,7 +65,7 @@ describe('a log that lost its end', () => {
     const bus = await busOf(redis.url);
     const market = await createMarket({ redisUrls: [way.url], log: silentLog });
     cleanups.push(() => market.close());
-    const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
+    const keeper = consumeMarket({ bus, market, log: silentLog });
     cleanups.push(() => keeper.close(1000));
     const publisher = await bus.publisher();
     const trades = (n: number) => Array.from({ length: n }, () => entryOf(tradeOf({ mint, atS: someS })));
@@ -99,7 +98,7 @@ describe('a log that lost its end', () => {
     const bus = await busOf(redis.url);
     const market = await createMarket({ redisUrls: [redis.url], log: silentLog });
     cleanups.push(() => market.close());
-    const first = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
+    const first = consumeMarket({ bus, market, log: silentLog });
     const publisher = await bus.publisher();
     await publisher.publish(Array.from({ length: 60 }, () => entryOf(tradeOf({ mint, atS: someS }))));
     await until('60', async () => (await counted(market)) === 60);
@@ -116,7 +115,7 @@ describe('a log that lost its end', () => {
         () => false,
       ),
     );
-    const second = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
+    const second = consumeMarket({ bus, market, log: silentLog });
     cleanups.push(() => second.close(1000));
     await expectCountsOnce(bus, market, 60);
   });
@@ -151,7 +150,7 @@ describe('a log that lost its end', () => {
       const [busA, busB, busK] = [await busOf(redis.url), await busOf(redis.url), await busOf(redis.url)];
       const market = await createMarket({ redisUrls: [redis.url], log: silentLog });
       cleanups.push(() => market.close());
-      const keeper = new Keeper({ bus: busK, market, pools: new InProcessPoolDirectory(), log: silentLog });
+      const keeper = consumeMarket({ bus: busK, market, log: silentLog });
       cleanups.push(() => keeper.close(1000));
       const a = new Publisher(busA, silentLog);
       cleanups.push(() => a.close(0));

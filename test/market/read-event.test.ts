@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readEvent } from '@sluice/ingest/market/read-event.ts';
+import { readEvent } from '../../followers/src/kit/market-event.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';

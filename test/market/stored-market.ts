@@ -1,5 +1,5 @@
-import { MarketLedger } from '@sluice/ingest/market/ledger.ts';
-import { readEvent } from '@sluice/ingest/market/read-event.ts';
+import { MarketLedger } from '../../followers/src/candles/ledger.ts';
+import { readEvent } from '../../followers/src/kit/market-event.ts';
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { MintHead } from '@sluice/shared/market/main-pool.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';

@@ -7,8 +7,8 @@ export interface RunningProgram {
   readonly child: ChildProcess;
   /** Log lines so far, oldest first. */
   readonly log: readonly LogLine[];
-  /** The first log line with this event name, past or future. Rejects if the process ends before, or after `withinMs`. */
-  logged(name: string, withinMs?: number): Promise<LogLine>;
+  /** The first log line with this event name and these fields, past or future. Rejects if the process ends before, or after `withinMs`. */
+  logged(name: string, withinMs?: number, fields?: Readonly<Record<string, unknown>>): Promise<LogLine>;
   /** Sends SIGTERM, and returns the exit code. */
   stop(): Promise<number | null>;
 }
@@ -39,9 +39,11 @@ export function runProgram(program: string, options: CommandOptions, args: reado
   return {
     child,
     log,
-    logged: (name, withinMs = 60_000) =>
+    logged: (name, withinMs = 60_000, fields = {}) =>
       new Promise((resolve, reject) => {
-        const found = log.find((line) => line.msg === name);
+        const isIt = (line: LogLine): boolean =>
+          line.msg === name && Object.entries(fields).every(([field, value]) => line[field] === value);
+        const found = log.find(isIt);
         if (found !== undefined) return resolve(found);
         const fail = (why: string): void => {
           waiting.delete(look);
@@ -49,7 +51,7 @@ export function runProgram(program: string, options: CommandOptions, args: reado
         };
         const timer = setTimeout(fail, withinMs, `waited ${withinMs} ms`);
         const look = (line: LogLine | null): void => {
-          if (line !== null && line.msg !== name) return;
+          if (line !== null && !isIt(line)) return;
           clearTimeout(timer);
           if (line === null) return fail('it ended');
           waiting.delete(look);

@@ -126,6 +126,16 @@ export interface Lease {
   close(): Promise<void>;
 }
 
+/** One term of a lease. */
+export interface LeaseTerm {
+  readonly lease: Pick<Lease, 'name' | 'held' | 'fence'>;
+  readonly fence: number;
+}
+
+export function isHeld({ lease, fence }: LeaseTerm): boolean {
+  return lease.held && lease.fence === fence;
+}
+
 export interface PublisherOptions {
   /** Binds the publisher to the current term of a lease that this process holds. After the term, the publisher stores nothing. */
   readonly lease?: Lease;

@@ -14,3 +14,14 @@ export class KnownPosition {
     if (before === null || isLater(epoch, before.epoch) || (epoch === before.epoch && offset > before.offset)) this.#at = { epoch, offset };
   }
 }
+
+/** The form in which a position is stored. */
+export function positionText({ epoch, offset }: LogPosition): string {
+  return `${epoch} ${offset}`;
+}
+
+/** Null for other bytes. */
+export function readPosition(stored: Buffer): LogPosition | null {
+  const [epoch, offset] = stored.toString('latin1').split(' ');
+  return epoch === undefined || offset === undefined ? null : { epoch, offset: Number(offset) };
+}

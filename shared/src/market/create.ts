@@ -1,7 +1,7 @@
 import type { MemoryBounds } from '../config/memory-bounds.ts';
 import type { Logger } from '../log/log.ts';
 import { InProcessMarket } from './in-process-market.ts';
-import type { Market } from './market.ts';
+import type { MarketStore } from './market.ts';
 import { RedisMarket } from './redis/redis-market.ts';
 
 /**
@@ -17,6 +17,6 @@ export async function createMarket({
   /** Bounds of the state in this process. */
   readonly inProcess?: MemoryBounds['market'];
   readonly log: Logger;
-}): Promise<Market> {
+}): Promise<MarketStore> {
   return redisUrls === null ? new InProcessMarket(inProcess) : RedisMarket.open(redisUrls, log);
 }

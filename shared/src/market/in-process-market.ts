@@ -1,3 +1,4 @@
+import { isHeld, type LeaseTerm, type LogPosition } from '../bus/bus.ts';
 import { standardMemory, type MemoryBounds } from '../config/memory-bounds.ts';
 import { ownBytes } from '../collections/own-bytes.ts';
 import { allIntervals, isVoided, type VoidedPrices } from './fold-trades.ts';
@@ -11,9 +12,7 @@ import {
   type BaseInterval,
   type Bucket,
   type BucketChange,
-  type Checkpoint,
-  type LeaseTerm,
-  type Market,
+  type MarketStore,
   type MarketBatch,
   type MarketSummary,
   type MintChange,
@@ -58,12 +57,12 @@ interface MintState {
 }
 
 /** The state of the market in this process. It gives the guarantees of the state in Redis for as long as the process lives. */
-export class InProcessMarket implements Market {
+export class InProcessMarket implements MarketStore {
   /** Mints by the time of their last event, oldest first. */
   readonly #mints = new Map<string, MintState>();
   readonly #bounds: MemoryBounds['market'];
   #buckets = 0;
-  #checkpoint: Checkpoint | null = null;
+  #checkpoint: LogPosition | null = null;
   readonly #demand = new Map<string, number>();
   readonly #published = new Map<string, number>();
   readonly #sweep: NodeJS.Timeout;
@@ -115,7 +114,7 @@ export class InProcessMarket implements Market {
 
   // --- Writer.
 
-  async checkpoint(): Promise<Checkpoint | null> {
+  async checkpoint(): Promise<LogPosition | null> {
     return this.#checkpoint;
   }
 
@@ -274,8 +273,4 @@ function isNothing({ trades, prices }: Undecided): boolean {
 
 function valueOf<T>(stored: Expiring<T> | null | undefined, nowMs = performance.now()): T | null {
   return stored === null || stored === undefined || stored.expiresAtMs <= nowMs ? null : stored.value;
-}
-
-function isHeld({ lease, fence }: LeaseTerm): boolean {
-  return lease.held && lease.fence === fence;
 }

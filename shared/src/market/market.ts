@@ -1,4 +1,4 @@
-import type { Lease } from '../bus/bus.ts';
+import type { LeaseTerm, LogPosition } from '../bus/bus.ts';
 import type { VoidedPrices } from './fold-trades.ts';
 import type { MintHead } from './main-pool.ts';
 import type { Tally } from './tally.ts';
@@ -39,14 +39,9 @@ export interface Bucket {
   readonly sells: number;
 }
 
-/** How far the state is: it contains all entries of the log up to `offset`, and none after it. */
-export interface Checkpoint {
-  readonly epoch: string;
-  readonly offset: number;
-}
-
 export interface MarketSummary {
-  readonly checkpoint: Checkpoint | null;
+  /** How far the state is: it contains all entries of the log up to here, and none after it. */
+  readonly checkpoint: LogPosition | null;
   readonly minutes: readonly Bucket[];
   readonly price: Uint8Array | null;
 }
@@ -124,8 +119,8 @@ export interface MintChange {
 
 /** A section of the log: from the current checkpoint (null: from the start) to the checkpoint after it. */
 export interface MarketBatch {
-  readonly from: Checkpoint | null;
-  readonly to: Checkpoint;
+  readonly from: LogPosition | null;
+  readonly to: LogPosition;
   readonly changes: readonly MintChange[];
 }
 
@@ -139,7 +134,7 @@ export interface TopicTurns {
 
 /** The operations of the holder of the lease `market`; no other process may use them. If the result is `fenced`, nothing was done. */
 export interface MarketWriter {
-  checkpoint(): Promise<Checkpoint | null>;
+  checkpoint(): Promise<LogPosition | null>;
   /** Heads of those mints that have one; settled events only. */
   heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>>;
   /** All undecided entries, by mint. */
@@ -158,12 +153,6 @@ export interface MarketWriter {
   note(open: ReadonlyMap<string, number>, ended: readonly string[], leaseTerm: LeaseTerm): Promise<'applied' | 'fenced'>;
 }
 
-/** One term of a lease. */
-export interface LeaseTerm {
-  readonly lease: Pick<Lease, 'name' | 'held' | 'fence'>;
-  readonly fence: number;
-}
-
-export interface Market extends MarketReader, MarketWriter {
+export interface MarketStore extends MarketReader, MarketWriter {
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
+import type { LogPosition } from '../bus/bus.ts';
 import type { MintHead } from './main-pool.ts';
-import type { BaseInterval, Checkpoint } from './market.ts';
+import type { BaseInterval } from './market.ts';
 
 /**
  * How long buckets are stored. `chunkS` seconds of them share one chunk, which is stored until `retentionS` (and its own length) after its last
@@ -31,7 +32,7 @@ export function headRetentionS(head: MintHead): number {
   return chunkRetentionS('1h', head);
 }
 
-export function isSameCheckpoint(a: Checkpoint | null, b: Checkpoint | null): boolean {
+export function isSameCheckpoint(a: LogPosition | null, b: LogPosition | null): boolean {
   return a === null || b === null ? a === b : a.epoch === b.epoch && a.offset === b.offset;
 }
 

@@ -1,4 +1,4 @@
-import type { LeaseTerm } from '../market/market.ts';
+import { isHeld, type LeaseTerm, type LogPosition } from '../bus/bus.ts';
 import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './pool-directory.ts';
 
 /** The directory in this process, for as long as the process lives. */
@@ -6,7 +6,7 @@ export class InProcessPoolDirectory implements PoolDirectory {
   readonly #bounds: PoolBounds;
   /** By last sighting, oldest first. */
   readonly #mints = new Map<string, Map<string, KnownPool>>();
-  #isComplete = false;
+  #checkpoint: LogPosition | null = null;
 
   constructor(bounds = poolBounds) {
     this.#bounds = bounds;
@@ -16,18 +16,18 @@ export class InProcessPoolDirectory implements PoolDirectory {
     return [...(this.#mints.get(mint)?.values() ?? [])].toSorted(byDepth);
   }
 
-  async isComplete(): Promise<boolean> {
-    return this.#isComplete;
+  async checkpoint(): Promise<LogPosition | null> {
+    return this.#checkpoint;
   }
 
-  async note(sightings: readonly PoolSighting[], { lease, fence }: LeaseTerm, completes = false): Promise<'applied' | 'fenced'> {
-    if (!lease.held || lease.fence !== fence) return 'fenced';
+  async note(sightings: readonly PoolSighting[], to: LogPosition, leaseTerm: LeaseTerm): Promise<'applied' | 'fenced'> {
+    if (!isHeld(leaseTerm)) return 'fenced';
     for (const sighting of sightings) this.#note(sighting);
     for (const mint of this.#mints.keys()) {
       if (this.#mints.size <= this.#bounds.mints) break;
       this.#mints.delete(mint);
     }
-    if (completes) this.#isComplete = true;
+    this.#checkpoint = to;
     return 'applied';
   }
 

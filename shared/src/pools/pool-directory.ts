@@ -1,4 +1,4 @@
-import type { LeaseTerm } from '../market/market.ts';
+import type { LeaseTerm, LogPosition } from '../bus/bus.ts';
 import type { VenueName } from '../wire/events.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { VenueName } from '../wire/events.ts';
  * somebody wrote to Redis. A reader uses only the address and the venue, and trusts the pool's account instead. Other accounts are not
  * stored: they are computed from the pair, or read from the pool's account.
  *
- * Only one process writes it: the holder of the lease `market`. It is in Redis, or in this process, like the bus.
+ * Only one process writes it: the holder of the lease `pools`. It is in Redis, or in this process, like the bus.
  */
 export interface KnownPool {
   readonly venue: VenueName;
@@ -29,13 +29,13 @@ export interface PoolLookup {
 }
 
 export interface PoolDirectory extends PoolLookup {
-  /** Whether it contains all pools of the log up to the market's checkpoint. False if it is new, or was emptied. */
-  isComplete(): Promise<boolean>;
+  /** It contains all pools of the log up to here. Null if it is new, or was emptied. */
+  checkpoint(): Promise<LogPosition | null>;
   /**
-   * Adds or updates pools; a sighting of an older slot changes nothing. Calls may be repeated. `completes` marks the directory as complete.
-   * If the term is over, nothing is done (`fenced`).
+   * Adds or updates pools, and moves the checkpoint; a sighting of an older slot changes nothing. Calls may be repeated. If the term is over, nothing
+   * is done (`fenced`).
    */
-  note(sightings: readonly PoolSighting[], leaseTerm: LeaseTerm, completes?: boolean): Promise<'applied' | 'fenced'>;
+  note(sightings: readonly PoolSighting[], to: LogPosition, leaseTerm: LeaseTerm): Promise<'applied' | 'fenced'>;
   close(): Promise<void>;
 }
 

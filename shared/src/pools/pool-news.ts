@@ -5,7 +5,7 @@ import type { PoolSighting } from './pool-directory.ts';
 
 /**
  * The entry that ingest writes into the log when it sees that a pool was opened, or reads from the chain which pool is the main one of a mint.
- * With it, the keeper knows the pool before its first trade. It is only a hint, like the directory: it is never retracted, and may be repeated.
+ * With it, the followers know the pool before its first trade. It is only a hint, like the directory: it is never retracted, and may be repeated.
  * It is not an event, and is not sent to clients.
  */
 export interface PoolNews extends PoolSighting {

@@ -1,14 +1,15 @@
+import type { LeaseTerm, LogPosition } from '../bus/bus.ts';
+import { positionText, readPosition } from '../bus/known-position.ts';
 import { RedisConnection } from '../bus/redis/redis-connection.ts';
 import { redisKeys, script } from '../bus/redis/redis-scripts.ts';
 import type { Logger } from '../log/log.ts';
-import type { LeaseTerm } from '../market/market.ts';
 import { venueNames } from '../wire/venues.ts';
 import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './pool-directory.ts';
 
 /** Keys in Redis. They share the hash tag of the log's keys, because the script uses several of them, and the lease, at once. */
 const prefix = '{sluice}:pools:';
 const keys = {
-  complete: `${prefix}complete`,
+  checkpoint: `${prefix}checkpoint`,
   /** Sorted set: mint -> number of its last sighting. */
   mints: `${prefix}mints`,
   /** Number of the last sighting. */
@@ -19,12 +20,12 @@ const keys = {
 
 /** Sightings of one command. */
 const perCommand = 200;
-/** Longer strings are not read. Only the keeper should write here, but anyone with access to Redis can. */
+/** Longer strings are not read. Only the follower should write here, but anyone with access to Redis can. */
 const maxPoolBytes = 512;
 
 /**
- * KEYS: lease, complete, mints, sightings. ARGV: fence, pools of a mint, mints, '1' if this completes the directory, then mint, address and
- * JSON of each sighting. -> 'applied' or 'fenced'
+ * KEYS: lease, checkpoint, mints, sightings. ARGV: fence, pools of a mint, mints, the next checkpoint (empty if it does not move), then mint,
+ * address and JSON of each sighting. -> 'applied' or 'fenced'
  */
 const noteScript = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'fenced' end
@@ -52,7 +53,7 @@ if excess > 0 then
   local oldest = redis.call('ZPOPMIN', KEYS[3], excess)
   for i = 1, #oldest, 2 do redis.call('DEL', '${prefix}of:' .. oldest[i]) end
 end
-if ARGV[4] == '1' then redis.call('SET', KEYS[2], '1') end
+if ARGV[4] ~= '' then redis.call('SET', KEYS[2], ARGV[4]) end
 return 'applied'
 `);
 
@@ -77,18 +78,19 @@ export class RedisPoolDirectory implements PoolDirectory {
     return pools.filter((pool): pool is KnownPool => pool !== null).sort(byDepth);
   }
 
-  async isComplete(): Promise<boolean> {
-    return (await this.#connection.binary('get', [keys.complete])) !== null;
+  async checkpoint(): Promise<LogPosition | null> {
+    const stored = (await this.#connection.binary('get', [keys.checkpoint])) as Buffer | null;
+    return stored === null ? null : readPosition(stored);
   }
 
-  async note(sightings: readonly PoolSighting[], { lease, fence }: LeaseTerm, completes = false): Promise<'applied' | 'fenced'> {
+  async note(sightings: readonly PoolSighting[], to: LogPosition, { lease, fence }: LeaseTerm): Promise<'applied' | 'fenced'> {
     const { poolsPerMint, mints } = this.#bounds;
-    const scriptKeys = [redisKeys.lease(lease.name), keys.complete, keys.mints, keys.sightings];
+    const scriptKeys = [redisKeys.lease(lease.name), keys.checkpoint, keys.mints, keys.sightings];
     for (let from = 0; from === 0 || from < sightings.length; from += perCommand) {
       const some = sightings.slice(from, from + perCommand);
-      const marks = completes && from + perCommand >= sightings.length ? '1' : '0';
+      const checkpoint = from + perCommand >= sightings.length ? positionText(to) : '';
       const pools = some.flatMap(({ mint, ...pool }) => [mint, pool.address, JSON.stringify(pool)]);
-      const reply = await this.#connection.run(noteScript, scriptKeys, [fence, poolsPerMint, mints, marks, ...pools]);
+      const reply = await this.#connection.run(noteScript, scriptKeys, [fence, poolsPerMint, mints, checkpoint, ...pools]);
       if ((reply as Buffer).toString('latin1') !== 'applied') return 'fenced';
     }
     return 'applied';
@@ -99,7 +101,7 @@ export class RedisPoolDirectory implements PoolDirectory {
   }
 }
 
-/** Null for anything that the keeper does not write. */
+/** Null for anything that the follower does not write. */
 function readPool(json: Buffer): KnownPool | null {
   if (json.length > maxPoolBytes) return null;
   let pool: Partial<KnownPool> | null;

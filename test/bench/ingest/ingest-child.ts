@@ -11,14 +11,16 @@ import { testConfig } from '../../support/test-config.ts';
  */
 const [, , httpUrl = '', wsUrl = '', redisUrl = '-', keeper = 'other'] = process.argv;
 
+const followers = ['market', 'pools'];
+
 /** Accepts everything and stores nothing, because ingest is measured up to the bus. */
 function countingBus(): Bus {
   const never = (): never => {
     throw new Error('The counting bus has no readers.');
   };
   const empty = createInProcessBus();
-  // Held here, so that no process maintains the market's state.
-  empty.lease('market');
+  // Held here, so that no process follows the log.
+  for (const name of followers) empty.lease(name);
   return {
     lease: (name) => empty.lease(name),
     tail: (count) => empty.tail(count),
@@ -47,12 +49,16 @@ const config = {
   rpc: { httpUrls: [httpUrl], wsUrls: [wsUrl] },
 };
 if (redisUrl !== '-' && keeper === 'other') {
-  const lease = (await createBus({ redisUrls: [redisUrl], log })).lease('market');
-  await new Promise<void>((resolve) => {
-    lease.onChange(() => {
-      if (lease.held) resolve();
+  const other = await createBus({ redisUrls: [redisUrl], log });
+  const held = followers.map((name) => {
+    const lease = other.lease(name);
+    return new Promise<void>((resolve) => {
+      lease.onChange(() => {
+        if (lease.held) resolve();
+      });
     });
   });
+  await Promise.all(held);
 }
 const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
 

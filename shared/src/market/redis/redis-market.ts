@@ -1,3 +1,5 @@
+import type { LeaseTerm, LogPosition } from '../../bus/bus.ts';
+import { positionText, readPosition } from '../../bus/known-position.ts';
 import { redisKeys } from '../../bus/redis/redis-scripts.ts';
 import { RedisConnection } from '../../bus/redis/redis-connection.ts';
 import type { Logger } from '../../log/log.ts';
@@ -11,9 +13,7 @@ import {
   demandTtlMs,
   type BaseInterval,
   type Bucket,
-  type Checkpoint,
-  type LeaseTerm,
-  type Market,
+  type MarketStore,
   type MarketBatch,
   type MarketSummary,
   type TopicTurns,
@@ -50,7 +50,7 @@ const topicKeys = [marketKeys.demand, marketKeys.fresh, marketKeys.published];
  * them expire (`retention.ts`), so the memory follows what trades. A mint needs about 1 kB for its head and keys, 0.9 kB for the price, 1.3
  * kB a trade (at most 130 kB, for two hours) and 0.2 kB a bucket. All methods reject with a `RedisFault` while Redis does not answer.
  */
-export class RedisMarket implements Market {
+export class RedisMarket implements MarketStore {
   readonly #connection: RedisConnection;
 
   private constructor(connection: RedisConnection) {
@@ -87,7 +87,7 @@ export class RedisMarket implements Market {
     const [checkpoint, price, ...stored] = reply as [Buffer, Buffer, ...Stored];
     const state = readStored(stored);
     return {
-      checkpoint: readCheckpoint(checkpoint),
+      checkpoint: readPosition(checkpoint),
       minutes: currentBuckets(state, range),
       price: currentPrice(state.head, price.length === 0 ? null : price, state.undecided),
     };
@@ -110,9 +110,9 @@ export class RedisMarket implements Market {
 
   // --- Writer.
 
-  async checkpoint(): Promise<Checkpoint | null> {
+  async checkpoint(): Promise<LogPosition | null> {
     const stored = (await this.#connection.binary('get', [marketKeys.checkpoint])) as Buffer | null;
-    return stored === null ? null : readCheckpoint(stored);
+    return stored === null ? null : readPosition(stored);
   }
 
   async heads(mints: readonly string[]): Promise<ReadonlyMap<string, MintHead>> {
@@ -141,8 +141,8 @@ export class RedisMarket implements Market {
   async apply({ from, to, changes }: MarketBatch, { lease, fence }: LeaseTerm): Promise<'applied' | 'fenced' | 'stale'> {
     const args = [
       fence,
-      from === null ? '' : checkpointText(from),
-      checkpointText(to),
+      from === null ? '' : positionText(from),
+      positionText(to),
       marketLimits.tradesPerMint,
       priceRetentionS,
       tradesRetentionS,
@@ -201,15 +201,6 @@ function readHead(json: Buffer): MintHead {
 /** Names and values of a hash. */
 function pairs(reply: readonly Buffer[]): (readonly [string, Buffer])[] {
   return reply.flatMap((name, at) => (at % 2 === 0 ? [[text(name), reply[at + 1]!] as const] : []));
-}
-
-function checkpointText({ epoch, offset }: Checkpoint): string {
-  return `${epoch} ${offset}`;
-}
-
-function readCheckpoint(stored: Buffer): Checkpoint | null {
-  const [epoch, offset] = stored.toString('latin1').split(' ');
-  return epoch === undefined || offset === undefined ? null : { epoch, offset: Number(offset) };
 }
 
 function text(bytes: unknown): string {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { beginKeeper, ThreadedKeeper } from '@sluice/ingest/market/threaded-keeper.ts';
+import { beginFollowers, ThreadedFollowers } from '../../followers/src/threaded.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { silentLog } from '../contract/bus-harness.ts';
@@ -19,7 +19,7 @@ const mint = addressOf(1);
 const closeWithinMs = 1_000;
 const waitMs = 60_000;
 
-describe('the keeper in a thread', () => {
+describe('the followers in a thread', () => {
   async function start() {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
@@ -30,19 +30,19 @@ describe('the keeper in a thread', () => {
     cleanups.push(() => market.close());
     const publisher = await bus.publisher();
     const threads: Worker[] = [];
-    const keeper = new ThreadedKeeper({
+    const followers = new ThreadedFollowers({
       redisUrls,
       log: silentLog,
       begin: (settings) => {
-        const thread = beginKeeper(settings);
+        const thread = beginFollowers(settings);
         threads.push(thread);
         return thread;
       },
     });
-    cleanups.push(() => keeper.close(closeWithinMs));
+    cleanups.push(() => followers.close(closeWithinMs));
     let published = 0;
     return {
-      keeper,
+      followers,
       threads,
       publish: async (trades: number) => {
         published += trades;
@@ -54,7 +54,7 @@ describe('the keeper in a thread', () => {
           const [hour] = await market.buckets(mint, '1h', 0, 0xffff_ffff, 10);
           return hour === undefined ? 0 : hour.buys + hour.sells;
         };
-        // Each look reads all undecided trades, which would slow down the keeper if it were done all the time.
+        // Each look reads all undecided trades, which would slow down the followers if it were done all the time.
         const look = async (): Promise<boolean> => {
           await delay(250);
           return (await count()) >= published;
@@ -66,40 +66,44 @@ describe('the keeper in a thread', () => {
   }
 
   it('maintains the state, reports its progress, and releases the lease at its end', async () => {
-    const { keeper, threads, publish, counted } = await start();
+    const { followers, threads, publish, counted } = await start();
     await publish(100);
     await counted();
-    await until('its word', () => keeper.stats.events === 100);
-    expect(keeper.stats).toMatchObject({ keeps: true, waiting: 0, lostEntries: 0, failures: 0, restarts: 0 });
-    const { batches } = keeper.stats;
-    await keeper.close(closeWithinMs);
-    expect(keeper.stats).toMatchObject({ keeps: false, events: 100, batches, restarts: 0 });
+    await until('its word', () => followers.stats.market.events === 100);
+    expect(followers.stats).toMatchObject({
+      market: { keeps: true, waiting: 0, lostEntries: 0, failures: 0 },
+      pools: { keeps: true },
+      restarts: 0,
+    });
+    const { batches } = followers.stats.market;
+    await followers.close(closeWithinMs);
+    expect(followers.stats).toMatchObject({ market: { keeps: false, events: 100, batches }, pools: { keeps: false }, restarts: 0 });
     expect(threads.length).toBe(1);
   });
 
   it('is started again if it dies while it works, and counts each trade once', async () => {
-    const { keeper, threads, publish, counted } = await start();
+    const { followers, threads, publish, counted } = await start();
     for (let deaths = 1; deaths <= 3; deaths++) {
-      await until('a thread that keeps the state', () => keeper.stats.keeps, waitMs);
-      const before = keeper.stats.events;
+      await until('a thread that keeps the state', () => followers.stats.market.keeps, waitMs);
+      const before = followers.stats.market.events;
       // More than some batches, so that it dies between two, or within one.
       for (let part = 0; part < 4; part++) await publish(500);
-      await until('it to be at work', () => keeper.stats.events > before, waitMs);
+      await until('it to be at work', () => followers.stats.market.events > before, waitMs);
       await publish(500);
       await threads.at(-1)!.terminate();
-      await until('the next thread', () => keeper.stats.restarts === deaths, waitMs);
+      await until('the next thread', () => followers.stats.restarts === deaths, waitMs);
       await publish(100);
     }
     await counted();
-    await until('the last thread to be done', () => keeper.stats.keeps && keeper.stats.waiting === 0, waitMs);
+    await until('the last thread to be done', () => followers.stats.market.keeps && followers.stats.market.waiting === 0, waitMs);
     expect(threads.length).toBe(4);
-    expect(keeper.stats).toMatchObject({ restarts: 3, lostEntries: 0 });
+    expect(followers.stats).toMatchObject({ restarts: 3, market: { lostEntries: 0 } });
   });
 
   it('can be closed while it cannot start', async () => {
-    const keeper = new ThreadedKeeper({ redisUrls: ['redis://127.0.0.1:1'], log: silentLog });
-    await until('some tries', () => keeper.stats.restarts >= 2, waitMs);
-    await keeper.close(closeWithinMs);
-    expect(keeper.stats).toMatchObject({ keeps: false, events: 0 });
+    const followers = new ThreadedFollowers({ redisUrls: ['redis://127.0.0.1:1'], log: silentLog });
+    await until('some tries', () => followers.stats.restarts >= 2, waitMs);
+    await followers.close(closeWithinMs);
+    expect(followers.stats.market).toMatchObject({ keeps: false, events: 0 });
   });
 });

@@ -1,8 +1,7 @@
-import { Keeper } from '@sluice/ingest/market/keeper.ts';
+import { LogConsumer } from '../../followers/src/kit/log-consumer.ts';
+import { Pools } from '../../followers/src/pools/pools.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createMarket } from '@sluice/shared/market/create.ts';
-import type { Market } from '@sluice/shared/market/market.ts';
 import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
 import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
 import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
@@ -22,7 +21,6 @@ afterEach(async () => {
 
 interface World {
   readonly bus: Bus;
-  readonly market: Market;
   readonly redis: TestRedis | null;
   open(): Promise<PoolDirectory>;
 }
@@ -33,35 +31,34 @@ async function world(kind: 'in process' | 'redis'): Promise<World> {
   const redisUrls = redis === null ? null : [redis.url];
   const bus = await createBus({ redisUrls, log: silentLog });
   cleanups.push(() => bus.close());
-  const market = await createMarket({ redisUrls, log: silentLog });
-  cleanups.push(() => market.close());
   const open = async (): Promise<PoolDirectory> => {
     const pools = await createPoolDirectory({ redisUrls, log: silentLog });
     cleanups.push(() => pools.close());
     return pools;
   };
-  return { bus, market, redis, open };
+  return { bus, redis, open };
 }
 
-function keep({ bus, market }: World, pools: PoolDirectory): Keeper {
-  const keeper = new Keeper({ bus, market, pools, log: silentLog });
-  cleanups.push(() => keeper.close(closeWithinMs));
-  return keeper;
+function keep({ bus }: World, pools: PoolDirectory): LogConsumer<unknown> {
+  const consumer = new LogConsumer(new Pools({ pools }), { bus, log: silentLog });
+  cleanups.push(() => consumer.close(closeWithinMs));
+  return consumer;
 }
 
-function publish(own: World, ...events: readonly Parameters<typeof entryOf>[0][]): Promise<void> {
+function publish(own: World, pools: PoolDirectory, ...events: readonly Parameters<typeof entryOf>[0][]): Promise<void> {
   return publishEntries(
     own,
+    pools,
     events.map((event) => entryOf(event)),
   );
 }
 
-async function publishEntries({ bus, market }: World, entries: readonly BusEntry[]): Promise<void> {
+async function publishEntries({ bus }: World, pools: PoolDirectory, entries: readonly BusEntry[]): Promise<void> {
   const publisher = await bus.publisher();
   await publisher.publish(entries);
   await publisher.close();
   const end = (await bus.tail(1)).at(-1)!.offset;
-  await until('the state has them', async () => ((await market.checkpoint())?.offset ?? 0) >= end);
+  await until('the directory has them', async () => ((await pools.checkpoint())?.offset ?? 0) >= end);
 }
 
 const [created, traded, migrated] = [addressOf(1), addressOf(2), addressOf(3)];
@@ -95,12 +92,12 @@ const expected = [
 ];
 const all = (pools: PoolDirectory) => Promise.all(mints.map((mint) => pools.poolsOf(mint)));
 
-describe.each(['in process', 'redis'] as const)('the keeper of the directory of pools, %s', (kind) => {
+describe.each(['in process', 'redis'] as const)('the follower that keeps the directory of pools, %s', (kind) => {
   it('records the pools that creations, trades and migrations show', async () => {
     const own = await world(kind);
     const pools = await own.open();
     keep(own, pools);
-    await publish(own, ...events);
+    await publish(own, pools, ...events);
     expect(await all(pools)).toMatchObject(expected);
   });
 
@@ -113,12 +110,12 @@ describe.each(['in process', 'redis'] as const)('the keeper of the directory of 
     const entry = poolNewsEntry(opened);
     const written = (text: string) => ({ ...entry, json: Buffer.from(text) });
     const forged = ['', '{', 'null', '[]', '{"mint":5}', JSON.stringify({ ...opened, venue: 'x' })].map(written);
-    await publishEntries(own, [...forged, entry]);
+    await publishEntries(own, pools, [...forged, entry]);
     const { mint: _, ...stored } = opened;
     await until('it is recorded', async () => (await pools.poolsOf(mint)).length > 0);
     expect(await pools.poolsOf(mint)).toEqual([stored]);
     // Its first trade shows its depth.
-    await publish(own, tradeEvent(mint, { ...concentrated, poolAddress: addressOf(17), slot: 24 }));
+    await publish(own, pools, tradeEvent(mint, { ...concentrated, poolAddress: addressOf(17), slot: 24 }));
     expect(await pools.poolsOf(mint)).toMatchObject([{ address: addressOf(17), depthSol: 0.07, slot: 24 }]);
   });
 
@@ -126,16 +123,16 @@ describe.each(['in process', 'redis'] as const)('the keeper of the directory of 
     const own = await world(kind);
     const pools = await own.open();
     const first = keep(own, pools);
-    await publish(own, ...events);
+    await publish(own, pools, ...events);
     const before = await all(pools);
     await first.close(closeWithinMs);
-    const keys = ['complete', 'mints', 'sightings', ...mints.map((mint) => `of:${mint}`)].map((key) => `{sluice}:pools:${key}`);
+    const keys = ['checkpoint', 'mints', 'sightings', ...mints.map((mint) => `of:${mint}`)].map((key) => `{sluice}:pools:${key}`);
     await own.redis?.command('DEL', ...keys);
     // A directory in process is empty when it is new.
     const emptied = await own.open();
     expect(await all(emptied)).toEqual([[], [], []]);
     keep(own, emptied);
-    await until('it is complete', () => emptied.isComplete());
+    await until('it has read the log', async () => (await emptied.checkpoint()) !== null);
     expect(await all(emptied)).toEqual(before);
   });
 
@@ -144,10 +141,10 @@ describe.each(['in process', 'redis'] as const)('the keeper of the directory of 
     const pools = await own.open();
     keep(own, pools);
     const at = (slot: number, realQuote: bigint) => tradeEvent(traded, { poolAddress: addressOf(15), slot, reserves: reserves(realQuote) });
-    await publish(own, at(30, 10_000_000_000n));
-    await publish(own, at(31, 11_000_000_000n));
+    await publish(own, pools, at(30, 10_000_000_000n));
+    await publish(own, pools, at(31, 11_000_000_000n));
     expect(await pools.poolsOf(traded)).toMatchObject([{ depthSol: depthOf(10), slot: 30 }]);
-    await publish(own, at(32, 13_000_000_000n));
+    await publish(own, pools, at(32, 13_000_000_000n));
     expect(await pools.poolsOf(traded)).toMatchObject([{ depthSol: depthOf(13), slot: 32 }]);
   });
 });

@@ -1,8 +1,8 @@
-import type { BusEntry, BusPublisher, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusEntry, BusPublisher, LeaseTerm, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose-candles.ts';
 import type { MintHead } from '@sluice/shared/market/main-pool.ts';
-import { candleIntervals, type Bucket, type LeaseTerm, type Market, type MintChange } from '@sluice/shared/market/market.ts';
+import { candleIntervals, type Bucket, type MarketStore, type MintChange } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
@@ -28,7 +28,7 @@ const maxResumedBuckets = 600;
 const endOfTimeS = 0xffff_ffff;
 
 export interface CandlePublisherParts {
-  readonly market: Market;
+  readonly market: MarketStore;
   readonly bus: BusPublisher;
   readonly leaseTerm: LeaseTerm;
   /** Returns the heads of mints, with undecided trades. */
@@ -38,7 +38,7 @@ export interface CandlePublisherParts {
 
 /** Publishes the candles of followed topics, for one term of the lease. A call must end before the next begins. */
 export class CandlePublisher {
-  readonly #market: Market;
+  readonly #market: MarketStore;
   readonly #bus: BusPublisher;
   readonly #leaseTerm: LeaseTerm;
   readonly #headsOf: CandlePublisherParts['headsOf'];

@@ -1,38 +1,34 @@
-import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { Checkpoint } from '@sluice/shared/market/market.ts';
-import { readEvent, type MarketEvent } from './read-event.ts';
+import type { LogEntry, LogPosition } from '@sluice/shared/bus/bus.ts';
+import type { Section } from './follower.ts';
 
 /** Events, and their bytes, that wait to be applied. Further ones stay in the log, and are read again later. */
 const intakeLimits = { events: 20_000, bytes: 64 * 1024 * 1024 } as const;
 
-/** Events to apply, in log order, and the position of the log after them. */
-export interface IntakeBatch {
-  readonly events: readonly MarketEvent[];
-  readonly to: Checkpoint;
-}
-
-interface Waiting {
-  readonly event: MarketEvent;
-  readonly at: Checkpoint;
+interface Waiting<Event> {
+  readonly event: Event;
+  readonly bytes: number;
+  readonly at: LogPosition;
 }
 
 /** Collects entries of the log from a position on, each once even if it is delivered again, until it is full. */
-export class Intake {
+export class Intake<Event> {
   /** It dropped entries for lack of space. The log must be read again after the entries that it has. */
   full = false;
   /** Nothing was read from the log yet. */
   isUntouched = true;
   /** Entries that the log no longer had. */
   lost = 0;
-  #waiting: Waiting[] = [];
+  readonly #read: (entry: LogEntry) => Event | null;
+  #waiting: Waiting<Event>[] = [];
   #bytes = 0;
   /** The last entry; null before the first if there was no position. */
   #epoch: string | null;
   #offset: number;
 
-  constructor(from: Checkpoint | null) {
+  constructor(from: LogPosition | null, read: (entry: LogEntry) => Event | null) {
     this.#epoch = from?.epoch ?? null;
     this.#offset = from?.offset ?? 0;
+    this.#read = read;
   }
 
   get length(): number {
@@ -40,7 +36,7 @@ export class Intake {
   }
 
   /** The position of the log after everything that waits. */
-  get position(): Checkpoint | null {
+  get position(): LogPosition | null {
     return this.#epoch === null ? null : { epoch: this.#epoch, offset: this.#offset };
   }
 
@@ -50,7 +46,7 @@ export class Intake {
     if (this.#epoch === null) this.#offset = entry.offset - 1;
     this.#epoch = epoch;
     if (entry.offset <= this.#offset) return;
-    const event = readEvent(entry);
+    const event = this.#read(entry);
     if (event !== null && (this.#waiting.length >= intakeLimits.events || this.#bytes >= intakeLimits.bytes)) {
       this.full = true;
       return;
@@ -59,7 +55,7 @@ export class Intake {
     this.#offset = entry.offset;
     if (event === null) return;
     this.#bytes += entry.json.length;
-    this.#waiting.push({ event, at: { epoch, offset: entry.offset } });
+    this.#waiting.push({ event, bytes: entry.json.length, at: { epoch, offset: entry.offset } });
   }
 
   /** Continues in another epoch, after offset `last`. */
@@ -70,12 +66,12 @@ export class Intake {
   }
 
   /** The next events, at most `limit`. Null if the position is still `from`. */
-  take(limit: number, from: Checkpoint | null): IntakeBatch | null {
-    const batch = this.#waiting.slice(0, limit);
-    const to = batch.length < this.#waiting.length ? batch.at(-1)!.at : this.position;
+  take(limit: number, from: LogPosition | null): Section<Event> | null {
+    const taken = this.#waiting.slice(0, limit);
+    const to = taken.length < this.#waiting.length ? taken.at(-1)!.at : this.position;
     if (to === null || (from !== null && to.epoch === from.epoch && to.offset === from.offset)) return null;
     this.#waiting = this.#waiting.slice(limit);
-    for (const { event } of batch) this.#bytes -= event.json.length;
-    return { events: batch.map(({ event }) => event), to };
+    for (const { bytes } of taken) this.#bytes -= bytes;
+    return { events: taken.map(({ event }) => event), from, to };
   }
 }

@@ -1,15 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Keeper } from '@sluice/ingest/market/keeper.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
-import type { Market } from '@sluice/shared/market/market.ts';
+import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
 import type { CandleEvent } from '@sluice/shared/wire/events.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import { consumeMarket, type MarketConsumer } from '../support/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { record, type Recorder } from '../contract/bus-recorder.ts';
 import { until } from '../support/gateway.ts';
@@ -26,8 +25,8 @@ const mint = addressOf(1);
 const topic = candlesTopic(mint, '1d');
 const closeWithinMs = 1_000;
 
-function keep(bus: Bus, market: Market): Keeper {
-  const keeper = new Keeper({ bus, market, pools: new InProcessPoolDirectory(), log: silentLog });
+function keep(bus: Bus, market: MarketStore): MarketConsumer {
+  const keeper = consumeMarket({ bus, market, log: silentLog });
   cleanups.push(() => keeper.close(closeWithinMs));
   return keeper;
 }
@@ -39,12 +38,12 @@ async function publish(bus: Bus, trades: number): Promise<void> {
   }
 }
 
-async function counted(market: Market): Promise<number> {
+async function counted(market: MarketStore): Promise<number> {
   const [hour] = await market.buckets(mint, '1h', 0, 0xffff_ffff, 10);
   return hour === undefined ? 0 : hour.buys + hour.sells;
 }
 
-const countedTo = (market: Market, trades: number): Promise<unknown> =>
+const countedTo = (market: MarketStore, trades: number): Promise<unknown> =>
   until(`${trades} trades`, async () => (await counted(market)) === trades);
 
 /** Candles of the topic on the bus; `pause` where they paused. */
@@ -103,7 +102,7 @@ describe('the keeper of a market in Redis', () => {
   interface Setup {
     readonly redis: Awaited<ReturnType<typeof startRedis>>;
     readonly bus: Bus;
-    readonly market: Market;
+    readonly market: MarketStore;
     readonly recorder: Recorder;
   }
 

@@ -1,0 +1,27 @@
+import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
+import { Followers, type FollowersParts, type FollowersStats } from './followers.ts';
+import { ThreadedFollowers } from './threaded.ts';
+
+export type { FollowersStats } from './followers.ts';
+
+export interface StartOptions extends Omit<FollowersParts, 'market' | 'pools'>, Partial<Pick<FollowersParts, 'market' | 'pools'>> {
+  readonly config: Config;
+}
+
+export interface RunningFollowers {
+  readonly stats: FollowersStats;
+  close(withinMs: number): Promise<void>;
+}
+
+/** Starts all followers: in this thread if the bus is in this process, and in a thread of their own if it is in Redis. */
+export function startFollowers({
+  config: { redisUrls, memory },
+  market = new InProcessMarket(memory.market),
+  pools = new InProcessPoolDirectory(),
+  ...parts
+}: StartOptions): RunningFollowers {
+  if (redisUrls !== null) return new ThreadedFollowers({ redisUrls, log: parts.log });
+  return new Followers({ ...parts, market, pools });
+}

@@ -1,0 +1,92 @@
+import type { LeaseTerm, LogEntry } from '@sluice/shared/bus/bus.ts';
+import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { Recent } from '@sluice/shared/collections/recent.ts';
+import { depthInSol } from '@sluice/shared/market/depth.ts';
+import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/pool-directory.ts';
+import { isPoolNews, readPoolNews } from '@sluice/shared/pools/pool-news.ts';
+import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
+import { allTradesTopic, migrationsTopic, newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
+import type { Follower, OpenState } from '../kit/follower.ts';
+import { readEvent } from '../kit/market-event.ts';
+
+/** Pools whose last written depth is remembered. A forgotten one is written again at its next trade. */
+const maxWritten = 200_000;
+/** A pool is written again if its depth has changed by this part. */
+const changedBy = 0.2;
+/** A pool that still trades is also written again after this time, so that it does not become the oldest of the directory. */
+const writeAgainAfterMs = 10 * 60_000;
+/** How often the checkpoint is stored if no pool changes. */
+const checkpointEveryMs = 1_000;
+
+/**
+ * Keeps the directory of pools from the creations, opened pools, trades and migrations in the log. The directory is a hint, so it is not exact under
+ * retraction: a pool of a dead fork stays in it.
+ */
+export class Pools implements Follower<PoolSighting> {
+  readonly name = 'pools';
+  readonly read = readSighting;
+  readonly #directory: PoolDirectory;
+  readonly #clock: Clock;
+
+  constructor({ pools, clock = systemClock }: { readonly pools: PoolDirectory; readonly clock?: Clock }) {
+    this.#directory = pools;
+    this.#clock = clock;
+  }
+
+  async open(leaseTerm: LeaseTerm): Promise<OpenState<PoolSighting>> {
+    const directory = this.#directory;
+    const written = new Recent<{ readonly depthSol: number; readonly atMs: number }>(maxWritten);
+    let storedAtMs = Number.NEGATIVE_INFINITY;
+    const isNews = ({ address, depthSol }: PoolSighting, nowMs: number): boolean => {
+      const last = written.get(address);
+      if (last === undefined || nowMs - last.atMs > writeAgainAfterMs) return true;
+      return Math.abs(depthSol - last.depthSol) > changedBy * last.depthSol;
+    };
+    return {
+      checkpoint: await directory.checkpoint(),
+      apply: async ({ events, to }) => {
+        const nowMs = this.#clock.steadyMs();
+        const news: PoolSighting[] = [];
+        for (const sighting of events) {
+          if (!isNews(sighting, nowMs)) continue;
+          written.set(sighting.address, { depthSol: sighting.depthSol, atMs: nowMs });
+          news.push(sighting);
+        }
+        if (news.length === 0 && nowMs - storedAtMs < checkpointEveryMs) return 'applied';
+        storedAtMs = nowMs;
+        return directory.note(news, to, leaseTerm);
+      },
+      close: async () => undefined,
+    };
+  }
+}
+
+function readSighting(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>): PoolSighting | null {
+  const topic = entry.topics[0]?.topic;
+  if (topic === newTokensTopic) return readCreation(entry.json);
+  if (topic === allTradesTopic || topic === migrationsTopic) {
+    const event = readEvent(entry);
+    if (event?.kind !== 'trade') return null;
+    const { pool: venue, poolAddress: address, quoteMint, slot, depthSol } = event.trade;
+    return { mint: event.mint, venue, address, quoteMint, depthSol: depthSol ?? 0, slot };
+  }
+  const news = isPoolNews(entry) ? readPoolNews(entry) : null;
+  if (news === null) return null;
+  const { mint, venue, address, quoteMint, depthSol, slot } = news;
+  return { mint, venue, address, quoteMint, depthSol, slot };
+}
+
+/** The pool that a coin begins in. Null for other bytes: the bus carries any, not only those that ingest publishes. */
+function readCreation(json: Uint8Array): PoolSighting | null {
+  let value: Partial<NewTokenEvent> | null;
+  try {
+    value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8')) as typeof value;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+  if (value?.type !== 'newToken' || value.reserves === undefined) return null;
+  const event = value as NewTokenEvent;
+  const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event;
+  return { mint, venue, address, quoteMint, depthSol: depthInSol(event) ?? 0, slot };
+}
