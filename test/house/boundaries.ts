@@ -80,10 +80,10 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
     'gateway/src/http/callers/client-address.ts',
     'cli/',
     'shared/src/config/',
-    'shared/src/metadata/',
+    'shared/src/guarded-http/',
   ],
-  'node:http': ['gateway/src/transport/', 'shared/src/metadata/', 'shared/src/operations/server.ts', 'shared/src/solana/json-post.ts'],
-  'node:https': ['gateway/src/transport/', 'shared/src/metadata/', 'shared/src/solana/json-post.ts'],
+  'node:http': ['gateway/src/transport/', 'shared/src/guarded-http/', 'shared/src/operations/server.ts', 'shared/src/solana/json-post.ts'],
+  'node:https': ['gateway/src/transport/', 'shared/src/guarded-http/', 'shared/src/solana/json-post.ts'],
   'node:tls': ['gateway/src/transport/'],
 };
 

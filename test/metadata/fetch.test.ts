@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { MetadataFetcher, type FetcherOptions } from '@sluice/shared/metadata/fetch.ts';
-import { internetRules } from '@sluice/shared/metadata/rules.ts';
+import { internetRules } from '@sluice/shared/guarded-http/rules.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pngOf } from './images.ts';
 import { host, json, localRules, redirect, startSockets, startWeb, until, type LocalWeb, type Page } from './local-web.ts';

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo, type Server as SocketServer, type Socket } from 'node:net';
-import { isPublicAddress } from '@sluice/shared/metadata/public-address.ts';
-import type { FetchRules } from '@sluice/shared/metadata/rules.ts';
+import { isPublicAddress } from '@sluice/shared/guarded-http/public-address.ts';
+import type { FetchRules } from '@sluice/shared/guarded-http/rules.ts';
 import { expect } from 'vitest';
 
 /** A name that leads to this machine in these tests; it does not exist elsewhere. */

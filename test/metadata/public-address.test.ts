@@ -1,5 +1,5 @@
-import { isPublicAddress } from '@sluice/shared/metadata/public-address.ts';
-import { allowsUrl, internetRules } from '@sluice/shared/metadata/rules.ts';
+import { isPublicAddress } from '@sluice/shared/guarded-http/public-address.ts';
+import { allowsUrl, internetRules } from '@sluice/shared/guarded-http/rules.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 

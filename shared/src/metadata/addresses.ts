@@ -1,4 +1,4 @@
-import { parseUrl } from './parse-url.ts';
+import { parseUrl } from '../guarded-http/parse-url.ts';
 
 /** Public gateways of IPFS, in the order to try. */
 export const publicIpfsGateways: readonly string[] = ['https://ipfs.io/ipfs/', 'https://dweb.link/ipfs/'];

@@ -1,7 +1,7 @@
 import { isRecord } from '../solana/json-forms.ts';
 import { cleanText } from './clean-text.ts';
 import type { OffChainMetadata } from './outcome.ts';
-import { parseUrl } from './parse-url.ts';
+import { parseUrl } from '../guarded-http/parse-url.ts';
 
 /** Characters of each text; the rest is cut off. */
 const maxChars = { name: 128, symbol: 64, description: 1_000 } as const;

@@ -1,5 +1,5 @@
 import { LruCache } from './lru.ts';
-import type { FetchFault } from './outcome.ts';
+import type { FetchFault } from '../guarded-http/fetch-fault.ts';
 
 interface Failure {
   readonly ok: false;

@@ -1,12 +1,13 @@
 import { placesOf } from './addresses.ts';
 import { dataUriBytes } from './data-uri.ts';
 import { readDocument } from './document.ts';
-import { guardedGet, Life, type Fetched, type GetOptions } from './guarded-get.ts';
+import { guardedGet, Life, type Fetched, type GetOptions } from '../guarded-http/guarded-get.ts';
 import { imageSizeOf, isDrawable } from './images/image-size.ts';
 import { imageTypeOf, type ImageType } from './images/image-type.ts';
-import type { FetchFault, MetadataOutcome } from './outcome.ts';
-import { internetRules, type FetchRules } from './rules.ts';
-import { FetchSlots } from './slots.ts';
+import type { FetchFault } from '../guarded-http/fetch-fault.ts';
+import type { MetadataOutcome } from './outcome.ts';
+import { internetRules, type FetchRules } from '../guarded-http/rules.ts';
+import { FetchSlots } from '../guarded-http/slots.ts';
 
 /** Bounds of times, bytes, and concurrent requests. */
 export interface FetchLimits {

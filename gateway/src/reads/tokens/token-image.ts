@@ -1,5 +1,5 @@
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
-import type { FetchFault } from '@sluice/shared/metadata/outcome.ts';
+import type { FetchFault } from '@sluice/shared/guarded-http/fetch-fault.ts';
 import { tokenImageEndpoint } from '@sluice/shared/wire/rest/image.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
 import type { TokenBook } from './token-book.ts';

@@ -1,4 +1,4 @@
-import type { FetchFault } from './outcome.ts';
+import type { FetchFault } from './fetch-fault.ts';
 import { parseUrl } from './parse-url.ts';
 import { requestOnce } from './request.ts';
 import { allowsUrl, hostOf, type FetchRules } from './rules.ts';

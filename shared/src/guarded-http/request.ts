@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
 import { brotliDecompress, unzip } from 'node:zlib';
-import type { FetchFault } from './outcome.ts';
+import type { FetchFault } from './fetch-fault.ts';
 
 /** Bytes of an answer's headers. */
 const maxHeaderBytes = 16 * 1024;
