@@ -22,7 +22,7 @@ import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Continuity } from './continuity/continuity.ts';
 import { Unseen } from './continuity/unseen.ts';
 import { readWatermark, watermarkOfOthers } from './continuity/watermark.ts';
-import { TokenMetadata } from './metadata/token-metadata.ts';
+import { NewTokenMetadata } from './metadata/token-metadata.ts';
 import { ingestMetrics, ingestParts } from './metrics.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
@@ -113,7 +113,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const solUsd = new SolUsdFeed(rpc, log, ended);
   let running: RunningParts | null = null;
   const publish = (event: PublishableEvent): void => running?.continuity.publish(event);
-  const tokenMetadata = new TokenMetadata({ book: metadata, ipfsGateways: config.ipfsGateways, publish, leads: () => publisher.leads });
+  const tokenMetadata = new NewTokenMetadata({ book: metadata, ipfsGateways: config.ipfsGateways, publish, leads: () => publisher.leads });
 
   const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, followers, solUsd, tokenMetadata, report });
 
@@ -172,7 +172,7 @@ interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools'
   readonly genesis: string;
   readonly simulated: boolean;
   readonly publisher: Publisher;
-  readonly tokenMetadata: TokenMetadata;
+  readonly tokenMetadata: NewTokenMetadata;
   readonly report: Report;
   readonly solUsd: SolUsdFeed;
   readonly unseen: Unseen;

@@ -1,6 +1,6 @@
 import type { FollowersStats } from '@sluice/followers/index.ts';
 import type { Continuity, ContinuityStats } from './continuity/continuity.ts';
-import type { MetadataCounts, TokenMetadata } from './metadata/token-metadata.ts';
+import type { MetadataCounts, NewTokenMetadata } from './metadata/token-metadata.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
 import type { EmitCounts } from './pipeline/emit.ts';
 import type { Pipeline, PipelineCounts } from './pipeline/pipeline.ts';
@@ -94,7 +94,7 @@ export function readStats(of: {
   readonly publisher: Publisher;
   readonly followers: { readonly stats: FollowersStats };
   readonly solUsd: SolUsdFeed;
-  readonly tokenMetadata: TokenMetadata;
+  readonly tokenMetadata: NewTokenMetadata;
   readonly report: Report;
 }): IngestStats {
   const { running, publisher } = of;

@@ -4,7 +4,7 @@ import { addressBytes } from '@sluice/shared/solana/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { marketTrade, tradeEvent, tradePrice, type MarketTrade } from '@sluice/ingest/pipeline/normalize.ts';
+import { tokenTrade, tradeEvent, tradePrice, type TokenTrade } from '@sluice/ingest/pipeline/normalize.ts';
 import { stateOfSqrtPrice } from '@sluice/venues/kit/concentrated.ts';
 import { depthOfReserves } from '@sluice/shared/market/depth-share.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
@@ -302,7 +302,7 @@ describe('reserves without a price', () => {
     const state = stateOfReserves({ virtualBase: 0n, virtualQuote: 5n, realBase: 0n, realQuote: 5n });
     const amounts = { baseAmount: 10n ** 6n, quoteAmount: 2n * 10n ** 9n };
     const rest = { before: null, fees: [], feeTotal: 0n, timestamp };
-    const trade: MarketTrade = { side: 'buy', trader: addressOf('trader'), ...amounts, ...state, ...rest };
+    const trade: TokenTrade = { side: 'buy', trader: addressOf('trader'), ...amounts, ...state, ...rest };
     expect(tradeEvent(seen, '0', market, trade, null, false)).toMatchObject({ priceQuote: 2, priceSol: 2 });
     const priceless = tradeEvent(seen, '0', market, { ...trade, quoteAmount: 0n }, null, false);
     expect(priceless).toMatchObject({ priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null });
@@ -339,7 +339,7 @@ describe('the depth of a pool', () => {
   const unknown = { pair: null, before: null, supply: null } as const;
   const swap = { type: 'trade', pool: place.poolAddress, ...unknown, side: 'sell', timestamp } as const;
   const published = (flipped: boolean) => {
-    const trade = marketTrade({ ...swap, trader: addressOf('trader'), ...amounts, ...state }, flipped);
+    const trade = tokenTrade({ ...swap, trader: addressOf('trader'), ...amounts, ...state }, flipped);
     const made = tradeEvent(seen, '0', { ...market, flipped }, trade, null, false);
     return [made, tradePrice(made, trade, null)!] as const;
   };

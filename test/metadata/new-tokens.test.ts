@@ -1,6 +1,6 @@
 import type { NewTokenEvent, StreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
 import { eventSchemas } from '@sluice/shared/wire/events.ts';
-import { TokenMetadata } from '@sluice/ingest/metadata/token-metadata.ts';
+import { NewTokenMetadata } from '@sluice/ingest/metadata/token-metadata.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
@@ -34,7 +34,7 @@ const document = {
 const dataUri = (value: unknown) => `data:application/json,${JSON.stringify(value)}`;
 
 interface Desk {
-  readonly desk: TokenMetadata;
+  readonly desk: NewTokenMetadata;
   readonly clock: ManualClock;
   readonly published: TokenMetadataEvent[];
   leads: boolean;
@@ -47,7 +47,7 @@ function startDesk(fetcher: ConstructorParameters<typeof TokenMetadataBook>[0]):
     published,
     clock,
     leads: true,
-    desk: new TokenMetadata({
+    desk: new NewTokenMetadata({
       book: new TokenMetadataBook(fetcher),
       ipfsGateways: [],
       publish: (event) => void published.push(event),

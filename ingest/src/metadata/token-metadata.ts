@@ -36,7 +36,7 @@ interface Waiting {
 }
 
 /** While this process leads, fetches the documents of new tokens in the background, and publishes their contents. */
-export class TokenMetadata {
+export class NewTokenMetadata {
   readonly counts: MetadataCounts = { published: 0, failed: 0, dropped: 0 };
   readonly #book: TokenMetadataBook;
   readonly #fetcher: MetadataFetcher | null;

@@ -19,12 +19,12 @@ import type { AccountState } from '../sources/sighting.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {
   accountPrice,
-  marketTrade,
+  tokenTrade,
   migrationEvent,
   newTokenEvent,
   tradeEvent,
   tradePrice,
-  type Market,
+  type EventPool,
   type Sighting,
   type TickSighting,
 } from './normalize.ts';
@@ -80,7 +80,7 @@ export class Emitter {
     if (!transaction.late || pool.token!.supply === null) learnSupply(pool, event);
     const solUsd = this.#solUsdAt(transaction.receivedUs);
     const market = marketOf(pool);
-    const trade = marketTrade(event, pool.flipped);
+    const trade = tokenTrade(event, pool.flipped);
     this.#checkContinuity(pool, event, transaction.slot);
     const made = tradeEvent(this.#sighting(transaction), path, market, trade, solUsd, completes);
     takeTrade(pool.token!, made, solUsd);
@@ -109,7 +109,7 @@ export class Emitter {
   }
 
   migration({ transaction, path, venue, pool, event }: ResolvedEvent<CurveMigrated>): void {
-    const market: Market = { ...marketOf(pool), venue: event.toVenue, poolAddress: event.toPool };
+    const market: EventPool = { ...marketOf(pool), venue: event.toVenue, poolAddress: event.toPool };
     const made = migrationEvent(this.#sighting(transaction), path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
     if (!transaction.late) takeNamed(pool.token!, poolPriceOf(made), true);
     this.counts.migrations++;
@@ -220,7 +220,7 @@ function priceStateOf({ virtualBase, virtualQuote, realBase, realQuote }: Change
   return lastBase < 0n ? null : stateOfReserves({ virtualBase: lastBase, virtualQuote, realBase: lastBase, realQuote });
 }
 
-function marketOf({ venue, address, token, quote, flipped }: Pool): Market {
+function marketOf({ venue, address, token, quote, flipped }: Pool): EventPool {
   return {
     venue: venue.name,
     poolAddress: address,

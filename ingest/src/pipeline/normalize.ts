@@ -26,7 +26,7 @@ export interface Sighting {
 }
 
 /** The pool of an event, resolved: `mint` is the token, which may be the base or the quote of the program's pair. */
-export interface Market {
+export interface EventPool {
   readonly venue: VenueName;
   readonly poolAddress: string;
   readonly mint: string;
@@ -38,7 +38,7 @@ export interface Market {
 }
 
 /** A trade as token and money; reversed if the program has the money as its base. */
-export interface MarketTrade extends PriceState {
+export interface TokenTrade extends PriceState {
   readonly side: 'buy' | 'sell';
   readonly trader: string;
   readonly baseAmount: bigint;
@@ -52,7 +52,7 @@ export interface MarketTrade extends PriceState {
   readonly timestamp: number | null;
 }
 
-export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
+export function tokenTrade(trade: VenueTrade, flipped: boolean): TokenTrade {
   const { side, trader, baseAmount, quoteAmount, before, timestamp } = trade;
   // `feeTotal` counts the fees in the program's quote coin; those in its base coin come from the list.
   const ofBase = feesIn('base', trade.fees);
@@ -82,8 +82,8 @@ export function marketTrade(trade: VenueTrade, flipped: boolean): MarketTrade {
 export function tradeEvent(
   seen: Sighting,
   path: string,
-  market: Market,
-  trade: MarketTrade,
+  market: EventPool,
+  trade: TokenTrade,
   solUsd: SolUsdAt | null,
   completes: boolean,
 ): TradeEvent {
@@ -143,7 +143,7 @@ function balanceAfter(balances: readonly TokenBalance[] | null, owner: string, m
 }
 
 /** The tick of a trade; null if the pool's state gives no price. */
-export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: MarketTrade, solUsd: SolUsdAt | null): PriceEvent | null {
+export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: TokenTrade, solUsd: SolUsdAt | null): PriceEvent | null {
   if (trade.priceQuote === null || priceBase <= 0n || priceQuote <= 0n) return null;
   const event: PriceEvent = {
     type: 'price',
@@ -185,7 +185,7 @@ export interface TickSighting {
 }
 
 /** The tick of a pool that changed without a known trade; null if its state gives no price. */
-export function accountPrice(seen: TickSighting, market: Market, state: PriceState, solUsd: SolUsdAt | null): PriceEvent | null {
+export function accountPrice(seen: TickSighting, market: EventPool, state: PriceState, solUsd: SolUsdAt | null): PriceEvent | null {
   const price = priceOf(state, market.baseDecimals, market.quoteDecimals);
   if (price === null) return null;
   const event: PriceEvent = {
@@ -216,7 +216,7 @@ export function accountPrice(seen: TickSighting, market: Market, state: PriceSta
 export function newTokenEvent(
   seen: Sighting,
   path: string,
-  market: Market,
+  market: EventPool,
   created: TokenCreated,
   tokenProgram: string,
   buys: readonly VenueTrade[],
@@ -264,7 +264,7 @@ export function newTokenEvent(
   return event;
 }
 
-function initialBuy(trader: string, market: Market, buys: readonly VenueTrade[]): NewTokenEvent['initialBuy'] {
+function initialBuy(trader: string, market: EventPool, buys: readonly VenueTrade[]): NewTokenEvent['initialBuy'] {
   if (buys.length === 0) return null;
   const baseAmount = buys.reduce((sum, buy) => sum + buy.baseAmount, 0n);
   const quoteAmount = buys.reduce((sum, buy) => sum + buy.quoteAmount, 0n);
@@ -282,7 +282,7 @@ export function migrationEvent(
   seen: Sighting,
   path: string,
   fromVenue: VenueName,
-  market: Market,
+  market: EventPool,
   migrated: CurveMigrated,
   solUsd: SolUsdAt | null,
 ): MigrationEvent {

@@ -13,7 +13,7 @@ const creatorAuthorityOf = keepDerived(program.coinCreatorVaultAuthority);
 const volumeAccumulatorOf = keepDerived(program.userVolumeAccumulatorAddress);
 
 /** The fields of the pool on which its instructions depend. */
-export interface TradedPool {
+export interface PoolAndSettings {
   readonly address: string;
   readonly pool: QuotedAmmPool;
   readonly settings: PumpAmmSettings;
@@ -43,7 +43,7 @@ interface Parties {
   readonly quoteOf: (owner: string) => string;
 }
 
-function partiesOf({ pool }: TradedPool, { user, baseTokenProgram, quoteTokenProgram, wrappedSol }: TradeOrder): Parties {
+function partiesOf({ pool }: PoolAndSettings, { user, baseTokenProgram, quoteTokenProgram, wrappedSol }: TradeOrder): Parties {
   const quoteOf = (owner: string): string => tokenAddress(owner, pool.quoteMint, quoteTokenProgram);
   return {
     user,
@@ -55,14 +55,14 @@ function partiesOf({ pool }: TradedPool, { user, baseTokenProgram, quoteTokenPro
   };
 }
 
-function feeRecipientOf({ pool, settings }: TradedPool, { recipient }: TradeOrder): string {
+function feeRecipientOf({ pool, settings }: PoolAndSettings, { recipient }: TradeOrder): string {
   return recipientAt(pool.mayhemMode ? settings.reservedFeeRecipients : settings.feeRecipients, recipient);
 }
 
 /**
  * Accounts after those of the IDL: the destination of cashback, the pool's second account if it has a coin creator, the buyback recipient.
  */
-function remainingAccounts({ pool, settings }: TradedPool, order: TradeOrder, { volume, quoteOf }: Parties): AccountMeta[] {
+function remainingAccounts({ pool, settings }: PoolAndSettings, order: TradeOrder, { volume, quoteOf }: Parties): AccountMeta[] {
   const isSell = order.trade.exact === 'baseIn';
   const buyback = recipientAt(settings.buybackFeeRecipients, order.recipient);
   return [
@@ -73,7 +73,7 @@ function remainingAccounts({ pool, settings }: TradedPool, order: TradeOrder, { 
   ];
 }
 
-function accountsOf(traded: TradedPool, order: TradeOrder, parties: Parties): AccountMeta[] {
+function accountsOf(traded: PoolAndSettings, order: TradeOrder, parties: Parties): AccountMeta[] {
   const { address, pool } = traded;
   const { user, base, quote, volume, creatorAuthority, quoteOf } = parties;
   const feeRecipient = feeRecipientOf(traded, order);
@@ -116,7 +116,7 @@ function dataOf({ trade, quote, minOut, maxIn }: TradeOrder): Uint8Array {
 }
 
 /** Accounts that the real program was seen to create if they are missing (README.md). */
-function programAccountsOf(traded: TradedPool, order: TradeOrder, { volume, creatorAuthority, quoteOf }: Parties): ProgramAccount[] {
+function programAccountsOf(traded: PoolAndSettings, order: TradeOrder, { volume, creatorAuthority, quoteOf }: Parties): ProgramAccount[] {
   const { address, bytes, rent, pool } = traded;
   const { cashback } = pool;
   const receivers = [feeRecipientOf(traded, order), creatorAuthority, ...(cashback ? [volume] : [])];
@@ -130,7 +130,7 @@ function programAccountsOf(traded: TradedPool, order: TradeOrder, { volume, crea
  * `buy_exact_quote_in` (an amount to spend), `buy` (tokens to receive) or `sell`. Quote coins, wrapped SOL included, move between token
  * accounts. Throws TypeError if an address of the order is invalid.
  */
-export function buildPoolTrade(traded: TradedPool, order: TradeOrder): BuiltTrade {
+export function buildPoolTrade(traded: PoolAndSettings, order: TradeOrder): BuiltTrade {
   const { pool } = traded;
   const parties = partiesOf(traded, order);
   const isBuy = order.trade.exact !== 'baseIn';

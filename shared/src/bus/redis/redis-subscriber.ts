@@ -1,7 +1,7 @@
 import type { Logger } from '../../log/log.ts';
 import type { BusHandlers, BusSubscriber, EpochPlace, LogPosition, SubscriberOptions } from '../bus.ts';
 import { BusError, closedError, RedisFault } from '../bus-error.ts';
-import { LogFollower } from '../log-follower.ts';
+import { LogCursor } from '../log-cursor.ts';
 import { decodeMessage, maxBatchEntries, type LogMessage } from '../message.ts';
 import { PendingMessages } from '../pending-messages.ts';
 import { pause } from '../../abort/pause.ts';
@@ -29,7 +29,7 @@ export class RedisSubscriber implements BusSubscriber {
   readonly #after: LogPosition | undefined;
   #live: LiveConnection | null = null;
   #handlers: BusHandlers | null = null;
-  #follower: LogFollower;
+  #cursor: LogCursor;
   #timer: NodeJS.Timeout | null = null;
   /** Announcements arrive. */
   #subscribed = false;
@@ -50,19 +50,19 @@ export class RedisSubscriber implements BusSubscriber {
     this.#history = new RedisHistory(reader, () => {
       this.counters.malformed += 1;
     });
-    this.#follower = new LogFollower({ onEntry: () => {}, onLost: () => {} });
+    this.#cursor = new LogCursor({ onEntry: () => {}, onLost: () => {} });
   }
 
   get epoch(): string {
-    return this.#follower.epoch;
+    return this.#cursor.epoch;
   }
 
   placeOf(epoch: string): EpochPlace | null {
-    return this.#follower.placeOf(epoch);
+    return this.#cursor.placeOf(epoch);
   }
 
   position(topic: string): number {
-    return this.#follower.position(topic);
+    return this.#cursor.position(topic);
   }
 
   /** Rejects with `UNAVAILABLE`, `INCOMPATIBLE` or `CLOSED`. */
@@ -70,7 +70,7 @@ export class RedisSubscriber implements BusSubscriber {
     if (this.#closed) throw closedError();
     if (this.#handlers !== null) throw new BusError('INVALID', 'A subscriber can only be started once.');
     this.#handlers = handlers;
-    this.#follower = new LogFollower(handlers);
+    this.#cursor = new LogCursor(handlers);
     const live = await LiveConnection.open(
       this.#reader.deployment,
       this.#channel,
@@ -116,7 +116,7 @@ export class RedisSubscriber implements BusSubscriber {
       this.#pending.push(message);
       return;
     }
-    const outcome = this.#follower.deliver(message, false);
+    const outcome = this.#cursor.deliver(message, false);
     if (outcome === 'delivered' || outcome === 'seen') return;
     this.#pending.push(message);
     this.#refill(outcome);
@@ -136,13 +136,13 @@ export class RedisSubscriber implements BusSubscriber {
   #setLink(up: boolean): void {
     if (this.#closed || this.#linkUp === up) return;
     this.#linkUp = up;
-    this.#log.info({ up, epoch: this.epoch, offset: this.#follower.last }, 'bus_link');
+    this.#log.info({ up, epoch: this.epoch, offset: this.#cursor.last }, 'bus_link');
     this.#handlers?.onLink?.(up);
   }
 
   #refill(cause: 'hole' | 'epoch' | 'link' | 'tail'): void {
     this.counters.refills += 1;
-    this.#log.debug({ cause, epoch: this.epoch, offset: this.#follower.last }, 'bus_refill');
+    this.#log.debug({ cause, epoch: this.epoch, offset: this.#cursor.last }, 'bus_refill');
     void this.#sync(false);
   }
 
@@ -169,64 +169,64 @@ export class RedisSubscriber implements BusSubscriber {
 
   /** Reads to the end of the log and then delivers what waited, until nothing is missing. Rejects if the connection fails. */
   async #catchUp(): Promise<void> {
-    const follower = this.#follower;
+    const cursor = this.#cursor;
     do {
       const waiting = this.#pending.length;
       this.#pending.overflowed = false;
       this.#syncAgain = false;
-      const state = await this.#history.state(this.#follower.place);
+      const state = await this.#history.state(this.#cursor.place);
       if (this.#closed) return;
-      if (state.epoch !== follower.epoch && !(await this.#enterEpoch(state))) continue;
+      if (state.epoch !== cursor.epoch && !(await this.#enterEpoch(state))) continue;
       // These were announced before the state was read, so any other epoch is an earlier one.
       this.#pending.dropOtherEpochs(state.epoch, waiting);
-      if (follower.last < state.offset && !(await this.#readTo(state.offset))) continue;
+      if (cursor.last < state.offset && !(await this.#readTo(state.offset))) continue;
       this.#join();
     } while (this.#syncing && !this.#closed);
   }
 
   /** Reads the history up to `offset`. False if the state must be read again. */
   async #readTo(offset: number): Promise<boolean> {
-    const follower = this.#follower;
-    while (follower.last < offset) {
-      const from = follower.last + 1;
+    const cursor = this.#cursor;
+    while (cursor.last < offset) {
+      const from = cursor.last + 1;
       const messages = await this.#history.page(from);
       if (this.#closed) return false;
       for (const [index, message] of messages.entries()) {
-        if (!follower.epochs.has(message.epoch)) {
+        if (!cursor.epochs.has(message.epoch)) {
           if (await this.#epochChanged()) return false;
           this.counters.malformed += 1;
           continue;
         }
-        if (message.first > follower.last + 1 && !(await this.#lose(message.first - 1, messages.slice(index)))) return false;
-        follower.deliver(message, true);
+        if (message.first > cursor.last + 1 && !(await this.#lose(message.first - 1, messages.slice(index)))) return false;
+        cursor.deliver(message, true);
       }
-      if (follower.last < from && !(await this.#loseRest())) return false;
+      if (cursor.last < from && !(await this.#loseRest())) return false;
     }
     return true;
   }
 
   async #epochChanged(): Promise<boolean> {
-    const { epoch } = await this.#history.state(this.#follower.place);
-    return epoch !== this.#follower.epoch || this.#closed;
+    const { epoch } = await this.#history.state(this.#cursor.place);
+    return epoch !== this.#cursor.epoch || this.#closed;
   }
 
   /** Reports everything up to `to` as lost; `held` are the messages that follow. False if the epoch changed in the meantime. */
   async #lose(to: number, held: readonly LogMessage[]): Promise<boolean> {
-    const follower = this.#follower;
-    const from = follower.last + 1;
-    const positions = await this.#history.positionsBefore(to + 1, held, follower.epoch);
+    const cursor = this.#cursor;
+    const from = cursor.last + 1;
+    const positions = await this.#history.positionsBefore(to + 1, held, cursor.epoch);
     if (positions === null || this.#closed) return false;
-    follower.moveTo(to, positions);
+    cursor.moveTo(to, positions);
     this.#reportTrimmed(from, to);
     return true;
   }
 
   /** The log is longer, but nothing readable is stored after the last delivered entry: everything up to the end is lost. */
   async #loseRest(): Promise<boolean> {
-    const follower = this.#follower;
-    const { epoch, epochs, offset } = await this.#history.state(this.#follower.place);
-    if (epoch !== follower.epoch || this.#closed) return false;
-    const messages = await this.#history.page(follower.last + 1);
+    const cursor = this.#cursor;
+    const { epoch, epochs, offset } = await this.#history.state(this.#cursor.place);
+    if (epoch !== cursor.epoch || this.#closed) return false;
+    const messages = await this.#history.page(cursor.last + 1);
     if (messages.some((message) => epochs.has(message.epoch))) return false;
     return this.#lose(offset, []);
   }
@@ -239,19 +239,19 @@ export class RedisSubscriber implements BusSubscriber {
 
   /** Continues in the current epoch. False if it changed again in the meantime. */
   async #enterEpoch(state: LogState): Promise<boolean> {
-    const follower = this.#follower;
-    if (follower.epoch === '') return this.#enterFirst(state);
-    const place = placeOf(state, follower.epoch);
+    const cursor = this.#cursor;
+    if (cursor.epoch === '') return this.#enterFirst(state);
+    const place = placeOf(state, cursor.epoch);
     if (place === null) return this.#enterOtherLog(state);
     const { end, isWhole } = place;
-    if (end < follower.last) return this.#goBackTo(end, state);
+    if (end < cursor.last) return this.#goBackTo(end, state);
     const lastAnnounced = this.#finishEpoch(end);
-    follower.enterEpoch(state);
+    cursor.enterEpoch(state);
     this.#tail = 0;
-    if (lastAnnounced > end || !isWhole) this.#reportEpoch(follower.last + 1, lastAnnounced > end ? lastAnnounced : follower.last);
+    if (lastAnnounced > end || !isWhole) this.#reportEpoch(cursor.last + 1, lastAnnounced > end ? lastAnnounced : cursor.last);
     else {
       this.counters.epochChanges += 1;
-      this.#log.warn({ epoch: state.epoch, offset: follower.last }, 'bus_epoch_continued');
+      this.#log.warn({ epoch: state.epoch, offset: cursor.last }, 'bus_epoch_continued');
       this.#handlers?.onEpoch?.();
     }
     return true;
@@ -259,13 +259,13 @@ export class RedisSubscriber implements BusSubscriber {
 
   /** The log lacks the last entries that were delivered; other entries have their numbers. */
   async #goBackTo(end: number, state: LogState): Promise<boolean> {
-    const follower = this.#follower;
+    const cursor = this.#cursor;
     const positions = await this.#history.positionsBefore(end + 1, [], state.epoch);
     if (this.#closed || positions === null) return false;
-    const from = follower.last + 1;
+    const from = cursor.last + 1;
     const lastAnnounced = this.#finishEpoch(Infinity);
-    follower.moveTo(end, positions);
-    follower.enterEpoch(state);
+    cursor.moveTo(end, positions);
+    cursor.enterEpoch(state);
     this.#reportEpoch(from, lastAnnounced);
     return true;
   }
@@ -282,28 +282,28 @@ export class RedisSubscriber implements BusSubscriber {
     }
     const oldest = await this.#oldestOf(state);
     if (oldest === null) return false;
-    this.#follower.enterEpoch(state);
-    this.#follower.moveTo(oldest.last, oldest.positions);
+    this.#cursor.enterEpoch(state);
+    this.#cursor.moveTo(oldest.last, oldest.positions);
     if (after !== undefined) this.#handlers?.onLost({ from: 1, to: 0, reason: 'epoch', last: oldest.last });
     return true;
   }
 
   /** The log that was followed is gone. */
   async #enterOtherLog(state: LogState): Promise<boolean> {
-    const follower = this.#follower;
+    const cursor = this.#cursor;
     const oldest = await this.#oldestOf(state);
     if (oldest === null) return false;
     const lastAnnounced = this.#finishEpoch(Infinity);
-    const from = follower.last + 1;
-    follower.moveTo(oldest.last, oldest.positions);
-    follower.enterEpoch(state);
+    const from = cursor.last + 1;
+    cursor.moveTo(oldest.last, oldest.positions);
+    cursor.enterEpoch(state);
     this.#reportEpoch(from, lastAnnounced);
     if (oldest.last > 0) this.#reportTrimmed(1, oldest.last);
     return true;
   }
 
   #reportEpoch(from: number, to: number): void {
-    const { epoch, last } = this.#follower;
+    const { epoch, last } = this.#cursor;
     this.#tail = 0;
     this.counters.epochChanges += 1;
     this.#log.warn({ epoch, offset: last }, 'bus_epoch_changed');
@@ -324,18 +324,18 @@ export class RedisSubscriber implements BusSubscriber {
     const page = await this.#history.page(Math.max(0, offset + 2 - maxBatchEntries));
     if (this.#closed) return false;
     const first = page.find(({ epoch }) => state.epochs.has(epoch))?.first ?? state.offset + 1;
-    this.#follower.enterEpoch(state);
-    this.#follower.moveTo(first - 1, new Map());
+    this.#cursor.enterEpoch(state);
+    this.#cursor.moveTo(first - 1, new Map());
     return true;
   }
 
   /** Delivers what was announced in the epoch that ended, up to offset `end` or the first gap. Returns the last announced offset. */
   #finishEpoch(end: number): number {
-    const follower = this.#follower;
-    let lastAnnounced = follower.last;
+    const cursor = this.#cursor;
+    let lastAnnounced = cursor.last;
     this.#pending.drain((message) => {
-      if (message.epoch !== follower.epoch) return false;
-      if (message.last <= end) follower.deliver(message, false);
+      if (message.epoch !== cursor.epoch) return false;
+      if (message.last <= end) cursor.deliver(message, false);
       lastAnnounced = Math.max(lastAnnounced, message.last);
       return true;
     });
@@ -347,7 +347,7 @@ export class RedisSubscriber implements BusSubscriber {
     let whole = !this.#pending.overflowed && !this.#syncAgain;
     this.#pending.drain((message) => {
       if (!whole) return false;
-      const outcome = this.#follower.deliver(message, false);
+      const outcome = this.#cursor.deliver(message, false);
       whole = outcome === 'delivered' || outcome === 'seen';
       return whole;
     });
@@ -359,14 +359,14 @@ export class RedisSubscriber implements BusSubscriber {
     if (this.#syncing || this.#checking || this.#closed) return;
     this.#checking = true;
     void this.#live?.ping();
-    const follower = this.#follower;
-    const { epoch } = follower;
-    const outcome = await this.#history.state(follower.place).then(
+    const cursor = this.#cursor;
+    const { epoch } = cursor;
+    const outcome = await this.#history.state(cursor.place).then(
       (state) => ({ state, error: null }),
       (error: unknown) => ({ state: null, error }),
     );
     this.#checking = false;
-    if (this.#syncing || this.#closed || follower.epoch !== epoch) return;
+    if (this.#syncing || this.#closed || cursor.epoch !== epoch) return;
     if (outcome.state === null) {
       if (!(outcome.error instanceof BusError)) throw outcome.error;
       this.#refill('link');
@@ -374,7 +374,7 @@ export class RedisSubscriber implements BusSubscriber {
     }
     const { epoch: present, offset } = outcome.state;
     if (present !== epoch) this.#refill('epoch');
-    else if (follower.last < this.#tail) {
+    else if (cursor.last < this.#tail) {
       this.#live?.renew();
       this.#refill('tail');
     }

@@ -56,7 +56,7 @@ export function sentFor(received: bigint, { bps, maxFee }: TransferFeeSetting): 
 }
 
 /** Metadata that the mint's account itself contains. */
-export interface TokenMetadata {
+export interface MintMetadata {
   readonly updateAuthority: string | null;
   readonly mint: string;
   readonly name: string;
@@ -76,7 +76,7 @@ export interface MintExtensions {
   readonly transferHook: { readonly authority: string | null; readonly programId: string | null } | null;
   /** The account with the metadata: the mint itself, or another one. */
   readonly metadataPointer: string | null;
-  readonly metadata: TokenMetadata | null;
+  readonly metadata: MintMetadata | null;
   readonly scaledUiAmount: {
     readonly authority: string | null;
     readonly multiplier: number;

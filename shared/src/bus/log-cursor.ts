@@ -12,7 +12,7 @@ import { placeOf, type LogState } from './redis/redis-history.ts';
  *
  * Uses no I/O and no clock, except in the handlers that it calls.
  */
-export class LogFollower {
+export class LogCursor {
   /** The current epoch, and all epochs of the log. */
   epoch = '';
   epochs: LogState['epochs'] = new Map();
