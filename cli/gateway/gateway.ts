@@ -42,7 +42,7 @@ import { drain, orClose, type LifePhase } from '@sluice/gateway/operations/proce
 import type { ReadCounters } from '@sluice/gateway/operations/metrics.ts';
 import { createOperations } from '@sluice/gateway/operations/operations.ts';
 import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
-import { createMarkets, marketMetrics } from '@sluice/trading/quote/markets.ts';
+import { marketMetrics, Markets } from '@sluice/trading/quote/markets.ts';
 import { answersWithinMs, quoteEndpoints } from '@sluice/trading/quote/quotes.ts';
 import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
@@ -275,7 +275,7 @@ function openReading(
   const holderRpcs = chainRpc(config.rpc?.httpUrls ?? null).each;
   const { signal } = ended;
   const reads = createReads({ hub, health, reader, rpc, holderRpcs, market, pools, metadata: book, clock, paperBalanceOf, log, signal });
-  const markets = createMarkets(pools);
+  const markets = new Markets({ pools });
   const solUsd = (): number | null => health.solUsd()?.price ?? null;
   return {
     endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd, clock, paperBalanceOf })],
@@ -283,7 +283,7 @@ function openReading(
     simulated: () => health.simulated === true,
     solUsd,
     counters: { tokens: reads.book, accounts: reader.counters, rpc: () => rpc.health() },
-    quoteMetrics: () => marketMetrics(markets.counters),
+    quoteMetrics: () => marketMetrics(markets.counts),
     close: () => {
       ended.abort();
       health.close();

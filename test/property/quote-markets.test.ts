@@ -3,7 +3,7 @@ import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-dir
 import { createLog } from '@sluice/shared/log/log.ts';
 import type { Venue } from '@sluice/venues/venue.ts';
 import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
-import { createMarkets, marketTtlMs, maxMarkets, settingsTtlMs, type MarketRead, type Markets } from '@sluice/trading/quote/markets.ts';
+import { Markets, marketTtlMs, maxMarkets, settingsTtlMs, type MarketRead } from '@sluice/trading/quote/markets.ts';
 import { quoteEndpoints } from '@sluice/trading/quote/quotes.ts';
 import type { AccountReader, ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
@@ -40,7 +40,7 @@ interface TestReader extends AccountReader {
 
 function marketsOf(reader: TestReader, of: readonly Venue[] = venues): Markets {
   const log = createLog({ level: 'silent', name: 'test' });
-  return createMarkets(new PoolReader({ reader, venues: of, directory: new InProcessPoolDirectory(), log }), () => reader.nowMs);
+  return new Markets({ pools: new PoolReader({ reader, venues: of, directory: new InProcessPoolDirectory(), log }), nowMs: () => reader.nowMs });
 }
 
 const owned = (owner: string, data: Uint8Array): ChainAccount => ({ owner, data, lamports: 1_000_000n, executable: false });
@@ -127,7 +127,7 @@ test('one call for a coin together with its settings; the next call requests les
   reader.slot = 700;
   expect(await markets.read(mint)).toMatchObject({ slot: 700, settings: { slot: 700 } });
   expect(reader.calls[2]).toContain(pump.feeConfig);
-  expect(markets.counters).toEqual({ hits: 2, reads: 3, shared: 0, malformed: 0 });
+  expect(markets.counts).toMatchObject({ hits: 2, reads: 3, shared: 0, malformed: 0 });
 });
 
 test('contradicting state is quoted if two endpoints give the same quote, and refused otherwise', async () => {
@@ -314,7 +314,7 @@ test('accounts that are not a mint, have no pool, or cannot be read', async () =
   other.accounts.delete(pump.feeConfig);
   const lacking = marketsOf(other);
   expect((await lacking.read(putCoin(other, 'no fees'))).result).toEqual({ kind: 'malformed', venue: 'pump', reason: 'not a FeeConfig' });
-  expect(markets.counters.malformed).toBe(1);
+  expect(markets.counts.malformed).toBe(1);
 });
 
 test('a quote coin that differs with every read ends with an error', async () => {

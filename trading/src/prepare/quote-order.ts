@@ -6,10 +6,10 @@ import { slippageBounds } from '@sluice/venues/quoting.ts';
 import { quoteOfOrder } from '../quote/answer.ts';
 import { rawAmount } from '../quote/amounts.ts';
 import { quoteOn, tooLittle, unixSeconds, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/best-quote.ts';
+import type { MarketRead } from '../quote/markets.ts';
 import type { TokenMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import type { TradeRequest } from './request.ts';
 import type { LaneTip } from './surround.ts';
-import type { HotMarketRead } from '../state/hot-markets.ts';
 import type { HotState } from '../state/hot-state.ts';
 import type { WalletRead } from '../state/hot-wallets.ts';
 import { awaitOwnOrders, ownOrdersDeadlineMs, type OwnOrders } from '../state/own-orders.ts';
@@ -34,7 +34,7 @@ export function requestedTips(request: TradeRequest, { laneTips = [] }: Pick<Pri
 
 /** The state that a quote depends on: a market and a wallet, read at about the same time. */
 export interface TradeInputs {
-  readonly market: HotMarketRead;
+  readonly market: MarketRead;
   readonly wallet: WalletRead;
   readonly baseAccount: TokenAccount | null;
   /** Whether the wallet has an associated account of wrapped SOL; null if no order of this kind depends on it. */
@@ -78,7 +78,7 @@ async function priceOn(request: TradeRequest, parts: PriceParts, agreed: boolean
   const isSell = order.side === 'sell';
   const own: OwnSlot = { slot: isSell ? ownOrders.landedIn(publicKey) : 0, deadlineMs: ownOrdersDeadlineMs() };
   let market = await readMarket(order.mint, state, own, agreed);
-  const isUnsure = (read: HotMarketRead | WalletRead): boolean =>
+  const isUnsure = (read: MarketRead | WalletRead): boolean =>
     read.slot < own.slot || (agreed ? read.isDisputed : read.soleSources !== 0);
   if (market.result.kind !== 'market') return { refusal: quotedRefusal(market.result.kind), isDoubtful: isUnsure(market) };
   const hasTips = requestedTips(request, parts).length > 0;
@@ -124,7 +124,7 @@ function readMarket(
   state: PriceParts['state'],
   { slot, deadlineMs }: OwnSlot,
   agreed: boolean,
-): HotMarketRead | Promise<HotMarketRead> {
+): MarketRead | Promise<MarketRead> {
   if (agreed) return state.agreedMarket(mint, slot);
   return slot > 0 ? awaitOwnOrders(() => state.market(mint), slot, deadlineMs) : state.market(mint);
 }

@@ -1,102 +1,315 @@
 import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
+import type { LookedUpAccount } from '@sluice/venues/quoting.ts';
+import type { AccountsRead, ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
 import type { DecidedMarket, PoolReader, SettingsRead } from '@sluice/gateway/reads/pools/pool-reader.ts';
+import { assembleMarket, type AssembledMarket, type MarketPlan } from '@sluice/gateway/reads/pools/quoted-market.ts';
+import { isDisputed, readUntilAgreed, soleSourceOf } from './sole-sources.ts';
 
-/** A market is used for this long after it was requested: about a slot. */
+/** A market that was read is used for this long after it was requested: about two slots. */
 export const marketTtlMs = 400;
 /** Likewise for the settings and fee tables of the programs. */
 export const settingsTtlMs = 30_000;
-/** Most markets in memory, 5 KB each. That many can be read within `marketTtlMs`. Beyond that the oldest is dropped. */
+/** Most markets in memory if no accounts are followed, 5 KB each. That many can be read within `marketTtlMs`. Beyond that the oldest is dropped. */
 export const maxMarkets = 1_024;
+/** Most coins whose accounts are followed. Beyond that the least recently requested one is dropped. */
+export const maxHotMarkets = 256;
+/** Most of these that were not requested yet. Beyond that the oldest one is dropped. */
+export const maxWarmedAhead = 64;
+/** Most reads of such coins at a time. Further coins are not followed until they are requested. */
+const maxWarming = 16;
+/** A coin is dropped after this long without a request. */
+const idleAfterMs = 10 * 60_000;
+const warmedIdleAfterMs = 60_000;
 
 interface AsOf {
   readonly slot: number;
   readonly askedAtMs: number;
 }
 
+/** The pools of a coin at one moment, for exact quotes. */
 export interface MarketRead extends AsOf {
   readonly result: DecidedMarket;
   readonly settings: AsOf;
-}
-
-/** A market for which the endpoints were asked. */
-export interface PolledMarket extends MarketRead {
+  /** Bit mask of endpoints that alone reported a part of it. 0 if two reported all of it, or only one is configured. */
+  readonly soleSources: number;
   /** The market as other endpoints report it, if they report another state and no two report the same. */
-  readonly disputed: readonly Pick<MarketRead, 'slot' | 'result'>[];
+  readonly disputed: readonly (Pick<AsOf, 'slot'> & { readonly result: DecidedMarket })[];
   /** One endpoint alone reports it, and another one that may contradict it has not answered in time. */
   readonly othersAreLate: boolean;
+  /** One of both: endpoints contradict each other, or one may still do so. */
+  readonly isDisputed: boolean;
 }
 
-export interface Markets {
-  /** Returns at once if the market was read within `marketTtlMs`. Concurrent calls for a market share one read. Rejects with an `RpcError`. */
-  read(mint: string): PolledMarket | Promise<PolledMarket>;
-  /** Looks up the coin's pools in the directory. Call it before `readNow`. Null if no lookup is needed. */
-  lookUp(mint: string): Promise<void> | null;
-  /** Reads the market from the endpoints. Other reads in the same turn of the event loop share the request, and thus have the same slot. */
-  readNow(mint: string): Promise<PolledMarket>;
-  readonly counters: { readonly hits: number; readonly reads: number; readonly shared: number; readonly malformed: number };
+/** The state of an account while it is followed. A change makes another object. */
+interface FollowedState {
+  readonly account: ChainAccount | null;
 }
 
-/** Reads the markets of coins, and caches each for a moment. */
-export function createMarkets(pools: PoolReader, nowMs: () => number = () => performance.now()): Markets {
-  const counters = { hits: 0, reads: 0, shared: 0, malformed: 0 };
-  /** Oldest read first. */
-  const recent = new Map<string, PolledMarket>();
-  /** Bounded by the number of running requests; the reader ends each read in time. */
-  const running = new Map<string, Promise<PolledMarket>>();
-  let settings: SettingsRead | null = null;
+/** Accounts that the endpoints report without a break. */
+export interface FollowedAccounts {
+  /** False if too many are followed. */
+  follow(address: string): boolean;
+  release(address: string): void;
+  /** Null if the state of one of them is uncertain. */
+  current(
+    addresses: readonly string[],
+  ): { readonly slot: number; readonly asOfMs: number; readonly soleSources: number; readonly states: readonly FollowedState[] } | null;
+  addRead(addresses: readonly string[], read: AccountsRead): void;
+}
 
-  const isFresh = (asOf: AsOf, ttlMs: number): boolean => {
-    const ageMs = nowMs() - asOf.askedAtMs;
-    return ageMs >= 0 && ageMs <= ttlMs;
-  };
+interface Market {
+  readonly mint: string;
+  plan: MarketPlan;
+  /** The accounts that are followed for it. Empty if not all of them can be followed; then each request reads them. */
+  followed: readonly string[];
+  /** `followed` and the settings accounts of the venues. */
+  all: readonly string[];
+  /** It was requested, and not only warmed. */
+  asked: boolean;
+  usedAtMs: number;
+  assembled: AssembledMarket | null;
+  /** The account states behind `assembled`. */
+  states: readonly FollowedState[];
+  last: MarketRead | null;
+  reading: Promise<MarketRead> | null;
+}
 
-  async function readFresh(mint: string): Promise<PolledMarket> {
-    const known = settings !== null && isFresh(settings, settingsTtlMs) ? settings : null;
-    const { read, result, disputed, settings: used } = await pools.readMarket(mint, { settings: known, onRead: () => counters.reads++ });
-    const { slot, askedAtMs, othersAreLate } = read;
-    // Settings are reused only if all accounts exist and no endpoint contradicts them, or may still do so.
-    const isAgreed = used.accounts.size === pools.settings.length && disputed.length === 0 && !othersAreLate;
-    if (isAgreed && (settings === null || used.askedAtMs > settings.askedAtMs)) settings = used;
-    if (result.kind === 'malformed') counters.malformed++;
-    const ofSettings = { slot: used.slot, askedAtMs: used.askedAtMs };
-    const market: PolledMarket = { result, disputed, othersAreLate, settings: ofSettings, slot, askedAtMs };
-    keep(mint, market);
-    return market;
+export interface MarketCounts {
+  /** Answered without a read. */
+  hits: number;
+  reads: number;
+  /** Requests for a market that was being read already. */
+  shared: number;
+  /** Markets whose accounts could not be understood. */
+  malformed: number;
+  evicted: number;
+  /** Coins not warmed because too many were being read. */
+  notWarmed: number;
+}
+
+export interface MarketsOptions {
+  readonly pools: PoolReader;
+  /** Number of endpoints; one by default. */
+  readonly endpoints?: number;
+  /** Markets are assembled from these. Without them, a market that was read is used again for `marketTtlMs`. The settings accounts must be followed. */
+  readonly accounts?: FollowedAccounts;
+  readonly nowMs?: () => number;
+}
+
+/** The markets of coins, for quotes and orders: what the accounts of their pools say, from followed accounts or by a read of the endpoints. */
+export class Markets {
+  readonly counts: MarketCounts = { hits: 0, reads: 0, shared: 0, malformed: 0, evicted: 0, notWarmed: 0 };
+  readonly #pools: PoolReader;
+  readonly #endpoints: number;
+  readonly #accounts: FollowedAccounts | null;
+  readonly #nowMs: () => number;
+  /** Followed accounts of all coins. A quote coin that several coins share may be missing. */
+  readonly #followed = new Set<string>();
+  #warming = 0;
+  /** Least recently used first. */
+  readonly #markets = new Map<string, Market>();
+  /** For markets that are read without followed accounts. */
+  #settings: SettingsRead | null = null;
+
+  constructor({ pools, endpoints = 1, accounts, nowMs = () => performance.now() }: MarketsOptions) {
+    this.#pools = pools;
+    this.#endpoints = endpoints;
+    this.#accounts = accounts ?? null;
+    this.#nowMs = nowMs;
   }
 
-  function keep(mint: string, market: PolledMarket): void {
-    recent.delete(mint);
-    recent.set(mint, market);
-    for (const [oldest, read] of recent) {
-      if (recent.size <= maxMarkets && isFresh(read, marketTtlMs)) return;
-      recent.delete(oldest);
+  get size(): number {
+    return this.#markets.size;
+  }
+
+  /** Whether it is a followed account of a coin, so that all trades of that coin may write to it. */
+  follows(address: string): boolean {
+    return this.#followed.has(address);
+  }
+
+  /**
+   * Returns at once if all accounts are followed, or if the market was read a moment ago. Concurrent calls for a market share one read. Rejects with
+   * an `RpcError`. Throws TypeError if the mint is no address.
+   */
+  read(mint: string): MarketRead | Promise<MarketRead> {
+    const market = this.#use(mint);
+    const known = this.#accounts === null ? freshOf(market.last, marketTtlMs, this.#nowMs()) : this.#current(market, this.#accounts);
+    if (known !== null) {
+      this.counts.hits++;
+      return known;
+    }
+    return this.#readShared(market);
+  }
+
+  /** Looks up the coin's pools in the directory. Call it before `readNow`. Null if no lookup is needed. */
+  lookUp(mint: string): Promise<void> | null {
+    return this.#pools.lookUp(mint);
+  }
+
+  /** Reads the market from the endpoints. Other reads in the same turn of the event loop share the request, and thus have the same slot. */
+  readNow(mint: string): Promise<MarketRead> {
+    return this.#readFresh(this.#use(mint));
+  }
+
+  /**
+   * Reads the market until two endpoints report the same state of `slot` or a later one. After 500 ms it returns the last state that was read.
+   * Rejects with an `RpcError`.
+   */
+  readAgreed(mint: string, slot: number): Promise<MarketRead> {
+    const market = this.#use(mint);
+    return readUntilAgreed(() => this.#readFresh(market), slot);
+  }
+
+  /** Follows a coin that may soon be requested. */
+  warm(mint: string): void {
+    if (this.#markets.has(mint)) return;
+    if (this.#warming >= maxWarming) {
+      this.counts.notWarmed++;
+      return;
+    }
+    const ahead = [...this.#markets.values()].filter(({ asked }) => !asked);
+    if (ahead.length >= maxWarmedAhead) this.#evict(ahead[0]!);
+    const market = this.#add(mint, false);
+    this.#warming++;
+    // If the read fails, the coin is read when it is requested.
+    void this.#readShared(market)
+      .catch(() => this.#evict(market))
+      .finally(() => this.#warming--);
+  }
+
+  /** Drops coins that nobody requests. Call it every few seconds if accounts are followed. */
+  check(): void {
+    const nowMs = this.#nowMs();
+    for (const market of this.#markets.values()) {
+      if (nowMs - market.usedAtMs > (market.asked ? idleAfterMs : warmedIdleAfterMs)) this.#evict(market);
     }
   }
 
-  return {
-    counters,
-    read(mint) {
-      const known = recent.get(mint);
-      if (known !== undefined && isFresh(known, marketTtlMs)) {
-        counters.hits++;
-        return known;
-      }
-      const under = running.get(mint);
-      if (under !== undefined) {
-        counters.shared++;
-        return under;
-      }
-      const started = readFresh(mint).finally(() => running.delete(mint));
-      running.set(mint, started);
-      return started;
-    },
-    lookUp: (mint) => pools.lookUp(mint),
-    readNow: readFresh,
-  };
+  #use(mint: string): Market {
+    const known = this.#markets.get(mint);
+    if (known === undefined) return this.#add(mint, true);
+    known.asked = true;
+    known.usedAtMs = this.#nowMs();
+    this.#markets.delete(mint);
+    this.#markets.set(mint, known);
+    return known;
+  }
+
+  #add(mint: string, asked: boolean): Market {
+    const empty = { followed: [], all: [], assembled: null, states: [], last: null, reading: null };
+    const market: Market = { mint, plan: this.#pools.planOf(mint), asked, usedAtMs: this.#nowMs(), ...empty };
+    this.#markets.set(mint, market);
+    const [oldest] = this.#markets.values();
+    if (this.#markets.size > (this.#accounts === null ? maxMarkets : maxHotMarkets)) this.#evict(oldest!);
+    return market;
+  }
+
+  #evict(market: Market): void {
+    if (!this.#markets.delete(market.mint)) return;
+    this.counts.evicted++;
+    if (this.#accounts !== null) this.#follow(market, [], this.#accounts);
+  }
+
+  #current(market: Market, accounts: FollowedAccounts): MarketRead | null {
+    if (market.followed.length === 0) return null;
+    const current = accounts.current(market.all);
+    if (current === null) return null;
+    const { states, soleSources } = current;
+    if (market.assembled === null || states.some((state, i) => state !== market.states[i])) {
+      const byAddress = new Map(market.all.map((address, i) => [address, states[i]!.account] as const));
+      market.assembled = assembleMarket(market.plan, (address) => byAddress.get(address) ?? null);
+      market.states = states;
+    }
+    const { assembled } = market;
+    // The coin has left its curve: its new pool is not followed yet.
+    if (assembled.kind !== 'market' || assembled.market.pools.every(({ pool }) => pool.complete)) return null;
+    const asOf = { slot: current.slot, askedAtMs: current.asOfMs };
+    return { result: assembled, settings: asOf, soleSources, disputed: [], othersAreLate: false, isDisputed: false, ...asOf };
+  }
+
+  #readShared(market: Market): Promise<MarketRead> {
+    if (market.reading !== null) {
+      this.counts.shared++;
+      return market.reading;
+    }
+    const started = this.#readFresh(market).finally(() => (market.reading = null));
+    market.reading = started;
+    return started;
+  }
+
+  async #readFresh(market: Market): Promise<MarketRead> {
+    const pools = this.#pools;
+    const known = this.#accounts === null ? freshOf(this.#settings, settingsTtlMs, this.#nowMs()) : null;
+    const answer = await pools.readMarket(market.mint, {
+      settings: known,
+      onRead: (addresses, read) => {
+        this.counts.reads++;
+        this.#accounts?.addRead(addresses, read);
+      },
+    });
+    const { plan, read, result, disputed, settings, accounts } = answer;
+    if (result.kind === 'malformed') this.counts.malformed++;
+    market.plan = plan;
+    const { slot, askedAtMs, othersAreLate } = read;
+    const ofSettings = { slot: settings.slot, askedAtMs: settings.askedAtMs };
+    const votes = { soleSources: soleSourceOf(read, this.#endpoints), isDisputed: isDisputed(read) };
+    const found: MarketRead = { result, disputed, othersAreLate, ...votes, settings: ofSettings, slot, askedAtMs };
+    if (this.#accounts === null) this.#retain(market, found, settings);
+    else if (this.#markets.get(market.mint) === market) {
+      const followed = result.kind === 'market' && result.market.pools.length > 0 ? accountsToFollow(plan, result.market.pools, accounts) : [];
+      this.#follow(market, followed, this.#accounts);
+    }
+    return found;
+  }
+
+  #retain(market: Market, read: MarketRead, settings: SettingsRead): void {
+    market.last = read;
+    // Settings are reused only if all accounts exist and no endpoint contradicts them, or may still do so.
+    const isAgreed = settings.accounts.size === this.#pools.settings.length && !read.isDisputed;
+    if (isAgreed && (this.#settings === null || settings.askedAtMs > this.#settings.askedAtMs)) this.#settings = settings;
+    for (const oldest of this.#markets.values()) {
+      if (oldest.reading !== null || freshOf(oldest.last, marketTtlMs, this.#nowMs()) !== null) return;
+      this.#evict(oldest);
+    }
+  }
+
+  #follow(market: Market, addresses: readonly string[], accounts: FollowedAccounts): void {
+    const before = new Set(market.followed);
+    const followed: string[] = [];
+    let isWhole = true;
+    for (const address of addresses) {
+      if (before.delete(address) || accounts.follow(address)) followed.push(address);
+      else isWhole = false;
+    }
+    for (const address of before) accounts.release(address);
+    if (!isWhole) for (const address of followed.splice(0)) accounts.release(address);
+    for (const address of market.followed) this.#followed.delete(address);
+    for (const address of followed) this.#followed.add(address);
+    market.followed = followed;
+    market.all = [...market.followed, ...this.#pools.settings];
+    market.assembled = null;
+  }
+}
+
+/** Null if it was requested too long ago, or in the future: then the clock was set back. */
+function freshOf<T extends AsOf>(read: T | null, ttlMs: number, nowMs: number): T | null {
+  const ageMs = read === null ? -1 : nowMs - read.askedAtMs;
+  return ageMs >= 0 && ageMs <= ttlMs ? read : null;
+}
+
+type Pools = Extract<AssembledMarket, { kind: 'market' }>['market']['pools'];
+
+/** A curve needs only its own account. A pool also needs its other accounts that exist. Mints are always followed. */
+function accountsToFollow(plan: MarketPlan, pools: Pools, found: ReadonlyMap<string, LookedUpAccount>): readonly string[] {
+  const open = pools.find(({ pool }) => !pool.complete)?.pool;
+  const of = open?.curve === true ? plan.pools.filter(({ addresses }) => addresses[0] === open.address) : plan.pools;
+  const ofPools = of.flatMap(({ addresses }) => addresses.filter((address, i) => i === 0 || found.has(address)));
+  const coins = [plan.mint, ...plan.quoteMints.filter((mint) => plan.addresses.includes(mint))];
+  return [...new Set([...coins, ...ofPools])];
 }
 
 /** For `/metrics`. */
-export function marketMetrics({ hits, reads, shared, malformed }: Markets['counters']): Metric[] {
+export function marketMetrics({ hits, reads, shared, malformed }: MarketCounts): Metric[] {
   const { counter } = metricsOf('sluice_gateway');
   return [
     counter('quote_market_hits_total', 'Markets for quotes that were read a moment ago.', hits),

@@ -12,7 +12,7 @@ import type { PaperBalanceOf } from '@sluice/gateway/reads/wallets/paper-balance
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
 import { quoteOfOrder } from './answer.ts';
 import { isAsQuoted } from './drift.ts';
-import type { Markets, PolledMarket } from './markets.ts';
+import type { MarketRead, Markets } from './markets.ts';
 import { readOrder, type QuoteOrder } from './order.ts';
 import { quoteOn, unixSeconds, wrongFields, type Balance, type QuoteFacts, type QuotedOrder, type QuoteRefusal } from './best-quote.ts';
 
@@ -120,7 +120,7 @@ async function balanceOf(reader: AccountReader, publicKey: string, mint: string)
 }
 
 /** Null if no two of several endpoints give the same quote, or if only one has answered yet. */
-function answerTo(order: QuoteOrder, read: PolledMarket, facts: QuoteFacts, nowMs: number): Answer | null {
+function answerTo(order: QuoteOrder, read: MarketRead, facts: QuoteFacts, nowMs: number): Answer | null {
   if (read.othersAreLate && read.disputed.length === 0) return null;
   const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result, slot }, facts) }));
   const counts =
@@ -137,7 +137,7 @@ function isSameQuote(one: QuotedOrder | QuoteRefusal, other: QuotedOrder | Quote
   return one.pool.address === other.pool.address && isAsQuoted(one.quote, other.quote);
 }
 
-function quoteAnswer(order: QuoteOrder, read: PolledMarket, quoted: QuotedOrder, nowMs: number): Answer {
+function quoteAnswer(order: QuoteOrder, read: MarketRead, quoted: QuotedOrder, nowMs: number): Answer {
   const { venue, pool, quote } = quoted;
   const { side, mint } = order;
   const json: QuoteAnswer = {

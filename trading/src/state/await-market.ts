@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { HotMarketRead } from './hot-markets.ts';
+import type { MarketRead } from '../quote/markets.ts';
 import type { HotState } from './hot-state.ts';
 
 /** How long the state in memory may take to reach the slot of a simulation, and how often it is checked. */
@@ -10,8 +10,8 @@ const stepMs = 10;
 export async function awaitMarket(
   state: Pick<HotState, 'market'>,
   mint: string,
-  isFarEnough: (market: HotMarketRead) => boolean,
-): Promise<HotMarketRead | null> {
+  isFarEnough: (market: MarketRead) => boolean,
+): Promise<MarketRead | null> {
   const deadlineMs = performance.now() + withinMs;
   do {
     const market = await state.market(mint);

@@ -10,7 +10,7 @@ import { keepAccounts, type KeeperCounts } from './accounts/account-keeper.ts';
 import { Blockhashes, type Blockhash, type BlockhashCounts, type BlockHeight } from './chain/blockhashes.ts';
 import { ChainView } from './chain/chain-view.ts';
 import { FeeLevels, type FeeCounts } from './chain/fee-levels.ts';
-import { HotMarkets, type HotMarketRead, type MarketCounts } from './hot-markets.ts';
+import { Markets, type MarketCounts, type MarketRead } from '../quote/markets.ts';
 import { HotWallets, type WalletCounts, type WalletRead } from './hot-wallets.ts';
 import type { LinkCounts } from './accounts/link.ts';
 import { Rent, type RentRates } from './chain/rent.ts';
@@ -66,9 +66,9 @@ export interface HotState {
   /** Whether the last HTTP request to the endpoint failed. */
   isUnavailable(endpoint: number): boolean;
   /** Returns at once if its accounts are followed. Rejects with an `RpcError`. Throws TypeError if the mint is no address. */
-  market(mint: string): HotMarketRead | Promise<HotMarketRead>;
+  market(mint: string): MarketRead | Promise<MarketRead>;
   /** Reads until two endpoints report the same state of `slot` or a later one. After 500 ms returns the last state that was read. */
-  agreedMarket(mint: string, slot: number): Promise<HotMarketRead>;
+  agreedMarket(mint: string, slot: number): Promise<MarketRead>;
   /** Starts to follow a coin that may be requested soon, for example a new one. */
   warm(mint: string): void;
   /** Lamports of a wallet, and these token accounts. Returns at once if they are followed. Rejects with an `RpcError`. */
@@ -104,7 +104,7 @@ export function createHotState({ httpUrls, wsUrls, venues, directory, log, signa
   const slots = pollSlots(endpoints, chain, ended);
   const blockhashes = new Blockhashes(endpoints, chain, log, ended);
   const rent = new Rent(endpoints, chain, ended);
-  const markets = new HotMarkets({ watched, pools, endpoints: endpoints.length });
+  const markets = new Markets({ accounts: watched, pools, endpoints: endpoints.length });
   const wallets = new HotWallets(watched, reader, endpoints.length);
   const fees = new FeeLevels({
     endpoints,

@@ -1,7 +1,7 @@
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { decodeTokenAccount, type TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { AccountReader, ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
-import { readUntilAgreed, soleSourceOf } from './accounts/sole-sources.ts';
+import { isDisputed, readUntilAgreed, soleSourceOf } from '../quote/sole-sources.ts';
 import type { WatchedAccounts } from './accounts/watched-accounts.ts';
 
 /** Most wallets that are followed. Beyond that the least recently requested one is dropped. */
@@ -87,8 +87,7 @@ export class HotWallets {
     this.counts.reads++;
     const read = await this.#reader.read(addresses);
     this.#watched.addRead(addresses, read);
-    const isDisputed = read.disputed.length > 0 || read.othersAreLate;
-    return walletOf(addresses, read.accounts, { ...read, soleSources: soleSourceOf(read, this.#endpoints), isDisputed });
+    return walletOf(addresses, read.accounts, { ...read, soleSources: soleSourceOf(read, this.#endpoints), isDisputed: isDisputed(read) });
   }
 
   #use(publicKey: string, tokenAccounts: readonly string[]): void {

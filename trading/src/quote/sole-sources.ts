@@ -12,6 +12,11 @@ export function soleSourceOf({ aloneBy }: AccountsRead, endpoints: number): numb
   return aloneBy === null || endpoints === 1 ? 0 : 1 << aloneBy;
 }
 
+/** Endpoints that were asked report different states, and no two the same; or another one may still, because it is only late. */
+export function isDisputed({ disputed, othersAreLate }: AccountsRead): boolean {
+  return disputed.length > 0 || othersAreLate;
+}
+
 /**
  * Reads until two endpoints report the same state of `slot` or a later one. After 500 ms or six reads it returns the last state that was read.
  * Rejects like `read`.
