@@ -1359,6 +1359,17 @@ export interface TokenInfo {
   readonly priceSlot: number | null;
   /** Null if there is no price. */
   readonly priceAgeMs: number | null;
+  /** Newest price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token. */
+  readonly confirmedPrice: {
+    /** Quote coins for one token. UI number (float64). */
+    readonly priceQuote: number;
+    /** Null if the value of the quote coin in SOL is unknown. */
+    readonly priceSol: number | null;
+    /** Null if `priceSol` or `solUsd` is. */
+    readonly priceUsd: number | null;
+    /** Confirmed slot of the price. */
+    readonly slot: number;
+  } | null;
   /** The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC. */
   readonly solUsd: {
     /** USD for one SOL. UI number (float64). */

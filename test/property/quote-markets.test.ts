@@ -40,7 +40,10 @@ interface TestReader extends AccountReader {
 
 function marketsOf(reader: TestReader, of: readonly Venue[] = venues): Markets {
   const log = createLog({ level: 'silent', name: 'test' });
-  return new Markets({ pools: new PoolReader({ reader, venues: of, directory: new InProcessPoolDirectory(), log }), nowMs: () => reader.nowMs });
+  return new Markets({
+    pools: new PoolReader({ reader, venues: of, directory: new InProcessPoolDirectory(), log }),
+    nowMs: () => reader.nowMs,
+  });
 }
 
 const owned = (owner: string, data: Uint8Array): ChainAccount => ({ owner, data, lamports: 1_000_000n, executable: false });

@@ -7,6 +7,7 @@ import { LazyEvent } from '../../gateway/src/stream/history/lazy-event.ts';
 import { History } from '../../gateway/src/stream/history/history.ts';
 import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
+import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
 import type { KnownPool, PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
@@ -75,6 +76,7 @@ export class BookHarness {
   readonly history = new History({ maxEntries: 10_000, maxBytes: 64 * 1024 * 1024 });
   readonly health: MarketHealth;
   readonly clock = manualClock();
+  readonly slots = new ConfirmedSlots();
   /** Pools of the directory, by mint. */
   readonly known = new Map<string, readonly KnownPool[]>();
   readonly directory: { poolsOf: PoolLookup['poolsOf'] } = { poolsOf: async (mint) => this.known.get(mint) ?? [] };
@@ -111,6 +113,7 @@ export class BookHarness {
       health: this.health,
       pools: new PoolReader({ reader: this.reader, venues, directory: this.directory, log }),
       placeOf: (epoch) => (epoch === this.epoch ? { end: this.offset, isWhole: true } : null),
+      slots: this.slots,
       offChain: () => null,
       clock: this.clock,
       log,

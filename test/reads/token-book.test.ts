@@ -106,6 +106,22 @@ describe('a warm token', () => {
     expect(harness.node.calls).toBe(1);
   });
 
+  it('has the newest confirmed price besides the newest one, also after it was read again', async () => {
+    const confirmed = async () => (await harness.info(mint)).confirmedPrice;
+    expect(await confirmed()).toBeNull();
+    for (const later of [1, 2, 3]) harness.append(price({ slot: chain.slot + later, priceQuote: later * 1e-8 }));
+    expect(await confirmed()).toBeNull();
+    harness.slots.take({ alive: [chain.slot + 1], dead: [] });
+    expect(await confirmed()).toEqual({ priceQuote: 1e-8, priceSol: 1e-8, priceUsd: 1e-8 * 150, slot: chain.slot + 1 });
+    // A dead slot is passed over. Its events are retracted, and the token is read again.
+    harness.slots.take({ alive: [chain.slot + 3], dead: [chain.slot + 2] });
+    expect(await confirmed()).toMatchObject({ priceQuote: 3e-8, slot: chain.slot + 3 });
+    harness.summary = { ...harness.summary, price: encodeEvent(price({ slot: chain.slot + 3, priceQuote: 3e-8 })).json };
+    harness.book.onLost(harness.offset);
+    expect(await confirmed()).toMatchObject({ priceQuote: 3e-8, slot: chain.slot + 3 });
+    expect(await harness.info(mint)).toMatchObject({ priceQuote: 3e-8 });
+  });
+
   it('accepts events after a read, at any slot that the node claimed', async () => {
     harness.node.slot = chain.slot + 200;
     await harness.info(mint);

@@ -37,8 +37,9 @@ export function createReads(parts: ReadsParts): { readonly endpoints: readonly B
   const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
   const placeOf: Hub['placeOf'] = (epoch) => hub.placeOf(epoch);
-  const book = new TokenBook({ accounts, market, history, health, pools, placeOf, offChain, clock, log });
-  hub.follow(book);
+  const book = new TokenBook({ accounts, market, history, health, pools, placeOf, slots: hub.fanout.slots, offChain, clock, log });
+  hub.listen(book);
+  hub.dialect.supplyOf = (mint) => book.supplyOf(mint);
   return {
     endpoints: [
       ...tokenEndpoints({ book, market, history, clock, log }),

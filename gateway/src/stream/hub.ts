@@ -13,7 +13,7 @@ import { HeartbeatRooms } from './connections/heartbeat.ts';
 import { Slices } from './connections/slices.ts';
 import { SlowConsumers } from './connections/slow-consumers.ts';
 import { Ticker } from './connections/ticker.ts';
-import { Delivery, type LogFollower } from './delivery/delivery.ts';
+import { Delivery, type LogListener } from './delivery/delivery.ts';
 import type { PrivateEvents } from './delivery/private-events.ts';
 import { PumpPortalDialect } from './dialects/pumpportal.ts';
 import { Fanout } from './fanout/fanout.ts';
@@ -188,9 +188,9 @@ export class Hub {
     return this.#bus.placeOf(epoch);
   }
 
-  /** Adds a follower of the log inside this gateway. Call it before `start`. */
-  follow(follower: LogFollower): void {
-    this.#delivery.follow(follower);
+  /** Adds a listener to the log inside this gateway. Call it before `start`. */
+  listen(listener: LogListener): void {
+    this.#delivery.listen(listener);
   }
 
   /** Reads the history of the bus, then follows it. Resolves once it has caught up. */

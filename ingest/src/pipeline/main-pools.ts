@@ -3,11 +3,12 @@ import { firstMain, isInDoubt, placeOf, placeOfRead, priceCounts, takePlace, typ
 import { inSol, inUsd, quoteCoins } from '@sluice/shared/money.ts';
 import { poolsAt, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import { priceOf } from '@sluice/venues/price.ts';
 import type { PriceState, Venue } from '@sluice/venues/venue.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { OutgoingPool } from '../publisher/outgoing.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
-import { priceOf, solUsdAt, valuation, type SolUsdAt } from './price.ts';
+import { solUsdAt, valuation, type SolUsdAt } from './price.ts';
 import type { Pool, Token } from './pools.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 

@@ -5,9 +5,10 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { chargedFees, feesIn } from '@sluice/venues/fee.ts';
 import { flipPrice } from '@sluice/venues/flip.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
-import type { CurveMigrated, Fee, PoolReserves, PriceState, TokenCreated, VenueTrade } from '@sluice/venues/venue.ts';
-import type { Commitment, MigrationEvent, NewTokenEvent, PriceEvent, Reserves, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
-import { priceOf, priceOfAmounts, valuation, type SolUsdAt, type Valuation } from './price.ts';
+import { priceOf, wireReserves } from '@sluice/venues/price.ts';
+import type { CurveMigrated, Fee, PriceState, TokenCreated, VenueTrade } from '@sluice/venues/venue.ts';
+import type { Commitment, MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
+import { valuation, type SolUsdAt, type Valuation } from './price.ts';
 
 /** Where and when an event was seen: fields that all of its forms share. */
 export interface Sighting {
@@ -89,7 +90,8 @@ export function tradeEvent(
 ): TradeEvent {
   const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
   const price =
-    priceOf(trade, baseDecimals, quoteDecimals) ?? priceOfAmounts(trade.baseAmount, baseDecimals, trade.quoteAmount, quoteDecimals);
+    priceOf(trade, baseDecimals, quoteDecimals) ??
+    priceOf({ priceQuote: trade.quoteAmount, priceBase: trade.baseAmount }, baseDecimals, quoteDecimals);
   const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, supply, baseDecimals, solUsd);
   const quoteUiAmount = toUi(trade.quoteAmount, quoteDecimals);
   const event: TradeEvent = {
@@ -287,7 +289,7 @@ export function migrationEvent(
   solUsd: SolUsdAt | null,
 ): MigrationEvent {
   const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
-  const price = priceOfAmounts(migrated.baseAmount, baseDecimals, migrated.quoteAmount, quoteDecimals);
+  const price = priceOf({ priceQuote: migrated.quoteAmount, priceBase: migrated.baseAmount }, baseDecimals, quoteDecimals);
   const event: MigrationEvent = {
     type: 'migration',
     id: `${seen.signature}:${path}`,
@@ -312,13 +314,4 @@ export function migrationEvent(
   if (seen.late) event.late = true;
   if (seen.simulated) event.simulated = true;
   return event;
-}
-
-function wireReserves(reserves: PoolReserves): Reserves {
-  return {
-    virtualBase: reserves.virtualBase.toString(),
-    virtualQuote: reserves.virtualQuote.toString(),
-    realBase: reserves.realBase.toString(),
-    realQuote: reserves.realQuote.toString(),
-  };
 }

@@ -1,6 +1,5 @@
 import { inSol, inUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { PriceState } from '@sluice/venues/venue.ts';
 import type { SolUsd } from './sol-usd.ts';
 
 /** An older SOL/USD price is not used. */
@@ -26,25 +25,6 @@ export function solUsdAt(solUsd: SolUsd | null, atMs: number): SolUsdAt | null {
   if (solUsd === null) return null;
   const ageMs = Math.max(0, Math.round(atMs - solUsd.atMs));
   return ageMs > solUsdStaleAfterMs ? null : { price: solUsd.price, slot: solUsd.slot, ageMs };
-}
-
-/** Quote coins for one token from the pool's state, which is independent of the size of trades; null if the state gives no price. */
-export function priceOf(
-  { priceQuote, priceBase }: Pick<PriceState, 'priceQuote' | 'priceBase'>,
-  baseDecimals: number,
-  quoteDecimals: number,
-): number | null {
-  if (priceBase <= 0n || priceQuote <= 0n) return null;
-  return ratio(priceQuote, quoteDecimals, priceBase, baseDecimals);
-}
-
-/** The same from two amounts that were exchanged; null if one of them is 0. */
-export function priceOfAmounts(baseAmount: bigint, baseDecimals: number, quoteAmount: bigint, quoteDecimals: number): number | null {
-  return baseAmount <= 0n || quoteAmount <= 0n ? null : ratio(quoteAmount, quoteDecimals, baseAmount, baseDecimals);
-}
-
-function ratio(quote: bigint, quoteDecimals: number, base: bigint, baseDecimals: number): number | null {
-  return finite(toUi(quote, quoteDecimals) / toUi(base, baseDecimals));
 }
 
 const noPrice: Valuation = { priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null };

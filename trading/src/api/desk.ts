@@ -8,7 +8,7 @@ import type { OrderSigner } from '../model/order-signer.ts';
 import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { LogFollower } from '@sluice/gateway/stream/delivery/delivery.ts';
+import type { LogListener } from '@sluice/gateway/stream/delivery/delivery.ts';
 import type { OrderEndpoint } from './order-call.ts';
 import { pumpPortalEndpoints } from './endpoints/pumpportal/endpoints.ts';
 import { tradeEndpoints } from './endpoints/trade-endpoints.ts';
@@ -66,7 +66,7 @@ export interface TradingDesk {
   /** By the `id` of the endpoint. */
   readonly endpoints: ReadonlyMap<string, OrderEndpoint>;
   /** Must receive all entries of the log. */
-  readonly followers: readonly LogFollower[];
+  readonly listeners: readonly LogListener[];
   /** Resolves when a recent blockhash is known, or soon after if none is. */
   readonly ready: Promise<void>;
   /** Resolves when the follower has loaded the open orders of the store. */
@@ -146,7 +146,7 @@ export function openDesk(of: DeskParts): TradingDesk {
   return {
     placeOrder,
     endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),
-    followers: [warmNewTokens(state, venues), seenTrades(follower)],
+    listeners: [warmNewTokens(state, venues), seenTrades(follower)],
     ready: untilReady(() => state.blockhash() !== null, signal),
     storedFollowed,
     report: () => ({ open: follower.size, follow: follower.report, state: state.counts(), simulator: simulator.counters }),

@@ -227,11 +227,11 @@ function createTrading(options: TradingParts): Trading {
     }
     return desk;
   }
-  hub.follow({
+  hub.listen({
     onEntry: (entry, lazy, replayed) => {
-      if (desk !== null) for (const follower of desk.followers) follower.onEntry(entry, lazy, replayed);
+      if (desk !== null) for (const listener of desk.listeners) listener.onEntry(entry, lazy, replayed);
     },
-    onLost: (last) => desk?.followers.forEach((follower) => follower.onLost(last)),
+    onLost: (last) => desk?.listeners.forEach((listener) => listener.onLost(last)),
   });
   return {
     placeOrder: async (owner, request, idempotency) => {

@@ -1,9 +1,9 @@
 import { allTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
-import type { LogFollower } from '@sluice/gateway/stream/delivery/delivery.ts';
+import type { LogListener } from '@sluice/gateway/stream/delivery/delivery.ts';
 import type { OrderFollower } from './order-follower.ts';
 
 /** Passes each trade of our own stream to the order follower, which then asks the nodes at once. */
-export function seenTrades(follower: Pick<OrderFollower, 'size' | 'seen'>): LogFollower {
+export function seenTrades(follower: Pick<OrderFollower, 'size' | 'seen'>): LogListener {
   return {
     onEntry: ({ topics }, lazy, replayed) => {
       // Parsing an event costs ten times as much as looking at its topics.

@@ -78,8 +78,7 @@ async function priceOn(request: TradeRequest, parts: PriceParts, agreed: boolean
   const isSell = order.side === 'sell';
   const own: OwnSlot = { slot: isSell ? ownOrders.landedIn(publicKey) : 0, deadlineMs: ownOrdersDeadlineMs() };
   let market = await readMarket(order.mint, state, own, agreed);
-  const isUnsure = (read: MarketRead | WalletRead): boolean =>
-    read.slot < own.slot || (agreed ? read.isDisputed : read.soleSources !== 0);
+  const isUnsure = (read: MarketRead | WalletRead): boolean => read.slot < own.slot || (agreed ? read.isDisputed : read.soleSources !== 0);
   if (market.result.kind !== 'market') return { refusal: quotedRefusal(market.result.kind), isDoubtful: isUnsure(market) };
   const hasTips = requestedTips(request, parts).length > 0;
   const { wallet, baseAddress, wrappedAddress } = await readWallet(request, market.result.market, { state, own, agreed, hasTips });

@@ -256,7 +256,8 @@ export class Markets {
     const found: MarketRead = { result, disputed, othersAreLate, ...votes, settings: ofSettings, slot, askedAtMs };
     if (this.#accounts === null) this.#retain(market, found, settings);
     else if (this.#markets.get(market.mint) === market) {
-      const followed = result.kind === 'market' && result.market.pools.length > 0 ? accountsToFollow(plan, result.market.pools, accounts) : [];
+      const followed =
+        result.kind === 'market' && result.market.pools.length > 0 ? accountsToFollow(plan, result.market.pools, accounts) : [];
       this.#follow(market, followed, this.#accounts);
     }
     return found;

@@ -1,10 +1,10 @@
 import { newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { Venue } from '@sluice/venues/venue.ts';
-import type { LogFollower } from '@sluice/gateway/stream/delivery/delivery.ts';
+import type { LogListener } from '@sluice/gateway/stream/delivery/delivery.ts';
 import type { HotState } from './hot-state.ts';
 
 /** Follows the accounts of every new coin for a while, so that the first order does not wait for a read. */
-export function warmNewTokens(state: Pick<HotState, 'warm'>, venues: readonly Venue[]): LogFollower {
+export function warmNewTokens(state: Pick<HotState, 'warm'>, venues: readonly Venue[]): LogListener {
   const traded = new Set(venues.filter(({ quoting }) => quoting !== null).map(({ name }) => name));
   return {
     onEntry(entry, lazy, replayed) {

@@ -65,6 +65,7 @@ __all__ = [
     "TokenHoldersHolder",
     "TokenInfo",
     "TokenInfoChain",
+    "TokenInfoConfirmedPrice",
     "TokenInfoCurve",
     "TokenInfoExtensions",
     "TokenInfoExtensionsInterestBearing",
@@ -938,6 +939,17 @@ class TokenInfoCurve(TypedDict):
     """All tokens are sold. The curve no longer trades, and the token moves to a pool."""
 
 
+class TokenInfoConfirmedPrice(TypedDict):
+    priceQuote: float
+    """Quote coins for one token. UI number (float64)."""
+    priceSol: float | None
+    """Null if the value of the quote coin in SOL is unknown."""
+    priceUsd: float | None
+    """Null if `priceSol` or `solUsd` is."""
+    slot: int
+    """Confirmed slot of the price."""
+
+
 class SolUsd(TypedDict):
     price: float
     """USD for one SOL. UI number (float64)."""
@@ -1033,6 +1045,8 @@ class TokenInfo(TypedDict):
     """Null if there is no price."""
     priceAgeMs: int | None
     """Null if there is no price."""
+    confirmedPrice: TokenInfoConfirmedPrice | None
+    """Newest price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token."""
     solUsd: SolUsd | None
     """The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC."""
     marketCapSol: float | None

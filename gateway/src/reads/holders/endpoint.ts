@@ -10,7 +10,7 @@ import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
 import type { MarketHealth } from '../market-health.ts';
 import type { TokenBook } from '../tokens/token-book.ts';
 import { Turns } from '../turns.ts';
-import type { WarmToken } from '../tokens/warm-token.ts';
+import type { MintView } from '../tokens/mint-view.ts';
 import { listLargestAccounts, readHolders, type LargestHolders } from './read-holders.ts';
 
 /** Limits. Further requests are refused as unavailable, and the oldest stored answers are deleted. */
@@ -44,7 +44,7 @@ export function holdersBinding(parts: HoldersParts): BoundEndpoint {
   const asked = new Map<string, Promise<Buffer | null>>();
   const turns = new Turns(holderLimits.running, holderLimits.waiting);
 
-  const answer = async (token: WarmToken): Promise<Buffer | null> => {
+  const answer = async (token: MintView): Promise<Buffer | null> => {
     if (!(await turns.take())) return null;
     try {
       const bytes = Buffer.from(JSON.stringify(await makeAnswer(parts, token)));
@@ -73,7 +73,7 @@ export function holdersBinding(parts: HoldersParts): BoundEndpoint {
   });
 }
 
-async function makeAnswer(parts: HoldersParts, token: WarmToken): Promise<AnswerOf<typeof tokenHoldersEndpoint>> {
+async function makeAnswer(parts: HoldersParts, token: MintView): Promise<AnswerOf<typeof tokenHoldersEndpoint>> {
   const { mint, facts } = token;
   const asOfMs = parts.clock.wallMs();
   const { slot, holders } = (await readSafely(parts, token)) ?? { slot: null, holders: null };
@@ -83,7 +83,7 @@ async function makeAnswer(parts: HoldersParts, token: WarmToken): Promise<Answer
 }
 
 /** Null: no node lists the holders, or no node gives their accounts. */
-async function readSafely({ endpoints, reader, health, log, signal }: HoldersParts, token: WarmToken): Promise<LargestHolders | null> {
+async function readSafely({ endpoints, reader, health, log, signal }: HoldersParts, token: MintView): Promise<LargestHolders | null> {
   const within = startDeadline(listWithinMs, signal);
   try {
     const addresses = await listLargestAccounts(endpoints, token.mint, health.newestSlot(), within);

@@ -12,7 +12,7 @@ import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import { maxHolders, type tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import type { AccountReader, ChainAccount } from '../chain/account-reader.ts';
 import { readContextSlot } from '../chain/rpc-account-reader.ts';
-import type { WarmToken } from '../tokens/warm-token.ts';
+import type { MintView } from '../tokens/mint-view.ts';
 
 type Holder = NonNullable<AnswerOf<typeof tokenHoldersEndpoint>['holders']>[number];
 
@@ -65,12 +65,12 @@ function readList(answer: unknown, newestSlot: number): readonly string[] | null
 }
 
 /** Reads the balances and owners of these accounts. An account that is not one of this mint does not count. Rejects with an `RpcError`. */
-export async function readHolders(reader: AccountReader, token: WarmToken, addresses: readonly string[]): Promise<LargestHolders> {
+export async function readHolders(reader: AccountReader, token: MintView, addresses: readonly string[]): Promise<LargestHolders> {
   const { slot, accounts } = addresses.length === 0 ? { slot: token.facts.slot, accounts: [] } : await reader.read(addresses);
   return { slot, holders: holdersOf(token, accounts) };
 }
 
-function holdersOf(token: WarmToken, accounts: readonly (ChainAccount | null)[]): readonly Holder[] {
+function holdersOf(token: MintView, accounts: readonly (ChainAccount | null)[]): readonly Holder[] {
   const { decimals, supply, tokenProgram } = token.facts.token;
   const owners = new Map<string, { amount: bigint; accounts: number }>();
   for (const account of accounts) {
@@ -94,13 +94,13 @@ function holdersOf(token: WarmToken, accounts: readonly (ChainAccount | null)[])
 }
 
 /** Pools of the token, which own their vaults. */
-function poolVenues({ facts, market }: WarmToken): ReadonlyMap<string, VenueName> {
+function poolVenues({ facts, main }: MintView): ReadonlyMap<string, VenueName> {
   const venues = new Map<string, VenueName>(facts.pools.map(({ venue, address }) => [address, venue.name]));
-  if (market.main !== null) venues.set(market.main.address, market.main.venue);
+  if (main !== null) venues.set(main.address, main.venue);
   return venues;
 }
 
-function kindOf(owner: string, { facts: { curve } }: WarmToken, pools: ReadonlyMap<string, VenueName>): Pick<Holder, 'kind' | 'venue'> {
+function kindOf(owner: string, { facts: { curve } }: MintView, pools: ReadonlyMap<string, VenueName>): Pick<Holder, 'kind' | 'venue'> {
   if (curve !== null && owner === curve.address) return { kind: 'curve', venue: curve.venue.name };
   const venue = pools.get(owner);
   if (venue !== undefined) return { kind: 'pool', venue };

@@ -1,9 +1,11 @@
 import { rawDepth } from '@sluice/shared/market/depth.ts';
 import { inSol, quoteCoins } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
-import type { PoolReserves, Venue } from '@sluice/venues/venue.ts';
-import type { PriceEvent, Reserves, VenueName } from '@sluice/shared/wire/events.ts';
-import type { PoolFacts } from '@sluice/venues/pool-accounts.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import { priceOf, wireReserves } from '@sluice/venues/price.ts';
+import type { CurveFacts, PoolFacts } from '@sluice/venues/pool-accounts.ts';
+import type { PriceState } from '@sluice/venues/venue.ts';
+import type { Commitment, PriceEvent, Reserves, VenueName } from '@sluice/shared/wire/events.ts';
 import type { TokenFacts } from './token-facts.ts';
 
 /** The last known state of a pool of a token. */
@@ -19,6 +21,7 @@ export interface PoolState {
   /** Decimals of the quote coin. Null: only the price is known. */
   readonly quoteDecimals: number | null;
   readonly slot: number;
+  readonly commitment: Commitment;
   /** When it was read or received, Unix milliseconds. */
   readonly atMs: number;
   /** Whether it comes from a read of the chain or from an event. */
@@ -29,36 +32,34 @@ export interface PoolState {
 const readHoldsMs = 2_000;
 
 /** The state of a curve or pool as of the read that found it. */
-export function stateAtRead(
-  { token, slot, askedAtMs }: Pick<TokenFacts, 'token' | 'slot' | 'askedAtMs'>,
-  found: { readonly venue: Venue; readonly address: string; readonly account: { readonly quoteMint: string } },
-  reserves: PoolReserves | null,
-): PoolState {
+export function stateAtRead({ token, slot, askedAtMs }: TokenFacts, found: CurveFacts | PoolFacts): PoolState {
   const { venue, address, account } = found;
-  const quoteDecimals = quoteCoins.get(account.quoteMint)?.decimals ?? null;
+  const { quoteMint } = account;
+  const quoteDecimals = quoteCoins.get(quoteMint)?.decimals ?? null;
+  const state = 'isDerived' in found ? stateOfPool(found) : stateOfReserves(found.account.reserves);
+  const reserves = state?.reserves ?? null;
   return {
     venue: venue.name,
     address,
-    quoteMint: account.quoteMint,
-    priceQuote: reserves === null || quoteDecimals === null ? null : priceOf(reserves, token.decimals, quoteDecimals),
-    reserves: wireReserves(reserves),
-    depth: null,
+    quoteMint,
+    priceQuote: state === null || quoteDecimals === null ? null : priceOf(state, token.decimals, quoteDecimals),
+    reserves: reserves === null || reserves.virtualQuote < 0n ? null : wireReserves(reserves),
+    depth: state?.depth?.toString() ?? null,
     quoteDecimals,
     slot,
+    commitment: 'processed',
     atMs: askedAtMs,
     source: 'chain',
   };
 }
 
-/** The state of a pool as of the read that found it. The account of a pool of concentrated liquidity states its price. */
-export function stateOfPool(facts: TokenFacts, pool: PoolFacts): PoolState {
-  const state = stateAtRead(facts, pool, pool.reserves);
-  const { price } = pool.account;
-  if (price === null || price.priceBase <= 0n || price.priceQuote <= 0n || state.quoteDecimals === null) return state;
-  const priceQuote = toUi(price.priceQuote, state.quoteDecimals) / toUi(price.priceBase, facts.token.decimals);
+/** The account of a pool of concentrated liquidity states its price. */
+function stateOfPool({ account: { price }, reserves, quoteHeld }: PoolFacts): PriceState | null {
+  if (price === null) return reserves === null ? null : stateOfReserves(reserves);
+  if (price.priceBase <= 0n || price.priceQuote <= 0n) return null;
   // Liquidity within a narrow range costs little, so the depth is at most what the pool can pay out.
-  const depth = price.depth === null || pool.quoteHeld === null ? null : price.depth < pool.quoteHeld ? price.depth : pool.quoteHeld;
-  return { ...state, priceQuote: Number.isFinite(priceQuote) ? priceQuote : null, depth: depth?.toString() ?? null };
+  const depth = price.depth === null || quoteHeld === null ? null : price.depth < quoteHeld ? price.depth : quoteHeld;
+  return { ...price, depth };
 }
 
 /** The state of a pool after a price event. */
@@ -72,6 +73,7 @@ export function stateOfPrice(event: PriceEvent): PoolState {
     depth: event.depth ?? null,
     quoteDecimals: quoteCoins.get(event.quoteMint)?.decimals ?? null,
     slot: event.slot,
+    commitment: event.commitment,
     atMs: receivedAtMs(event),
     source: 'event',
   };
@@ -102,17 +104,4 @@ export function depthOf({ reserves, depth, quoteMint, quoteDecimals }: PoolState
 
 function receivedAtMs({ ts }: Pick<PriceEvent, 'ts'>): number {
   return Math.round(ts.received / 1000);
-}
-
-/** Quote coins for one token. Null: a reserve is empty. */
-function priceOf({ virtualBase, virtualQuote }: PoolReserves, decimals: number, quoteDecimals: number): number | null {
-  if (virtualBase <= 0n || virtualQuote <= 0n) return null;
-  const price = toUi(virtualQuote, quoteDecimals) / toUi(virtualBase, decimals);
-  return Number.isFinite(price) ? price : null;
-}
-
-function wireReserves(reserves: PoolReserves | null): Reserves | null {
-  if (reserves === null || reserves.virtualQuote < 0n) return null;
-  const { virtualBase, virtualQuote, realBase, realQuote } = reserves;
-  return { virtualBase: `${virtualBase}`, virtualQuote: `${virtualQuote}`, realBase: `${realBase}`, realQuote: `${realQuote}` };
 }

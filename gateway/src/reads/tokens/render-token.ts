@@ -1,4 +1,5 @@
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
+import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import { minPriceDepthSol } from '@sluice/shared/market/main-pool.ts';
 import { inSolAndUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
@@ -7,11 +8,10 @@ import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from '../market-health.ts';
-import type { CurveGoal, PoolReserves } from '@sluice/venues/venue.ts';
+import type { CurveGoal } from '@sluice/venues/venue.ts';
 import { creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';
 import { depthOf, heldUi, type PoolState } from './pool-state.ts';
-import type { TokenMarket } from './token-market.ts';
-import type { WarmToken } from './warm-token.ts';
+import type { MintView } from './mint-view.ts';
 
 /** What only the creation event of a token contains. */
 export interface Creation {
@@ -24,6 +24,7 @@ export interface RenderContext {
   readonly health: MarketHealth;
   readonly creation: Creation | null;
   readonly offChain: OffChainMetadata | null;
+  readonly slots: Pick<ConfirmedSlots, 'fateOfSlot'>;
   readonly nowMs: number;
 }
 
@@ -35,16 +36,27 @@ export interface PriceNow {
   readonly reason: PriceNullReason | null;
 }
 
-export function priceNow(market: TokenMarket, health: MarketHealth, solUsd: SolUsdNow | null): PriceNow {
+export function priceNow(view: MintView, health: MarketHealth, solUsd: SolUsdNow | null): PriceNow {
   const none = (reason: PriceNullReason): PriceNow => ({ quote: null, sol: null, usd: null, reason });
-  const { main, curve } = market;
+  const { main } = view;
   if (main === null) return none('no_market');
-  if (curve?.complete === true && curve.address === main.address) return none('no_liquidity');
+  if (isCompleteCurve(view, main)) return none('no_liquidity');
   if (main.priceQuote === null) return none(main.reserves === null || main.quoteDecimals === null ? 'unknown' : 'no_liquidity');
   if (isTooShallow(main, solUsd?.price ?? null)) return none('no_liquidity');
   const fault = health.fault();
   if (fault !== null) return none(fault);
   return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd?.price ?? null), reason: null };
+}
+
+function confirmedPriceOf(state: PoolState | null, solUsd: SolUsdNow | null): TokenInfo['confirmedPrice'] {
+  if (state === null || state.priceQuote === null) return null;
+  const { priceQuote, quoteMint, slot } = state;
+  const { sol: priceSol, usd: priceUsd } = inSolAndUsd(priceQuote, quoteMint, solUsd?.price ?? null);
+  return { priceQuote, priceSol, priceUsd, slot };
+}
+
+function isCompleteCurve({ curveComplete, facts }: MintView, { address }: PoolState): boolean {
+  return curveComplete && address === facts.curve?.address;
 }
 
 /** Whether the price of an ordinary pool does not count, because so little is in the pool that anybody can set any price. */
@@ -54,14 +66,13 @@ function isTooShallow(main: PoolState, solUsd: number | null): boolean {
 }
 
 /** The answer of `/token/info`. A pure function: the time and all data are arguments. */
-export function renderToken(token: WarmToken, { health, creation, offChain, nowMs }: RenderContext): TokenInfo {
-  const { facts, market, minutes, mint } = token;
+export function renderToken(token: MintView, { health, creation, offChain, slots, nowMs }: RenderContext): TokenInfo {
+  const { facts, main, minutes, mint } = token;
   const { decimals, supply, tokenProgram, mintAuthority, freezeAuthority, extensions } = facts.token;
-  const { main } = market;
   const identity = facts.identity ?? creation?.identity ?? null;
   const known = traitsOf(facts) ?? creation?.traits ?? null;
   const solUsd = health.solUsd();
-  const price = priceNow(market, health, solUsd);
+  const price = priceNow(token, health, solUsd);
   const isPriced = price.reason === null;
   // An old price could be computed from the reserves of that time, so they are withheld together with the price.
   const isOfNow = health.fault() === null;
@@ -100,6 +111,7 @@ export function renderToken(token: WarmToken, { health, creation, offChain, nowM
     priceNullReason: price.reason,
     priceSlot: isPriced ? main!.slot : null,
     priceAgeMs: isPriced ? Math.max(0, nowMs - main!.atMs) : null,
+    confirmedPrice: isPriced ? confirmedPriceOf(token.confirmed(slots), solUsd) : null,
     solUsd,
     // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
     marketCapSol: price.sol === null || supplyUi === 0 ? null : price.sol * supplyUi,
@@ -110,27 +122,29 @@ export function renderToken(token: WarmToken, { health, creation, offChain, nowM
   };
 }
 
-function curveOf({ facts, market }: WarmToken, isOfNow: boolean): TokenInfo['curve'] {
-  const { curve } = market;
-  if (curve === null || facts.curve === null) return null;
-  const progressPercent = curve.complete ? 100 : isOfNow ? progressOf(facts.curve.account.goal, curve) : null;
-  return { poolAddress: curve.address, progressPercent, complete: curve.complete };
+function curveOf(view: MintView, isOfNow: boolean): TokenInfo['curve'] {
+  const { curve } = view.facts;
+  if (curve === null) return null;
+  const { address: poolAddress, account } = curve;
+  const complete = view.curveComplete;
+  const reserve = view.stateOf(poolAddress)?.reserves?.[account.goal.reserve] ?? account.reserves[account.goal.reserve];
+  return { poolAddress, progressPercent: complete ? 100 : isOfNow ? progressOf(account.goal, BigInt(reserve)) : null, complete };
 }
 
 /** In percent. */
-function progressOf({ reserve, from, to }: CurveGoal, reserves: Pick<PoolReserves, CurveGoal['reserve']>): number {
-  const done = from === to ? 1_000_000n : ((reserves[reserve] - from) * 1_000_000n) / (to - from);
+function progressOf({ from, to }: CurveGoal, reserve: bigint): number {
+  const done = from === to ? 1_000_000n : ((reserve - from) * 1_000_000n) / (to - from);
   return Math.min(100, Math.max(0, Number(done) / 10_000));
 }
 
 const unknownValue = { sol: null, usd: null } as const;
 
-function poolsOf({ facts, market, pools }: WarmToken, isOfNow: boolean, solUsd: SolUsdNow | null): TokenInfo['pools'] {
-  return pools.states(facts, market, solUsd?.price ?? null).map((state) => {
-    const isOver = market.curve?.complete === true && state.address === market.curve.address;
+function poolsOf(view: MintView, isOfNow: boolean, solUsd: SolUsdNow | null): TokenInfo['pools'] {
+  return view.pools(solUsd?.price ?? null).map((state) => {
+    const isOver = isCompleteCurve(view, state);
     const priceQuote = isOfNow && !isOver ? state.priceQuote : null;
     const price = priceQuote === null ? unknownValue : inSolAndUsd(priceQuote, state.quoteMint, solUsd?.price ?? null);
-    const liquidity = isOfNow && !isOver ? liquidityOf(state, facts, solUsd) : unknownValue;
+    const liquidity = isOfNow && !isOver ? liquidityOf(state, view.facts, solUsd) : unknownValue;
     return {
       venue: state.venue,
       poolAddress: state.address,

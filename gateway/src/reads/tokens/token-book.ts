@@ -1,6 +1,7 @@
 import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
+import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
@@ -16,7 +17,7 @@ import { TokenNames } from './token-names.ts';
 import { retractedAfter } from '../surviving.ts';
 import { bounded, readToken, type TokenRead } from './token-facts.ts';
 import { planToken, type TokenPlan } from './token-plan.ts';
-import { parseEvent, WarmToken } from './warm-token.ts';
+import { parseEvent, MintView } from './mint-view.ts';
 
 /** Limits of the book. Above these limits, the token that was unused longest is dropped, a read is refused as unavailable, or the oldest entry is dropped. */
 const bookLimits = {
@@ -54,6 +55,8 @@ export interface TokenBookOptions {
   readonly health: MarketHealth;
   readonly pools: PoolReader;
   readonly placeOf: BusSubscriber['placeOf'];
+  /** The verdicts of ingest on slots. */
+  readonly slots: Pick<ConfirmedSlots, 'fateOfSlot'>;
   /** Off-chain metadata by `uri`. Null: not known yet. */
   readonly offChain: (uri: string) => OffChainMetadata | null;
   readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
@@ -61,7 +64,7 @@ export interface TokenBookOptions {
 }
 
 export type TokenOutcome =
-  | { readonly ok: true; readonly token: WarmToken }
+  | { readonly ok: true; readonly token: MintView }
   | { readonly ok: false; readonly reason: 'no_mint' }
   | { readonly ok: false; readonly reason: 'unavailable'; readonly message: string };
 
@@ -92,14 +95,14 @@ export class TokenBook {
   /** What was created or requested, for the search. A loss of the log changes no name. */
   readonly names = new TokenNames();
   /** Ordered by last use, oldest first. */
-  readonly #tokens = new Map<string, WarmToken>();
+  readonly #tokens = new Map<string, MintView>();
   readonly #loads = new Map<string, Promise<TokenOutcome>>();
   /** Addresses that are no mints, each with the time until which this is remembered. */
   readonly #negatives = new Map<string, number>();
   /** By mint: what its creation event reported, and the id of that event. */
   readonly #creations = new Map<string, { readonly id: string; readonly creation: Creation }>();
   /** Tokens with a rendered answer, oldest first. */
-  readonly #rendered = new Set<WarmToken>();
+  readonly #rendered = new Set<MintView>();
   #minutes = 0;
   #refreshing = 0;
   /** The first offset after the last loss of the log. */
@@ -117,12 +120,17 @@ export class TokenBook {
   }
 
   /** The token if it is warm; otherwise null. */
-  warm(mint: string): WarmToken | null {
+  warm(mint: string): MintView | null {
     const token = this.#tokens.get(mint);
     if (token === undefined) return null;
     const nowMs = this.#steadyMs();
     if (nowMs - token.touchedAtMs >= touchEveryMs) this.#touch(token, nowMs);
     return token;
+  }
+
+  /** Raw supply of a warm token; null if the token is cold. */
+  supplyOf(mint: string): bigint | null {
+    return this.#tokens.get(mint)?.facts.token.supply ?? null;
   }
 
   /** The token. If it is cold, it is read. Never rejects. */
@@ -150,16 +158,16 @@ export class TokenBook {
   }
 
   /** The answer of `/token/info` as bytes, at most `renderedForMs` old. */
-  render(token: WarmToken): Buffer {
+  render(token: MintView): Buffer {
     const { rendered, renderedAtMs } = token;
     const steadyMs = this.#steadyMs();
     if (rendered !== null && steadyMs - renderedAtMs < renderedForMs) return rendered;
-    const { health } = this.#options;
+    const { health, slots } = this.#options;
     const nowMs = this.#wallMs();
     const creation = this.#creations.get(token.mint)?.creation ?? null;
     const uri = token.facts.identity?.uri ?? creation?.identity.uri ?? null;
     const offChain = uri === null || uri === '' ? null : this.#options.offChain(uri);
-    const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, creation, offChain, nowMs })));
+    const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, creation, offChain, slots, nowMs })));
     token.rendered = bytes;
     token.renderedAtMs = steadyMs;
     this.#rendered.delete(token);
@@ -168,7 +176,7 @@ export class TokenBook {
     return bytes;
   }
 
-  identityOf(token: WarmToken): { readonly name: string | null; readonly symbol: string | null; readonly uri: string | null } | null {
+  identityOf(token: MintView): { readonly name: string | null; readonly symbol: string | null; readonly uri: string | null } | null {
     return token.facts.identity ?? this.#creations.get(token.mint)?.creation.identity ?? null;
   }
 
@@ -255,7 +263,7 @@ export class TokenBook {
     if (outcome.kind === 'unreadable') return unavailable('The mint has an unknown form.');
     if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
     const stored = await summary;
-    const token = new WarmToken(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), this.#steadyMs());
+    const token = new MintView(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), this.#steadyMs());
     const isWhole = losses === this.#losses;
     this.#join(token, isWhole ? stored : null);
     // If the log lost entries during the read, the result is used for this answer only.
@@ -317,7 +325,7 @@ export class TokenBook {
     return event !== null && retracted.has(event.id) ? null : event;
   }
 
-  #join(token: WarmToken, summary: MarketSummary | null): void {
+  #join(token: MintView, summary: MarketSummary | null): void {
     const { history, placeOf } = this.#options;
     const before = token.minutes?.size ?? 0;
     token.joinedAtMs = this.#steadyMs();
@@ -327,7 +335,7 @@ export class TokenBook {
   }
 
   /** Refreshes what is due, in the background. No answer waits for it. */
-  refreshIfDue(token: WarmToken): void {
+  refreshIfDue(token: MintView): void {
     const nowMs = this.#steadyMs();
     if (token.minutes === null && nowMs - token.joinedAtMs >= joinAgainMs) {
       token.joinedAtMs = nowMs;
@@ -338,13 +346,13 @@ export class TokenBook {
     void this.#refresh(token);
   }
 
-  async #joinAgain(token: WarmToken): Promise<void> {
+  async #joinAgain(token: MintView): Promise<void> {
     const losses = this.#losses;
     const summary = await this.#summary(token.mint);
     if (losses === this.#losses && this.#tokens.get(token.mint) === token) this.#join(token, summary);
   }
 
-  async #refresh(token: WarmToken): Promise<void> {
+  async #refresh(token: MintView): Promise<void> {
     this.#refreshing++;
     this.counters.refreshes++;
     try {
@@ -361,7 +369,7 @@ export class TokenBook {
 
   // --- Bounds.
 
-  #add(token: WarmToken): void {
+  #add(token: MintView): void {
     const known = this.#tokens.get(token.mint);
     if (known !== undefined) this.#drop(known);
     this.#tokens.set(token.mint, token);
@@ -375,14 +383,14 @@ export class TokenBook {
     }
   }
 
-  #drop(token: WarmToken): void {
+  #drop(token: MintView): void {
     if (this.#tokens.get(token.mint) !== token) return;
     this.#tokens.delete(token.mint);
     this.#rendered.delete(token);
     this.#minutes -= token.minutes?.size ?? 0;
   }
 
-  #touch(token: WarmToken, nowMs: number): void {
+  #touch(token: MintView, nowMs: number): void {
     token.touchedAtMs = nowMs;
     this.#tokens.delete(token.mint);
     this.#tokens.set(token.mint, token);

@@ -7,13 +7,13 @@ import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared
 import type { MarketHealth, SolUsdNow } from '../market-health.ts';
 import { priceNow } from '../tokens/render-token.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';
-import type { WarmToken } from '../tokens/warm-token.ts';
+import type { MintView } from '../tokens/mint-view.ts';
 
 type Holding = Portfolio['holdings'][number];
 
 /** What is known about a held token. `not_looked_up`: beyond the limit of one answer. `unknown`: it could not be read. */
 export type LookedUp =
-  | { readonly token: WarmToken; readonly name: string | null; readonly symbol: string | null }
+  | { readonly token: MintView; readonly name: string | null; readonly symbol: string | null }
   | { readonly token: null; readonly reason: 'not_looked_up' | 'unknown' };
 
 export interface WalletValues {
@@ -84,7 +84,7 @@ function valueHolding(held: HeldToken, found: LookedUp, health: MarketHealth, so
     decimals,
     uiAmount,
     nft,
-    venue: found.token?.market.main?.venue ?? null,
+    venue: found.token?.main?.venue ?? null,
     priceSol: price.sol,
     priceUsd: price.usd,
     valueSol: value(price.sol),
@@ -106,7 +106,7 @@ function priceHolding(mint: string, found: LookedUp, nft: boolean, health: Marke
   // The value of a quote coin needs no market, only the SOL/USD price.
   if (quoteCoins.has(mint)) return { ...inSolAndUsd(1, mint, solUsd?.price ?? null), reason: null };
   if (nft) return none('nft');
-  const { sol, usd, reason } = priceNow(found.token.market, health, solUsd);
+  const { sol, usd, reason } = priceNow(found.token, health, solUsd);
   return { sol, usd, reason: reason === null && sol === null && usd === null ? 'unknown' : reason };
 }
 

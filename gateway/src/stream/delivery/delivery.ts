@@ -16,7 +16,7 @@ import { LatencySampler } from './latency-sampler.ts';
 import { isPrivate, type PrivateEvents } from './private-events.ts';
 
 /** Gets every event of the log, in log order. */
-export interface LogFollower {
+export interface LogListener {
   /** `replayed`: the entry comes from the history of the log, and was published before this gateway started to follow it. */
   onEntry(entry: LogEntry, lazy: LazyEvent, replayed: boolean): void;
   /** Entries up to offset `last` were lost, or differ from those delivered before. */
@@ -38,11 +38,11 @@ export interface DeliveryParts {
   readonly log: Logger;
 }
 
-/** Delivers the entries of the log, in log order: to the history, to the clients, and to the followers inside this gateway. */
+/** Delivers the entries of the log, in log order: to the history, to the clients, and to the listeners inside this gateway. */
 export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #latency: LatencySampler;
-  readonly #followers: LogFollower[] = [];
+  readonly #listeners: LogListener[] = [];
   #linkUp = false;
   #caughtUp = false;
   /** Only the first forged event is logged. */
@@ -62,9 +62,9 @@ export class Delivery {
     return this.#caughtUp && this.#linkUp;
   }
 
-  /** Adds a follower. Call it before `start`. */
-  follow(follower: LogFollower): void {
-    this.#followers.push(follower);
+  /** Adds a listener. Call it before `start`. */
+  listen(listener: LogListener): void {
+    this.#listeners.push(listener);
   }
 
   /** Reads the history of the bus, then follows it. Resolves once it has caught up. */
@@ -115,7 +115,7 @@ export class Delivery {
     const lazy = new LazyEvent(entry);
     this.#parts.fanout.onEntry(entry, lazy);
     this.#parts.dialect.onEntry(entry, lazy);
-    for (const follower of this.#followers) follower.onEntry(entry, lazy, replayed);
+    for (const listener of this.#listeners) listener.onEntry(entry, lazy, replayed);
   }
 
   #onVerdict(verdict: SlotVerdict, offset: number): void {
@@ -143,7 +143,7 @@ export class Delivery {
   #onUnreadable(entry: LogEntry, error: unknown): void {
     if (this.#parts.stats.unreadableEntries++ === 0) this.#parts.log.error({ err: error, offset: entry.offset }, 'bus_entry_unreadable');
     this.#parts.fanout.skip(entry, 'lost');
-    for (const follower of this.#followers) follower.onLost(entry.offset);
+    for (const listener of this.#listeners) listener.onLost(entry.offset);
   }
 
   #onLost({ from, to, reason, last }: Loss): void {
@@ -158,7 +158,7 @@ export class Delivery {
     }
     history.markLost(last);
     fanout.onLost(reason);
-    for (const follower of this.#followers) follower.onLost(last);
+    for (const listener of this.#listeners) listener.onLost(last);
     if (reason === 'epoch') catchUps.onReset();
     catchUps.wake();
   }

@@ -5,16 +5,19 @@ import { usualSupply } from '@sluice/venues/registry.ts';
 import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/stream/pumpportal.ts';
 
+/** Raw supply of a mint that this gateway knows; null if it knows none. */
+export type SupplyOf = (mint: string) => bigint | null;
+
 /**
  * An event in PumpPortal's form, or null if their protocol has no such event. Amounts are whole coins. Amounts in SOL are left out if the
  * quote coin is another one and its price is unknown.
  */
-export function pumpPortalEvent(event: StreamEvent): DialectCreate | DialectTrade | DialectMigrate | null {
+export function pumpPortalEvent(event: StreamEvent, supplyOf: SupplyOf): DialectCreate | DialectTrade | DialectMigrate | null {
   switch (event.type) {
     case 'newToken':
       return createOf(event);
     case 'trade':
-      return tradeOf(event);
+      return tradeOf(event, supplyOf);
     case 'migration':
       return migrateOf(event);
     default:
@@ -44,7 +47,7 @@ function createOf(event: NewTokenEvent): DialectCreate {
   };
 }
 
-function tradeOf(event: TradeEvent): DialectTrade {
+function tradeOf(event: TradeEvent, supplyOf: SupplyOf): DialectTrade {
   const { reserves } = event;
   const solAmount = event.solAmount ?? (event.priceSol === null ? null : event.tokenAmount * event.priceSol);
   const base = {
@@ -57,13 +60,13 @@ function tradeOf(event: TradeEvent): DialectTrade {
     newTokenBalance: event.traderBalance === undefined ? null : toUi(BigInt(event.traderBalance), event.baseDecimals),
   } as const;
   const ofVenue = reserves === null ? {} : reservesOfVenue(event, reserves);
-  return { pool: event.pool, ...base, ...ofVenue, ...optional('marketCapSol', marketCapSol(event)), ...commonFields(event) };
+  return { pool: event.pool, ...base, ...ofVenue, ...optional('marketCapSol', marketCapSol(event, supplyOf)), ...commonFields(event) };
 }
 
-/** PumpPortal multiplies the price by the usual supply; we do so until the true supply is known. */
-function marketCapSol({ marketCapSol: known, priceSol, pool, mint, baseDecimals }: TradeEvent): number | null {
+/** PumpPortal multiplies the price by the usual supply; we do so if the true supply is unknown. */
+function marketCapSol({ marketCapSol: known, priceSol, pool, mint, baseDecimals }: TradeEvent, supplyOf: SupplyOf): number | null {
   if (known !== null || priceSol === null) return known;
-  const supply = usualSupply(pool, mint);
+  const supply = supplyOf(mint) ?? usualSupply(pool, mint);
   return supply === null ? null : priceSol * toUi(supply, baseDecimals);
 }
 

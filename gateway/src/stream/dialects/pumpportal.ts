@@ -10,7 +10,7 @@ import type { Connection } from '../session/connection.ts';
 import { exceededSubscriptions } from '../session/key-usage.ts';
 import { countKeyless, exceededKeyless } from '../session/keyless-usage.ts';
 import { missingChannel } from '../../auth/plan-features.ts';
-import { pumpPortalEvent } from './pumpportal-events.ts';
+import { pumpPortalEvent, type SupplyOf } from './pumpportal-events.ts';
 
 /** Invalid keys that a reply names. */
 const namedKeys = 3;
@@ -51,6 +51,7 @@ function count({ usage, keyless }: Connection, topic: string, by: 1 | -1): void 
 export class PumpPortalDialect {
   readonly #rooms = new Map<string, DialectRoom>();
   readonly #publish: Publish;
+  supplyOf: SupplyOf = () => null;
 
   constructor(publish: Publish) {
     this.#publish = publish;
@@ -100,7 +101,7 @@ export class PumpPortalDialect {
       else (others ??= []).push(room);
     }
     if (first === null) return;
-    const message = pumpPortalEvent(lazy.event);
+    const message = pumpPortalEvent(lazy.event, this.supplyOf);
     if (message === null) return;
     const bytes = Buffer.from(JSON.stringify(message));
     this.#publish(first.room, bytes, false);
