@@ -1,14 +1,11 @@
-import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
 import { Followers, type FollowersParts, type FollowersStats } from './followers.ts';
+import type { ConsumerParts } from './kit/log-consumer.ts';
 import { ThreadedFollowers } from './threaded.ts';
 
 export type { FollowersStats } from './followers.ts';
-
-export interface StartOptions extends Omit<FollowersParts, 'market' | 'pools'>, Partial<Pick<FollowersParts, 'market' | 'pools'>> {
-  readonly config: Config;
-}
 
 export interface RunningFollowers {
   readonly stats: FollowersStats;
@@ -21,7 +18,6 @@ export function startFollowers({
   market = new InProcessMarket(memory.market),
   pools = new InProcessPoolDirectory(),
   ...parts
-}: StartOptions): RunningFollowers {
-  if (redisUrls !== null) return new ThreadedFollowers({ redisUrls, log: parts.log });
-  return new Followers({ ...parts, market, pools });
+}: Partial<FollowersParts> & ConsumerParts & { readonly config: Config }): RunningFollowers {
+  return redisUrls === null ? new Followers({ ...parts, market, pools }) : new ThreadedFollowers({ redisUrls, log: parts.log });
 }

@@ -1,8 +1,8 @@
-import type { Bus, BusPublisher, Lease, LeaseTerm, LogPosition } from '@sluice/shared/bus/bus.ts';
+import type { Bus, Lease, LeaseTerm } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { MintHead } from '@sluice/shared/market/main-pool.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
-import type { Follower, OpenState, Section } from '../kit/follower.ts';
+import type { Follower, OpenState } from '../kit/follower.ts';
 import { readEvent, type MarketEvent } from '../kit/market-event.ts';
 import { CandlePublisher } from './candle-publisher.ts';
 import { MarketLedger } from './ledger.ts';
@@ -32,8 +32,9 @@ export class Candles implements Follower<MarketEvent> {
   readonly name = 'market';
   readonly read = readEvent;
   readonly #parts: CandlesParts;
-  readonly #past = { forgotten: 0, candles: 0 };
-  #term: CandlesTerm | null = null;
+  /** Counts of the terms that are over. */
+  #past = { forgotten: 0, candles: 0 };
+  #term: { readonly ledger: MarketLedger; readonly publisher: CandlePublisher } | null = null;
 
   constructor(parts: CandlesParts) {
     this.#parts = parts;
@@ -51,79 +52,46 @@ export class Candles implements Follower<MarketEvent> {
   }
 
   async open(leaseTerm: LeaseTerm & { readonly lease: Lease }): Promise<OpenState<MarketEvent>> {
-    const { bus: from, market, clock = systemClock } = this.#parts;
-    const bus = await from.publisher({ lease: leaseTerm.lease });
+    const { bus: log, market, clock = systemClock } = this.#parts;
+    const bus = await log.publisher({ lease: leaseTerm.lease });
     try {
       const checkpoint = await market.checkpoint();
       const open = await market.published();
       // The last candles of the previous term matter only if it published any.
-      const tail = open.size === 0 ? [] : await from.tail(tailEntries);
+      const tail = open.size === 0 ? [] : await log.tail(tailEntries);
       const undecided = await market.undecided();
       const ledger = new MarketLedger(undecided, await market.heads([...undecided.keys()]));
       const headsOf = (mints: readonly string[]) => knownHeads(ledger, market, mints);
       const publisher = new CandlePublisher({ market, bus, leaseTerm, headsOf, clock }, open, tail);
-      this.#term = new CandlesTerm({ market, bus, leaseTerm, clock, checkpoint, ledger, publisher }, () => this.#end());
-      return this.#term;
+      this.#term = { ledger, publisher };
+      let candlesAtMs = Number.NEGATIVE_INFINITY;
+      return {
+        checkpoint,
+        apply: async ({ events, from, to }) => {
+          const mints = events.flatMap(({ mint }) => mint ?? []);
+          await learn(ledger, market, mints);
+          const changes = ledger.take(events);
+          const outcome = await market.apply({ from, to, changes }, leaseTerm);
+          if (outcome === 'applied') publisher.note(changes);
+          return outcome;
+        },
+        round: async (isLast) => {
+          const nowMs = clock.steadyMs();
+          if (!isLast && nowMs - candlesAtMs < candlesEveryMs) return true;
+          candlesAtMs = nowMs;
+          return publisher.round();
+        },
+        // A publisher whose log does not answer waits until it is closed.
+        close: async () => {
+          this.#past = this.stats;
+          this.#term = null;
+          await bus.close();
+        },
+      };
     } catch (error) {
       await bus.close();
       throw error;
     }
-  }
-
-  #end(): void {
-    const { forgotten, candles } = this.stats;
-    Object.assign(this.#past, { forgotten, candles });
-    this.#term = null;
-  }
-}
-
-interface TermParts extends Required<Pick<CandlesParts, 'market' | 'clock'>> {
-  readonly bus: BusPublisher;
-  readonly leaseTerm: LeaseTerm;
-  readonly checkpoint: LogPosition | null;
-  readonly ledger: MarketLedger;
-  readonly publisher: CandlePublisher;
-}
-
-class CandlesTerm implements OpenState<MarketEvent> {
-  readonly checkpoint: LogPosition | null;
-  readonly ledger: MarketLedger;
-  readonly publisher: CandlePublisher;
-  readonly #parts: TermParts;
-  #onEnd: (() => void) | null;
-  #candlesAtMs = Number.NEGATIVE_INFINITY;
-
-  constructor(parts: TermParts, onEnd: () => void) {
-    ({ checkpoint: this.checkpoint, ledger: this.ledger, publisher: this.publisher } = parts);
-    this.#parts = parts;
-    this.#onEnd = onEnd;
-  }
-
-  async apply({ events, from, to }: Section<MarketEvent>): Promise<'applied' | 'fenced' | 'stale'> {
-    const { market, leaseTerm } = this.#parts;
-    await learn(
-      this.ledger,
-      market,
-      events.flatMap(({ mint }) => mint ?? []),
-    );
-    const changes = this.ledger.take(events);
-    const outcome = await market.apply({ from, to, changes }, leaseTerm);
-    if (outcome === 'applied') this.publisher.note(changes);
-    return outcome;
-  }
-
-  async round(isLast: boolean): Promise<boolean> {
-    const nowMs = this.#parts.clock.steadyMs();
-    if (!isLast && nowMs - this.#candlesAtMs < candlesEveryMs) return true;
-    this.#candlesAtMs = nowMs;
-    return this.publisher.round();
-  }
-
-  async close(): Promise<void> {
-    // A publisher whose log does not answer waits until it is closed.
-    await this.#parts.bus.close();
-    this.#onEnd?.();
-    this.#onEnd = null;
   }
 }
 

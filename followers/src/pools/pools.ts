@@ -15,8 +15,6 @@ const maxWritten = 200_000;
 const changedBy = 0.2;
 /** A pool that still trades is also written again after this time, so that it does not become the oldest of the directory. */
 const writeAgainAfterMs = 10 * 60_000;
-/** How often the checkpoint is stored if no pool changes. */
-const checkpointEveryMs = 1_000;
 
 /**
  * Keeps the directory of pools from the creations, opened pools, trades and migrations in the log. The directory is a hint, so it is not exact under
@@ -36,7 +34,6 @@ export class Pools implements Follower<PoolSighting> {
   async open(leaseTerm: LeaseTerm): Promise<OpenState<PoolSighting>> {
     const directory = this.#directory;
     const written = new Recent<{ readonly depthSol: number; readonly atMs: number }>(maxWritten);
-    let storedAtMs = Number.NEGATIVE_INFINITY;
     const isNews = ({ address, depthSol }: PoolSighting, nowMs: number): boolean => {
       const last = written.get(address);
       if (last === undefined || nowMs - last.atMs > writeAgainAfterMs) return true;
@@ -52,8 +49,6 @@ export class Pools implements Follower<PoolSighting> {
           written.set(sighting.address, { depthSol: sighting.depthSol, atMs: nowMs });
           news.push(sighting);
         }
-        if (news.length === 0 && nowMs - storedAtMs < checkpointEveryMs) return 'applied';
-        storedAtMs = nowMs;
         return directory.note(news, to, leaseTerm);
       },
       close: async () => undefined,

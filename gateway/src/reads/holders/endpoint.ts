@@ -1,4 +1,5 @@
 import { startDeadline } from '@sluice/shared/abort/deadline.ts';
+import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
@@ -9,7 +10,6 @@ import type { AccountReader } from '../chain/account-reader.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
 import type { MarketHealth } from '../market-health.ts';
 import type { TokenBook } from '../tokens/token-book.ts';
-import { Turns } from '../turns.ts';
 import type { MintView } from '../tokens/mint-view.ts';
 import { listLargestAccounts, readHolders, type LargestHolders } from './read-holders.ts';
 
@@ -42,17 +42,13 @@ export interface HoldersParts {
 export function holdersBinding(parts: HoldersParts): BoundEndpoint {
   const stored = new LruCache<Buffer>(holderLimits.storedBytes);
   const asked = new Map<string, Promise<Buffer | null>>();
-  const turns = new Turns(holderLimits.running, holderLimits.waiting);
+  const reads = new Semaphore(holderLimits.running);
 
   const answer = async (token: MintView): Promise<Buffer | null> => {
-    if (!(await turns.take())) return null;
-    try {
-      const bytes = Buffer.from(JSON.stringify(await makeAnswer(parts, token)));
-      stored.set(token.mint, bytes, bytes.length + token.mint.length, performance.now() + storedMs);
-      return bytes;
-    } finally {
-      turns.give();
-    }
+    if (reads.waiting >= holderLimits.waiting) return null;
+    const bytes = Buffer.from(JSON.stringify(await reads.run(() => makeAnswer(parts, token))));
+    stored.set(token.mint, bytes, bytes.length + token.mint.length, performance.now() + storedMs);
+    return bytes;
   };
 
   return bindEndpoint(tokenHoldersEndpoint, async ({ params: { mint } }) => {

@@ -1,3 +1,4 @@
+import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
@@ -13,7 +14,6 @@ import type { History } from '../../stream/history/history.ts';
 import type { MarketHealth } from '../market-health.ts';
 import { surviving } from '../surviving.ts';
 import type { TokenBook } from '../tokens/token-book.ts';
-import { Turns } from '../turns.ts';
 import { valueWallet, type LookedUp, type WalletValues } from './value-wallet.ts';
 import { readWallet, type WalletRead } from './wallet-reader.ts';
 
@@ -59,18 +59,14 @@ interface Stored {
 export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
   const stored = new LruCache<Stored>(portfolioLimits.storedBytes);
   const asked = new Map<string, Promise<Buffer | null>>();
-  const turns = new Turns(portfolioLimits.running, portfolioLimits.waiting);
+  const reads = new Semaphore(portfolioLimits.running);
 
   const answer = async (wallet: string, seen: LastTrade | null): Promise<Buffer | null> => {
-    if (!(await turns.take())) return null;
-    try {
-      const bytes = await makeAnswer(parts, wallet, seen?.slot ?? 0);
-      const read: Stored | null = bytes === null ? null : { bytes, seenOffset: seen?.offset ?? null };
-      if (read !== null) stored.set(wallet, read, read.bytes.length + wallet.length, performance.now() + storedMs);
-      return bytes;
-    } finally {
-      turns.give();
-    }
+    if (reads.waiting >= portfolioLimits.waiting) return null;
+    const bytes = await reads.run(() => makeAnswer(parts, wallet, seen?.slot ?? 0));
+    const read: Stored | null = bytes === null ? null : { bytes, seenOffset: seen?.offset ?? null };
+    if (read !== null) stored.set(wallet, read, read.bytes.length + wallet.length, performance.now() + storedMs);
+    return bytes;
   };
 
   const ofChain = (publicKey: string): Answer | Promise<Answer> => {
@@ -89,12 +85,9 @@ export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
   };
   /** Not stored, because each order on paper changes it. */
   const onPaper = async (wallet: string, balance: PaperBalance): Promise<Answer> => {
-    if (!(await turns.take())) return answerOf(null);
-    try {
-      return answerOf(await valued(parts, { wallet, read: paperRead(balance, parts.health.newestSlot()), paper: balance }));
-    } finally {
-      turns.give();
-    }
+    if (reads.waiting >= portfolioLimits.waiting) return answerOf(null);
+    const read = paperRead(balance, parts.health.newestSlot());
+    return answerOf(await reads.run(() => valued(parts, { wallet, read, paper: balance })));
   };
 
   return bindEndpoint(portfolioEndpoint, ({ principal, params: { publicKey } }) => {
