@@ -1,6 +1,6 @@
 import { assert, asyncProperty } from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Follower, OpenState } from '../../followers/src/kit/follower.ts';
+import type { LogFollower, OpenState } from '../../followers/src/kit/follower.ts';
 import { LogConsumer } from '../../followers/src/kit/log-consumer.ts';
 import { readEvent, type MarketEvent } from '../../followers/src/kit/market-event.ts';
 import { UndecidedEvents, type Line } from '../../followers/src/kit/undecided.ts';
@@ -25,7 +25,7 @@ interface Stored {
   readonly waiting: readonly MarketTrade[];
 }
 
-class TradeIds implements Follower<MarketEvent> {
+class TradeIds implements LogFollower<MarketEvent> {
   readonly name = 'trade-ids';
   readonly read = readEvent;
   stored: Stored = { checkpoint: null, folded: [], waiting: [] };

@@ -2,7 +2,7 @@ import type { Bus, Lease, LeaseTerm } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { MintHead } from '@sluice/shared/market/main-pool.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
-import type { Follower, OpenState } from '../kit/follower.ts';
+import type { LogFollower, OpenState } from '../kit/follower.ts';
 import { readEvent, type MarketEvent } from '../kit/market-event.ts';
 import { CandlePublisher } from './candle-publisher.ts';
 import { MarketLedger } from './ledger.ts';
@@ -28,7 +28,7 @@ export interface CandleStats {
 }
 
 /** Computes the stored state of the market from the log, and publishes the candles that clients follow. */
-export class Candles implements Follower<MarketEvent> {
+export class Candles implements LogFollower<MarketEvent> {
   readonly name = 'market';
   readonly read = readEvent;
   readonly #parts: CandlesParts;

@@ -9,7 +9,7 @@ import type { Lease, LeaseTerm, LogEntry, LogPosition } from '@sluice/shared/bus
  *
  * A follower reads each entry by itself, so that a slow one delays no other. Examples: `../pools/` (a hint, without retraction), `../candles/`.
  */
-export interface Follower<Event> {
+export interface LogFollower<Event> {
   /** Name of its lease, and of its lines in the program's log. */
   readonly name: string;
   /** What it uses of an entry; null if nothing. It is called for every entry of the log, so it decides by the topics first. */

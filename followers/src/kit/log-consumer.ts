@@ -2,7 +2,7 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { isHeld, type Bus, type BusSubscriber, type Lease, type LeaseTerm, type LogPosition } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import type { Follower, OpenState } from './follower.ts';
+import type { LogFollower, OpenState } from './follower.ts';
 import { Intake } from './intake.ts';
 
 /** Time between two sections while the log is followed. A reader of the state is behind by at most this. */
@@ -50,7 +50,7 @@ interface Term<Event> {
  * again at the checkpoint.
  */
 export class LogConsumer<Event> {
-  readonly #follower: Follower<Event>;
+  readonly #follower: LogFollower<Event>;
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -63,7 +63,7 @@ export class LogConsumer<Event> {
   #closed = false;
   #wake: (() => void) | null = null;
 
-  constructor(follower: Follower<Event>, { bus, clock = systemClock, log }: ConsumerParts) {
+  constructor(follower: LogFollower<Event>, { bus, clock = systemClock, log }: ConsumerParts) {
     this.#follower = follower;
     this.#bus = bus;
     this.#clock = clock;

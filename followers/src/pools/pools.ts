@@ -6,7 +6,7 @@ import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/pool-dire
 import { isPoolNews, readPoolNews } from '@sluice/shared/pools/pool-news.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
 import { allTradesTopic, migrationsTopic, newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
-import type { Follower, OpenState } from '../kit/follower.ts';
+import type { LogFollower, OpenState } from '../kit/follower.ts';
 import { readEvent } from '../kit/market-event.ts';
 
 /** Pools whose last written depth is remembered. A forgotten one is written again at its next trade. */
@@ -20,7 +20,7 @@ const writeAgainAfterMs = 10 * 60_000;
  * Keeps the directory of pools from the creations, opened pools, trades and migrations in the log. The directory is a hint, so it is not exact under
  * retraction: a pool of a dead fork stays in it.
  */
-export class Pools implements Follower<PoolSighting> {
+export class Pools implements LogFollower<PoolSighting> {
   readonly name = 'pools';
   readonly read = readSighting;
   readonly #directory: PoolDirectory;

@@ -57,7 +57,7 @@ export interface FollowedAccounts {
   addRead(addresses: readonly string[], read: AccountsRead): void;
 }
 
-interface Market {
+interface HeldMarket {
   readonly mint: string;
   plan: MarketPlan;
   /** The accounts that are followed for it. Empty if not all of them can be followed; then each request reads them. */
@@ -107,7 +107,7 @@ export class Markets {
   readonly #followed = new Set<string>();
   #warming = 0;
   /** Least recently used first. */
-  readonly #markets = new Map<string, Market>();
+  readonly #markets = new Map<string, HeldMarket>();
   /** For markets that are read without followed accounts. */
   #settings: SettingsRead | null = null;
 
@@ -185,7 +185,7 @@ export class Markets {
     }
   }
 
-  #use(mint: string): Market {
+  #use(mint: string): HeldMarket {
     const known = this.#markets.get(mint);
     if (known === undefined) return this.#add(mint, true);
     known.asked = true;
@@ -195,22 +195,22 @@ export class Markets {
     return known;
   }
 
-  #add(mint: string, asked: boolean): Market {
+  #add(mint: string, asked: boolean): HeldMarket {
     const empty = { followed: [], all: [], assembled: null, states: [], last: null, reading: null };
-    const market: Market = { mint, plan: this.#pools.planOf(mint), asked, usedAtMs: this.#nowMs(), ...empty };
+    const market: HeldMarket = { mint, plan: this.#pools.planOf(mint), asked, usedAtMs: this.#nowMs(), ...empty };
     this.#markets.set(mint, market);
     const [oldest] = this.#markets.values();
     if (this.#markets.size > (this.#accounts === null ? maxMarkets : maxHotMarkets)) this.#evict(oldest!);
     return market;
   }
 
-  #evict(market: Market): void {
+  #evict(market: HeldMarket): void {
     if (!this.#markets.delete(market.mint)) return;
     this.counts.evicted++;
     if (this.#accounts !== null) this.#follow(market, [], this.#accounts);
   }
 
-  #current(market: Market, accounts: FollowedAccounts): MarketRead | null {
+  #current(market: HeldMarket, accounts: FollowedAccounts): MarketRead | null {
     if (market.followed.length === 0) return null;
     const current = accounts.current(market.all);
     if (current === null) return null;
@@ -227,7 +227,7 @@ export class Markets {
     return { result: assembled, settings: asOf, soleSources, disputed: [], othersAreLate: false, isDisputed: false, ...asOf };
   }
 
-  #readShared(market: Market): Promise<MarketRead> {
+  #readShared(market: HeldMarket): Promise<MarketRead> {
     if (market.reading !== null) {
       this.counts.shared++;
       return market.reading;
@@ -237,7 +237,7 @@ export class Markets {
     return started;
   }
 
-  async #readFresh(market: Market): Promise<MarketRead> {
+  async #readFresh(market: HeldMarket): Promise<MarketRead> {
     const pools = this.#pools;
     const known = this.#accounts === null ? freshOf(this.#settings, settingsTtlMs, this.#nowMs()) : null;
     const answer = await pools.readMarket(market.mint, {
@@ -263,7 +263,7 @@ export class Markets {
     return found;
   }
 
-  #retain(market: Market, read: MarketRead, settings: SettingsRead): void {
+  #retain(market: HeldMarket, read: MarketRead, settings: SettingsRead): void {
     market.last = read;
     // Settings are reused only if all accounts exist and no endpoint contradicts them, or may still do so.
     const isAgreed = settings.accounts.size === this.#pools.settings.length && !read.isDisputed;
@@ -274,7 +274,7 @@ export class Markets {
     }
   }
 
-  #follow(market: Market, addresses: readonly string[], accounts: FollowedAccounts): void {
+  #follow(market: HeldMarket, addresses: readonly string[], accounts: FollowedAccounts): void {
     const before = new Set(market.followed);
     const followed: string[] = [];
     let isWhole = true;

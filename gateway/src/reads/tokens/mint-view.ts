@@ -18,8 +18,7 @@ import type { History } from '../../stream/history/history.ts';
 import { Minutes, type WindowSums } from '../pages/minutes.ts';
 import { depthOf, isFollowedBy, isOutdated, stateAtRead, stateOfPrice, type PoolState } from './pool-state.ts';
 import { surviving } from '../surviving.ts';
-import type { TokenFacts } from './token-facts.ts';
-import type { TokenPlan } from './token-plan.ts';
+import type { TokenFacts, TokenPlan } from './token-facts.ts';
 
 /** Maximum number of entries applied at once when a view begins. If the stored trades are further behind, they are read again later. */
 const maxReplayed = 5_000;

@@ -15,8 +15,7 @@ import type { MarketHealth } from '../market-health.ts';
 import { renderToken, type Creation } from './render-token.ts';
 import { TokenNames } from './token-names.ts';
 import { retractedAfter } from '../surviving.ts';
-import { bounded, readToken, type TokenRead } from './token-facts.ts';
-import { planToken, type TokenPlan } from './token-plan.ts';
+import { bounded, planToken, readToken, type TokenPlan, type TokenRead } from './token-facts.ts';
 import { parseEvent, MintView } from './mint-view.ts';
 
 /** Limits of the book. Above these limits, the token that was unused longest is dropped, a read is refused as unavailable, or the oldest entry is dropped. */

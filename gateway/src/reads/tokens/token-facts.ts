@@ -1,10 +1,24 @@
-import { decodeMetaplex } from '@sluice/shared/solana/tokens/metaplex.ts';
+import { decodeMetaplex, metaplexAddress } from '@sluice/shared/solana/tokens/metaplex.ts';
 import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/tokens/mint.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { maxTokenNameChars, maxTokenUriChars } from '@sluice/shared/wire/values.ts';
-import { poolsAt, type CurveFacts, type PoolFacts } from '@sluice/venues/pool-accounts.ts';
+import { poolsAt, type CurveFacts, type PoolFacts, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
 import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
-import type { TokenPlan } from './token-plan.ts';
+
+/** The accounts of a mint that are read in one call. */
+export interface TokenPlan {
+  readonly mint: string;
+  readonly metaplex: string;
+  readonly pools: readonly PoolPlace[];
+  /** All addresses, the mint first. */
+  readonly addresses: readonly string[];
+}
+
+/** Throws TypeError if `mint` is not an address. */
+export function planToken(mint: string, pools: readonly PoolPlace[]): TokenPlan {
+  const metaplex = metaplexAddress(mint);
+  return { mint, metaplex, pools, addresses: [mint, metaplex, ...pools.flatMap(({ address, vaults }) => [address, ...vaults])] };
+}
 
 export interface TokenIdentity {
   readonly name: string | null;
