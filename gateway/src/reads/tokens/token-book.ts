@@ -127,9 +127,10 @@ export class TokenBook {
     return token;
   }
 
-  /** Raw supply of a warm token; null if the token is cold. */
+  /** Raw supply of a warm token. Null: the token is cold, or its mint states no supply, as that of wrapped SOL. */
   supplyOf(mint: string): bigint | null {
-    return this.#tokens.get(mint)?.facts.token.supply ?? null;
+    const supply = this.#tokens.get(mint)?.facts.token.supply ?? 0n;
+    return supply === 0n ? null : supply;
   }
 
   /** The token. If it is cold, it is read. Never rejects. */
