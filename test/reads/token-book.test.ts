@@ -10,6 +10,7 @@ import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
 import { alice, launch, quietChain } from '../simnet/support/test-chain.ts';
 import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
+import { pumpPortalEvent } from '../../gateway/src/stream/dialects/pumpportal-events.ts';
 import { until } from '../support/gateway.ts';
 import { BookHarness, type NodeAccount } from './harness.ts';
 
@@ -120,6 +121,15 @@ describe('a warm token', () => {
     harness.book.onLost(harness.offset);
     expect(await confirmed()).toMatchObject({ priceQuote: 3e-8, slot: chain.slot + 3 });
     expect(await harness.info(mint)).toMatchObject({ priceQuote: 3e-8 });
+  });
+
+  it('gives the dialect of PumpPortal its true supply', async () => {
+    const event = trade({ pool: 'orca-whirlpool', marketCapSol: null, priceSol: 2e-8, baseDecimals: 6 });
+    expect(harness.book.supplyOf(mint)).toBeNull();
+    const { supply } = await harness.info(mint);
+    expect(harness.book.supplyOf(mint)).toBe(BigInt(supply));
+    // Not the usual one.
+    expect(pumpPortalEvent(event, () => 500_000_000n)).toMatchObject({ marketCapSol: 1e-5 });
   });
 
   it('accepts events after a read, at any slot that the node claimed', async () => {
