@@ -30,7 +30,9 @@ import type { PublishableEvent } from './publisher/outgoing.ts';
 import { Publisher } from './publisher/publisher.ts';
 import { Report, type Loss } from './report.ts';
 import { SightingRouter } from './sighting-router.ts';
+import { BlocksSource } from './sources/blocks/blocks-source.ts';
 import { PubSubSource } from './sources/pubsub/pubsub-source.ts';
+import { Sources } from './sources/sources.ts';
 import type { Source } from './sources/source.ts';
 import { BlockFetcher } from './sources/blocks/block-fetcher.ts';
 import { AccountFetcher } from './sources/rpc/account-fetcher.ts';
@@ -47,7 +49,7 @@ const maxFilling = 64;
 const fillGiveUpAfterMs = 10_000;
 const genesisPauseMs = 500;
 const maxGenesisPauseMs = 5_000;
-/** How often account changes that are held back are checked. */
+/** How often account changes and events that are held back are checked. */
 const ticksEveryMs = 50;
 /** A process that sees the chain through no endpoint for this long leaves the lead to another. */
 const maxBlindMs = 1_500;
@@ -70,7 +72,7 @@ export interface IngestOptions {
    * processes, one keeps it, in a thread with its own connections.
    */
   readonly market?: MarketStore;
-  /** Where sightings come from: all endpoints of the settings, by PubSub, if it is not given. */
+  /** Where sightings come from: the sources of the settings, if it is not given. */
   readonly source?: Source;
   /** Directory of pools; the same holds. */
   readonly pools?: PoolDirectory;
@@ -78,6 +80,8 @@ export interface IngestOptions {
   readonly metadata?: TokenMetadataBook;
   /** Time for continuity and for followers in this thread. */
   readonly clock?: Clock;
+  /** Time for the bounds within which a confirmed block must be read. */
+  readonly blockClock?: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -131,6 +135,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     source.start(router, ended);
     log.info({ instance, endpoints: wsUrls.length, venues: config.venues, simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
+    repeat(() => continuity.recheck(), ticksEveryMs, ended);
     repeat(() => reportUnseen(unseen, publisher), unseenEveryMs, ended);
     const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
     requestLeadWhileSeeing(publisher, source, completeUpTo, ended);
@@ -182,7 +187,7 @@ interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools'
 /** The parts that read one chain, not started yet. */
 function openReading(parts: ReadingParts): RunningParts {
   const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, clock = systemClock, log, ended } = parts;
-  const { httpUrls, wsUrls } = config.rpc!;
+  const { httpUrls } = config.rpc!;
   const venues = allVenues.filter(({ name }) => config.venues.includes(name));
   const onUnseen = (loss: SlotLoss): void => unseen.add(loss);
   const onLoss = (loss: Loss): void => {
@@ -216,6 +221,7 @@ function openReading(parts: ReadingParts): RunningParts {
     // Its own client, so that an endpoint that is slow with blocks is still used first for everything else.
     blocks: new BlockFetcher(createRpc(httpUrls, { timeoutMs: blockTimeoutMs })),
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
+    settleBy: config.sources.includes('blocks') ? 'offers' : config.settleBy,
     slot: () => source.health().slot,
     // A bus in this process has no other process on it.
     watermarkOfOthers: async () => (config.redisUrls === null ? null : watermarkOfOthers(bus, genesis, clock, ended)),
@@ -223,12 +229,25 @@ function openReading(parts: ReadingParts): RunningParts {
     onUnseen,
     publish: (outgoing) => publisher.push(outgoing),
     clock,
+    blockClock: parts.blockClock ?? systemClock,
     log,
     signal: ended,
   });
-  const source = parts.source ?? pubSubSource(wsUrls, venues, log);
+  const source = parts.source ?? openSources(config, venues, clock, log);
   const router = new SightingRouter({ pipeline, continuity, solUsd });
   return { simulated, pipeline, source, router, continuity };
+}
+
+function openSources({ rpc, sources }: Config, venues: readonly Venue[], clock: Clock, log: Logger): Source {
+  const { httpUrls, wsUrls } = rpc!;
+  return new Sources(
+    sources.map((name) => (name === 'logs' ? pubSubSource(wsUrls, venues, log) : blocksSource(httpUrls, venues, clock, log))),
+  );
+}
+
+function blocksSource(urls: readonly string[], venues: readonly Venue[], clock: Clock, log: Logger): Source {
+  const rpcs = urls.map((url) => createRpc([url], { timeoutMs: blockTimeoutMs }));
+  return new BlocksSource({ rpcs, programs: venues.map(({ programId }) => programId), clock, log });
 }
 
 function pubSubSource(urls: readonly string[], venues: readonly Venue[], log: Logger): Source {

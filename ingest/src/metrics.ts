@@ -93,7 +93,7 @@ function endpointMetrics({
 
 function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
   if (continuity === null) return [];
-  const { watermark, outvoted, slots, gaps, blocks } = continuity;
+  const { watermark, outvoted, slots, gaps, blocks, forks, settlement } = continuity;
   const { open, seen, filled, skipped, dead, unjudged } = slots;
   return [
     gauge('watermark_slot', 'Slot up to which everything is known to be complete; 0 before the first.', watermark),
@@ -107,6 +107,22 @@ function continuityMetrics({ continuity, slot }: IngestStats): Metric[] {
       counter('slots_total', 'Slots by state: seen live, filled from history, without a block, on a dead fork, unknown.', count, {
         kind: fate,
       }),
+    ),
+    gauge('slots_unsettled', 'Confirmed slots that wait for their block.', settlement.pending),
+    ...Object.entries({ read: settlement.read, unread: settlement.unread, contradicted: settlement.contradicted }).map(([kind, count]) =>
+      counter(
+        'slots_settled_total',
+        'Confirmed slots with events, by what was found of their block: read, unread (confirmed by votes alone), contradicted by endpoints.',
+        count,
+        { kind },
+      ),
+    ),
+    counter('settlement_outvoted_total', 'Confirmed blocks of one endpoint that the majority did not share.', settlement.outvoted),
+    counter('transactions_replaced_total', 'Reported transactions that the confirmed block of their slot lacks.', forks.replaced),
+    counter(
+      'transactions_contested_total',
+      'Transactions reported with different contents for one slot, and read again from the confirmed chain.',
+      forks.contested,
     ),
     counter('confirmations_outvoted_total', 'Slots that an endpoint confirmed and too few others ever did.', outvoted),
     counter('gap_transactions_total', 'Transactions not seen live that were read from history.', gaps.filled),
@@ -142,12 +158,16 @@ function venueMetrics({ venues }: IngestStats): Metric[] {
 }
 
 /** For `/readyz` of an ingest process. A process that does not lead is as ready as the leader. */
-export function ingestParts({ endpoints, endpointsUp, slotAgeMs, busAnswers }: IngestStats): Parts {
+export function ingestParts({ endpoints, endpointsUp, slotAgeMs, busAnswers, continuity }: IngestStats): Parts {
   const chain =
     endpointsUp === 0
       ? `None of ${endpoints.length} RPC endpoints is up.`
       : slotAgeMs === null || slotAgeMs > maxSlotAgeMs
         ? 'No endpoint reports new slots.'
         : null;
-  return { chain, bus: busAnswers ? null : 'The bus does not answer.' };
+  const blocks =
+    continuity === null || continuity.settlement.readsBlocks
+      ? null
+      : 'No endpoint returned a confirmed block within ten seconds, so slots are confirmed by votes alone.';
+  return { chain, bus: busAnswers ? null : 'The bus does not answer.', blocks };
 }

@@ -63,7 +63,7 @@ const notStarted: SourceHealth = {
   endpoints: [],
   counts: { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 },
 };
-const noSightings: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, deadSlot: 0 };
+const noSightings: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, otherContents: 0, deadSlot: 0 };
 const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };
 const emptyCounts: PipelineCounts = {
   incomplete: 0,

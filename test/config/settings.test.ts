@@ -53,6 +53,8 @@ describe('settings', () => {
       simnetSpeed: 1,
       memory: standardMemory,
       venues: defaultVenueNames,
+      sources: ['logs'],
+      settleBy: 'blocks',
       grpc: null,
       dataDir: '.data',
       databaseUrl: null,
@@ -95,6 +97,8 @@ describe('settings', () => {
 
   it('name the venues that ingest reads', () => {
     expect(configOf({ VENUES: 'pump-amm, pump' }).venues).toEqual(['pump', 'pump-amm']);
+    expect(configOf({ SOURCES: 'blocks, logs' }).sources).toEqual(['logs', 'blocks']);
+    expect(faultsOf({ SOURCES: 'logs,grpc' })).toEqual(['SOURCES: "grpc" is not one of logs, blocks']);
     expect(faultsOf({ VENUES: 'pump,uniswap' })).toEqual([`VENUES: "uniswap" is not one of ${decodedVenueNames.join(', ')}`]);
   });
 

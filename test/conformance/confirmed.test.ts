@@ -87,6 +87,30 @@ describe('a subscription with `commitment` `confirmed`', () => {
     expect(plain.frames(topic).map(({ data }) => data?.type)).toEqual(['trade', 'trade', 'retract', 'trade']);
   });
 
+  it('gets nothing that the confirmed block of a slot lacks, and the event of the same id that the block has', async () => {
+    const { mint, topic, slot } = fresh();
+    const client = await connect(first);
+    await client.ask(subscribe(mint));
+    const [lost, changed] = [tradeEvent(mint, { slot }), tradeEvent(mint, { slot })];
+    const retracted = [{ slot, ids: [lost.id, changed.id] }];
+    await first.publish([
+      entryOf(lost),
+      entryOf(changed),
+      trade(mint, slot, { side: 'sell' }),
+      ...[lost, changed].map(({ id }) => entryOf({ type: 'retract', id }, [topic])),
+      verdictEntry({ alive: [slot], dead: [], retracted }),
+      entryOf({ ...changed, commitment: 'confirmed', late: true }),
+    ]);
+    const frames = await client.framesTo(topic, 2);
+    expect(frames.map(({ data }) => [data?.id, data?.['commitment']])).toEqual([
+      [expect.any(String), 'processed'],
+      [changed.id, 'confirmed'],
+    ]);
+    // Another one that lands later counts again.
+    await first.publish([entryOf({ ...lost, slot: slot + 1 }), confirmed(slot + 1)]);
+    expect((await client.framesTo(topic, 3)).at(-1)?.data?.id).toBe(lost.id);
+  });
+
   it('resumes on another gateway without a gap, also among events that still wait', async () => {
     const { mint, topic, slot } = fresh();
     const one = await connect(first);

@@ -145,12 +145,15 @@ describe('an endpoint that answers more than allowed', () => {
 
   it.each([5, 5_000])('returns of a block with %i transactions only the requested ones', async (count) => {
     const meta = { logMessages: ['x'.repeat(100)] };
-    const transactions = Array.from({ length: count }, (_, i) => ({ meta, transaction: { signatures: [`${hash}${i}`], message: null } }));
+    const transactions = Array.from({ length: count }, (_, i) => ({
+      meta,
+      transaction: { signatures: [`${hash}${hash}${i}`], message: null },
+    }));
     const block = { blockTime: 1, transactions: ['none', null, { transaction: { signatures: [] } }, ...transactions] };
     const long = await node(({ id }, response) => response.end(JSON.stringify({ jsonrpc: '2.0', id, result: block })));
     const rpc = createRpc([long.url], { timeoutMs });
     const parse = vi.spyOn(JSON, 'parse');
-    const keep = new Set([`${hash}1`, `${hash}4`, 'unknown']);
+    const keep = new Set([`${hash}${hash}1`, `${hash}${hash}4`, 'unknown'.padEnd(64, '1')]);
     const answer = await rpc.call('getBlock', [], undefined, undefined, keep);
     const longest = Math.max(0, ...parse.mock.calls.map(([text]) => text.length));
     parse.mockRestore();

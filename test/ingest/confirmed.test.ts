@@ -147,7 +147,10 @@ describe('an endpoint that confirms a fork of its own', () => {
     liar.account(solPricePool.address, whirlpoolProgram, whirlpoolBytes(151));
     await until('the lie was received', () => Math.round(ingest.stats().solUsd?.price ?? 0) === 151);
     const said = async (): Promise<LogRecord[]> => {
-      await until('all is in the log', () => ingest.stats().publisher.buffered === 0);
+      await until(
+        'all is in the log',
+        () => ingest.stats().publisher.buffered === 0 && ingest.stats().continuity!.settlement.pending === 0,
+      );
       await new Promise(setImmediate);
       return (await bus.tail(1_000)).flatMap((entry) => readRecord(entry) ?? []);
     };

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
@@ -26,6 +27,8 @@ const slotMs = 400;
 const waitMs = fuzzMs(60_000);
 /** Rounds of the gap filler are this many times more frequent than on the network. */
 const clock = fastClock(10);
+/** Busy machines answer late. */
+const blockClock = fastClock(0.1);
 /** Lengths of the parts of the chain, in slots. Most of the processor time of these tests goes into the simulated chain. */
 const lengths = isFullFuzz
   ? { warm: 60, dropped: 200, missed: 300, failing: 150, pruned: 2_600 }
@@ -44,7 +47,12 @@ interface World {
   readonly events: StreamEvent[];
   readonly lines: LogLine[];
   /** A bus other than the world's, or a start without waiting for the lead. */
-  start(options?: { readonly bus?: Bus; readonly leads?: boolean }): Promise<Ingest>;
+  start(options?: {
+    readonly bus?: Bus;
+    readonly leads?: boolean;
+    readonly sources?: Config['sources'];
+    readonly settleBy?: Config['settleBy'];
+  }): Promise<Ingest>;
 }
 
 const until = (what: string, met: () => boolean, withinMs = waitMs): Promise<true> => untilMet(what, met, withinMs);
@@ -79,9 +87,14 @@ async function createWorld(nodeCount = 1, history?: HistoryBounds, market: Marke
     },
   });
   const rpc = { httpUrls: nodes.map(({ rpcUrl }) => rpcUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
-  const config = { ...testConfig, rpc };
-  const start: World['start'] = async ({ bus: own = bus, leads = true } = {}) => {
-    const ingest = await startIngest({ config, bus: own, clock, log, signal: new AbortController().signal });
+  const start: World['start'] = async ({
+    bus: own = bus,
+    leads = true,
+    sources = testConfig.sources,
+    settleBy = testConfig.settleBy,
+  } = {}) => {
+    const config = { ...testConfig, rpc, sources, settleBy };
+    const ingest = await startIngest({ config, bus: own, clock, blockClock, log, signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('it sees the chain', () => ingest.stats().endpointsUp === nodeCount && (!leads || ingest.stats().leads));
     return ingest;
@@ -144,17 +157,18 @@ const seeAgain = (world: World, ingest: Ingest): Promise<void> =>
 const eventsOf = ({ events }: World, type: StreamEvent['type']): StreamEvent[] => events.filter((event) => event.type === type);
 
 /** Every event of the living chain was published once, in the form of the contract; `confirmed` slots only. */
-async function expectWhole(world: World, ingest: Ingest): Promise<void> {
+async function expectWhole(world: World, ingest: Ingest, isConfirmedOnly = false): Promise<void> {
   // Events that are not confirmed may be missing.
   await pass(world, 4, ingest);
-  const all = eventsOnChain(world.nodes[0]!);
+  const all = eventsOnChain(world.nodes[0]!).filter(({ slot }) => !isConfirmedOnly || slot <= world.chain.confirmedSlot);
   for (const kind of eventKinds) {
     const expected = all.filter((event) => event.kind === kind).map(({ id }) => id);
     let seen = -1;
     const isComplete = (): boolean => {
       if (world.events.length === seen) return false;
       seen = world.events.length;
-      return new Set(validIds(world, kind)).size >= new Set(expected).size;
+      const published = new Set(validIds(world, kind));
+      return published.size <= new Set(expected).size && expected.every((id) => published.has(id));
     };
     await until(`all of ${kind}`, isComplete).catch(() => undefined);
     const published = validIds(world, kind);
@@ -420,6 +434,71 @@ describe('events of a fork that died', () => {
       for (const id of validIds(world, 'price')) expect(dead.has(prices.get(id)!)).toBe(false);
     });
   }
+});
+
+describe.each<[Config['sources'], number]>([
+  [['blocks'], 1],
+  [['blocks'], 3],
+  [['logs', 'blocks'], 1],
+  [['logs', 'blocks'], 3],
+])('a chain that is read by %j of %i endpoints', (sources, count) => {
+  const isConfirmedOnly = !sources.includes('logs');
+
+  it('is whole, with forks, replaced banks and dropped logs, and needs no other read of its blocks', async () => {
+    const world = await createWorld(count, undefined, { tradesPerSecond: 10 });
+    const ingest = await world.start({ sources });
+    await warm(world, ingest);
+    for (const { control } of world.nodes) control.drop({ share: 0.3, kinds: ['logs'] });
+    for (let round = 0; round < 6; round++) {
+      await pass(world, 5 + round, ingest);
+      world.chain.fork(1 + (round % 2), { replay: round % 3 === 0, replace: round % 2 === 0 });
+    }
+    for (const { control } of world.nodes) control.clear('drop');
+    await pass(world, 12, ingest);
+    await expectWhole(world, ingest, isConfirmedOnly);
+    const { continuity } = ingest.stats();
+    expect(continuity!.settlement).toMatchObject({ unread: 0, contradicted: 0 });
+    if (isConfirmedOnly) expect(eventsOf(world, 'retract')).toEqual([]);
+    else expect(eventsOf(world, 'retract').length).toBeGreaterThan(0);
+  });
+});
+
+describe('a bank that was replaced', () => {
+  for (const replay of [false, true]) {
+    it(`leaves only the events of the confirmed block${replay ? ', also if it has the same transactions' : ''}`, async () => {
+      const world = await createWorld();
+      const ingest = await world.start();
+      await warm(world, ingest);
+      for (let bank = 0; bank < 8; bank++) {
+        await pass(world, 5 + bank, ingest);
+        world.chain.fork(1, { replay, replace: true });
+      }
+      await pass(world, 6, ingest);
+      await expectWhole(world, ingest);
+      const { continuity, publisher } = ingest.stats();
+      expect(publisher).toMatchObject({ retracted: eventsOf(world, 'retract').length, forgotten: 0 });
+      expect(continuity!.settlement).toMatchObject({ unread: 0, contradicted: 0 });
+      if (!replay) expect(continuity!.forks.replaced).toBeGreaterThan(3);
+    });
+  }
+});
+
+describe('slots that are settled by lists', () => {
+  it('have only the events of their blocks, and a block is read only if a list lacks a transaction', async () => {
+    const world = await createWorld(2);
+    const ingest = await world.start({ settleBy: 'lists' });
+    await warm(world, ingest);
+    for (let bank = 0; bank < 4; bank++) {
+      await pass(world, 8, ingest);
+      world.chain.fork(1, { replace: true });
+    }
+    await pass(world, 20, ingest);
+    await running(world, 'the slots are settled', () => ingest.stats().continuity!.settlement.pending < 20);
+    await expectWhole(world, ingest);
+    const { settlement, forks } = ingest.stats().continuity!;
+    expect(forks.replaced).toBeGreaterThan(2);
+    expect(settlement).toMatchObject({ unread: 0, contradicted: 0 });
+  });
 });
 
 describe('endpoints', () => {

@@ -1,5 +1,5 @@
 import type { Bus, BusEntry, Lease } from '@sluice/shared/bus/bus.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
@@ -58,6 +58,11 @@ export class ForkingChain {
       getSlot: () => this.confirmed,
       getFirstAvailableBlock: () => 1,
       getBlocks: ([from, to]) => this.upTo(this.confirmed).filter((slot) => slot >= Number(from) && slot <= Number(to)),
+      getBlock: ([slot]) => {
+        if (!this.upTo(this.confirmed).includes(Number(slot))) throw new RpcError('answer', -32_007, 'Slot was skipped');
+        const { parent, transactions } = this.blocks.get(Number(slot))!;
+        return { blockhash: `block ${Number(slot)}`, parentSlot: parent, signatures: transactions.map(signatureAt) };
+      },
       getSignaturesForAddress: ([, options]) => {
         const { before } = options as { readonly before?: string };
         const newestFirst = landed().toReversed();
@@ -137,7 +142,7 @@ export class MortalHead {
     if (this.dead) return;
     if (heard.kind === 'slot') this.continuity.slot(slot, heard.parent);
     else if (heard.kind === 'confirmed') this.continuity.confirmed(0, slot);
-    else if (!this.continuity.isDead(slot)) {
+    else if (!this.continuity.isDead(slot, signatureAt(heard.transaction))) {
       const signature = signatureAt(heard.transaction);
       const logs = invoked(pumpProgram, 1, [dataLine(eventOf(heard.transaction))]);
       const seen = logsSighting({ signature, logs, slot, receivedUs: nowUs() });
@@ -153,6 +158,7 @@ export class MortalHead {
     const before = ended();
     await untilTurn('a round', () => {
       this.continuity.resumed();
+      this.continuity.recheck();
       return this.dead || !this.publisher.leads || ended() > before;
     });
   }

@@ -22,6 +22,7 @@ describe('a recording as a source', () => {
     const sightings: Sighting[] = [];
     const slots: (number | null)[][] = [];
     const sink: SourceSink = {
+      block: () => undefined,
       isRepeat: (signature) => signature === signatureOf('repeated'),
       sighting: (sighting) => void sightings.push(sighting),
       account: () => undefined,

@@ -8,6 +8,7 @@ import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { eventsOnChain, eventKinds, unknowable } from '../support/events/chain-events.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { recordingLog, type LogLine } from './harness.ts';
+import { fastClock } from '../support/clocks.ts';
 import { advanceWith } from '../support/chain/advance-with.ts';
 import { until } from '../support/until.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
@@ -47,7 +48,7 @@ async function start(redis: TestRedis | null, second = false): Promise<Running> 
   // The same node under two names counts as two endpoints.
   const also = (url: string): string[] => (second ? [url, url.replace('127.0.0.1', 'localhost')] : [url]);
   const config = { ...testConfig, rpc: { httpUrls: also(simnet.rpcUrl), wsUrls: also(simnet.wsUrl) } };
-  const ingest = await startIngest({ config, bus, log, signal: new AbortController().signal });
+  const ingest = await startIngest({ config, bus, blockClock: fastClock(0.1), log, signal: new AbortController().signal });
   closers.push(() => ingest.close());
   await until('subscribed', () => ingest.stats().endpointsUp === (second ? 2 : 1));
   return { simnet, ingest, events, lines };

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
@@ -32,8 +32,8 @@ afterEach(async () => {
   await Promise.all(buses.splice(0).map((bus) => bus.close()));
 });
 
-/** No node answers: these processes know only what the test reports. */
-const silent: Rpc = { call: () => Promise.reject(new Error('not answered')) };
+/** No node serves anything: these processes know only what the test reports. */
+const silent: Rpc = { call: () => Promise.reject(new RpcError('answer', -32_601, 'Method not found')) };
 
 /** An ingest process without its sockets. */
 class Head {
@@ -70,7 +70,7 @@ class Head {
     const { slot } = message;
     if (message.kind === 'slot') this.#continuity.slot(slot, message.parent);
     else if (message.kind === 'confirmed') this.#continuity.confirmed(0, slot);
-    else if (!this.#continuity.isDead(slot)) {
+    else if (!this.#continuity.isDead(slot, transactions[message.transaction]!.signature)) {
       const { signature, logs } = transactions[message.transaction]!;
       const seen = logsSighting({ signature, logs, slot, receivedUs: nowUs() });
       const firstSlot = this.#pipeline.dedupe.see(signature, slot);
@@ -82,6 +82,16 @@ class Head {
   async lead(): Promise<void> {
     this.publisher.requestLead();
     await until('leading, and all published', () => this.publisher.leads && this.publisher.buffered === 0);
+    await this.settled();
+  }
+
+  /** Everything is in the log, with the verdicts on confirmed slots. */
+  async settled(): Promise<void> {
+    do {
+      await new Promise(setImmediate);
+      await this.publisher.flushed(ended.signal);
+      this.#continuity.recheck();
+    } while (this.#continuity.stats.settlement.pending > 0);
     await this.publisher.flushed(ended.signal);
   }
 }
@@ -130,7 +140,7 @@ async function logOf(messages: readonly Message[]): Promise<BusEntry[]> {
   await head.lead();
   for (const message of messages) {
     head.take(message);
-    await head.publisher.flushed(ended.signal);
+    await head.settled();
   }
   const entries = await entriesOf(bus);
   await head.publisher.close(1_000);

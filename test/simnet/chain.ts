@@ -90,6 +90,11 @@ export interface SimulateOptions {
   readonly decoded?: DecodedTransaction;
 }
 
+export interface ForkOptions {
+  readonly replay?: boolean;
+  readonly replace?: boolean;
+}
+
 export type SendOutcome =
   | { readonly ok: true; readonly signature: string }
   | { readonly ok: false; readonly code: number; readonly message: string; readonly data?: unknown };
@@ -131,9 +136,9 @@ export interface Chain {
   advance(): Block;
   /**
    * Kills the newest `slots` frozen slots: state is rolled back, and their transactions disappear (with `replay` they land again later).
-   * Confirmed slots never die.
+   * Confirmed slots never die. With `replace`, the next blocks have the numbers of the killed ones: each of these slots gets a second bank.
    */
-  fork(slots: number, options?: { readonly replay?: boolean }): readonly number[];
+  fork(slots: number, options?: ForkOptions): readonly number[];
   listen(listener: ChainListener): () => void;
   start(): void;
   stop(): void;

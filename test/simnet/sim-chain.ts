@@ -9,6 +9,7 @@ import type {
   ChainAccount,
   ChainListener,
   Execution,
+  ForkOptions,
   SendOptions,
   SendOutcome,
   SimulateOptions,
@@ -219,7 +220,7 @@ class SimChain implements MarketChain {
     return this.#freeze(bank);
   }
 
-  fork(slots: number, options: { readonly replay?: boolean } = {}): readonly number[] {
+  fork(slots: number, options: ForkOptions = {}): readonly number[] {
     const dead: number[] = [];
     const again: Queued[] = [];
     if (this.#open !== null) this.advance();
@@ -232,6 +233,7 @@ class SimChain implements MarketChain {
       again.unshift(...block.transactions.flatMap(({ wire, signature }) => requeued(wire, signature)));
     }
     if (options.replay === true) this.#queue.putBack(again);
+    if (options.replace === true && dead.length > 0) this.#lastSlot = dead[0]! - 1;
     if (dead.length > 0) for (const listener of this.#listeners) listener.onDead?.(dead);
     return dead;
   }

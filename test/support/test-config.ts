@@ -13,6 +13,8 @@ export const testConfig: Config = {
   simnetSpeed: 1,
   memory: standardMemory,
   venues: decodedVenueNames,
+  sources: ['logs'],
+  settleBy: 'blocks',
   grpc: null,
   dataDir: '.data',
   databaseUrl: null,

@@ -1,10 +1,12 @@
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { BlockCounts } from '../sources/blocks/block-fetcher.ts';
+import type { ConfirmedBlock } from '../sources/blocks/confirmed-block.ts';
 import type { Sighting } from '../sources/sighting.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import { Confirmations } from './confirmations.ts';
 import { Forks, type ForkCounts, type ForksParts } from './forks.ts';
 import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts';
+import { Settlement, settleWaitMs, type SettlementCounts } from '../settlement/settlement.ts';
 import { SlotLedger, type SlotCounts } from './slot-ledger.ts';
 
 export interface ContinuityStats {
@@ -20,10 +22,20 @@ export interface ContinuityStats {
   readonly gaps: GapCounts;
   readonly blocks: BlockCounts;
   readonly forks: ForkCounts;
+  readonly settlement: SettlementCounts & {
+    /** Confirmed slots that wait for their block. */
+    readonly pending: number;
+    /** Blocks can be read. If not, slots are confirmed by votes alone, and events of replaced banks are not retracted. */
+    readonly readsBlocks: boolean;
+  };
 }
 
-export interface ContinuityParts extends Omit<GapFillerParts, 'ledger' | 'forks' | 'clock'>, Pick<ForksParts, 'publish'> {
+export interface ContinuityParts extends Omit<GapFillerParts, 'ledger' | 'forks' | 'settlement' | 'clock'>, Pick<ForksParts, 'publish'> {
   readonly clock?: Clock;
+  /** Time for settlement. */
+  readonly blockClock?: Clock;
+  /** How slots are settled: by blocks that are read for it, by those of a source, or by lists of transactions. */
+  readonly settleBy?: keyof typeof settleWaitMs;
 }
 
 /** Makes one complete stream of what sources report: follows every slot, handles dead forks, and fills gaps. */
@@ -33,28 +45,48 @@ export class Continuity {
   readonly #clock: Clock;
   readonly #forks: Forks;
   readonly #filler: GapFiller;
+  readonly #settlement: Settlement;
   readonly #genesis: string;
   readonly #blockCounts: BlockCounts;
 
   constructor(parts: ContinuityParts) {
-    const { pipeline, publish, genesis, blocks, clock = systemClock } = parts;
+    const { rpcs, pipeline, publisher, publish, genesis, blocks, clock = systemClock, log, signal } = parts;
     this.#clock = clock;
     this.#genesis = genesis;
     this.#blockCounts = blocks.counts;
     const ledger = this.#ledger;
+    const settlement = (this.#settlement = new Settlement({
+      rpcs,
+      publisher,
+      waitMs: settleWaitMs[parts.settleBy ?? 'blocks'],
+      onSettled: (slots) => this.#forks.settled(slots),
+      clock: parts.blockClock ?? systemClock,
+      log,
+      signal,
+    }));
     this.#forks = new Forks({
       ledger,
       publish,
+      settle: (slots, hasEvents) => settlement.settle(slots, hasEvents),
+      isPending: (slot) => settlement.isPending(slot),
+      isKnown: (slot) => settlement.isKnown(slot),
+      undecided: () => publisher.undecided,
+      heldSlots: () => publisher.contents?.heldSlots ?? [],
       slotOf: (signature) => pipeline.dedupe.slotOf(signature),
       takeAsNew: (sighting) => {
         pipeline.dedupe.forget(sighting.signature);
         pipeline.dedupe.see(sighting.signature, sighting.slot);
         pipeline.takeNew(sighting);
       },
-      abandon: (slot) => pipeline.abandon(slot),
+      abandon: (slot, lives) => pipeline.abandon(slot, lives),
+      forget: (signature) => {
+        pipeline.dedupe.forget(signature);
+        this.#filler.forget(signature);
+      },
+      reread: (signature, slot) => void pipeline.reread(signature, slot),
       unsettle: (poolAddress) => pipeline.unsettle(poolAddress),
     });
-    this.#filler = new GapFiller({ ...parts, clock, ledger, forks: this.#forks });
+    this.#filler = new GapFiller({ ...parts, clock, ledger, forks: this.#forks, settlement });
   }
 
   get stats(): ContinuityStats {
@@ -64,7 +96,9 @@ export class Continuity {
     const forks = { ...this.#forks.counts };
     const gaps = { ...this.#filler.counts };
     const blocks = { ...this.#blockCounts };
-    return { genesis: this.#genesis, watermark, confirmed, outvoted, slots: counts, gaps, blocks, forks };
+    const { pending, readsBlocks } = this.#settlement;
+    const settlement = { ...this.#settlement.counts, pending, readsBlocks };
+    return { genesis: this.#genesis, watermark, confirmed, outvoted, slots: counts, gaps, blocks, forks, settlement };
   }
 
   /** To be called before any subscription. */
@@ -92,14 +126,29 @@ export class Continuity {
     if (this.#confirmations.take(endpoint, slot, this.#clock.steadyMs())) this.#forks.apply(this.#ledger.confirm(slot));
   }
 
-  /** Sightings of a dead slot are ignored. */
-  isDead(slot: number): boolean {
-    return this.#ledger.isDead(slot);
+  /** Sightings of a dead slot, and of a bank that was replaced, are ignored. */
+  isDead(slot: number, signature: string): boolean {
+    return this.#ledger.isDead(slot) || this.#settlement.isLacking(signature, slot);
   }
 
   /** Takes a sighting of a transaction in a slot other than its first. */
   seenElsewhere(sighting: Sighting): void {
     this.#forks.hold(sighting);
+  }
+
+  /** A source read the confirmed block of a slot, which settlement then needs not read. */
+  block(slot: number, block: ConfirmedBlock): void {
+    this.#settlement.offer(slot, block);
+  }
+
+  /** Settles the slots of events that were held back. To be called often. */
+  recheck(): void {
+    this.#forks.recheck();
+  }
+
+  /** A transaction was reported with other contents than before for the same slot. */
+  contested(signature: string, slot: number): void {
+    this.#forks.contest(signature, slot);
   }
 
   /** A source sees the chain again after it did not. */

@@ -19,9 +19,11 @@ import { inChainOrder } from './chain-order.ts';
 import type { Forks } from './forks.ts';
 import { GapReader, type GapAnswer } from './gap-reader.ts';
 import { answersOf, confirmedSlot, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
+import type { Settlement } from '../settlement/settlement.ts';
+import { listedSlots } from './listed-slots.ts';
 import { SlotJudge } from './slot-judge.ts';
 import type { SlotLedger } from './slot-ledger.ts';
-import { Turns } from './turns.ts';
+import { Turns } from '../turns.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
 
 /** How often what was published is compared with what nodes have recorded. */
@@ -72,6 +74,7 @@ export interface GapFillerParts {
   readonly transactions: TransactionFetcher;
   readonly ledger: SlotLedger;
   readonly forks: Forks;
+  readonly settlement: Pick<Settlement, 'waiting' | 'listed'>;
   /** The newest slot that sources report. */
   readonly slot: () => number;
   /** The newest watermark that another ingest process remembers; null if none does. Asked if neither the bus nor this process has one. */
@@ -154,6 +157,11 @@ export class GapFiller {
     if (term !== null && event.signature !== null && event.slot <= term.boundary) term.published.set(event.signature, event.slot);
   }
 
+  /** What was published of a transaction is retracted, because the confirmed block has it in another form, or not at all. */
+  forget(signature: string): void {
+    this.#term?.published.delete(signature);
+  }
+
   /** Runs rounds until the signal aborts; never rejects. */
   async run(): Promise<void> {
     const { signal, publisher, log } = this.#parts;
@@ -185,6 +193,7 @@ export class GapFiller {
     const { floor } = term;
     const { items, from, tip } = await this.#list(floor);
     ledger.reach(tip);
+    this.#parts.pipeline.reached(tip);
     if (from > floor && ledger.watermark > 0) this.#reportGap(Math.max(floor, ledger.watermark + 1), from - 1);
     const missing: Listed[] = [];
     const slots = new Set<number>();
@@ -212,7 +221,8 @@ export class GapFiller {
       ledger.complete(done);
       await this.#persist(fence);
     } while (done < tip);
-    term.floor = Math.max(term.lowest, ledger.watermark - overlapSlots + 1);
+    // Slots that are not settled yet are compared again: what their blocks lack may have landed in another form.
+    term.floor = Math.max(term.lowest, Math.min(ledger.watermark, this.#written) - overlapSlots + 1);
     const filled = this.counts.filled - filledBefore;
     if (filled > 0) this.#logFilled(filled, missing, this.#parts.clock.steadyMs() - startedAtMs);
     this.counts.rounds++;
@@ -283,6 +293,9 @@ export class GapFiller {
       return Promise.all(programs.map((program) => listProgram({ rpc, program, tip, clock, signal }, floor)));
     });
     if (all.length === 0) throw new Unreachable('No endpoint lists transactions.', { cause: fault });
+    const { settlement, publisher } = this.#parts;
+    for (const [slot, signatures] of listedSlots(all, settlement.waiting))
+      settlement.listed(slot, signatures, publisher.contents?.signaturesOf(slot) ?? []);
     const reach = (listings: readonly Listing[]): number => Math.max(...listings.map((listing) => listing.from));
     const from = Math.min(...all.map(reach));
     const listed = Math.max(...all.filter((listings) => reach(listings) === from).map(([first]) => first!.tip));

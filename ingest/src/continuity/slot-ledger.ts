@@ -149,6 +149,16 @@ export class SlotLedger {
     return this.#judge(alive.toReversed(), dead);
   }
 
+  /** The confirmed block of a slot names its parent: the parent lives, and the slots between have no block. */
+  link(slot: number, parent: number): Verdict {
+    if (slot <= this.watermark) return nothing;
+    this.#at(slot).parent = parent;
+    const dead = this.#openSlots((other) => other > parent && other < slot);
+    const isOpen = parent > this.watermark && ['open', 'contested'].includes(this.#at(parent).fate);
+    if (this.#unlinkedFrom > parent && this.#unlinkedTo < slot) this.#unlinkedFrom = 0;
+    return this.#judge(isOpen ? [parent] : [], dead);
+  }
+
   /** The chain has confirmed slots up to this one. A list of blocks decides those that no source reported. */
   reach(slot: number): void {
     if (slot <= this.confirmed) return;

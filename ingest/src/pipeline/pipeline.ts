@@ -141,6 +141,21 @@ export class Pipeline {
     this.#parts.transactions.confirmed(slot);
   }
 
+  /** The chain has confirmed a slot, although no endpoint may have notified of it. */
+  reached(slot: number): void {
+    this.#parts.transactions.reached(slot);
+  }
+
+  /**
+   * A transaction was reported with two contents for one slot. Publishes what the confirmed chain has of it, in place of what was published and
+   * retracted. If it cannot be read now, the comparison with the records of nodes finds it.
+   */
+  async reread(signature: string, slot: number): Promise<void> {
+    const { transactions, signal } = this.#parts;
+    const found = await transactions.fetch(signature, slot, signal, (whole) => this.decoder.read({ ...whole, late: true }));
+    if (found.kind === 'read' && this.dedupe.slotOf(signature) === null) this.takeLate(found.transaction);
+  }
+
   /** The last price of a pool was from a fork that died. The next price is published even if its slot is earlier. */
   unsettle(poolAddress: string): void {
     const pool = this.book.pool(poolAddress);
@@ -149,10 +164,10 @@ export class Pipeline {
     pool.tickBase = pool.tickQuote = pool.tradedBase = -1n;
   }
 
-  /** A slot died: its transactions and events no longer wait for anything. */
-  abandon(slot: number): void {
-    this.#unfinished.abandon(slot);
-    if (this.#lines.waiting > 0) this.#lines.drop(({ transaction }) => transaction.slot === slot);
+  /** A slot died, or only the transactions `lives` are in its block: the others no longer wait for anything. */
+  abandon(slot: number, lives: (signature: string) => boolean = () => false): void {
+    this.#unfinished.abandon(slot, lives);
+    if (this.#lines.waiting > 0) this.#lines.drop(({ transaction }) => transaction.slot === slot && !lives(transaction.signature));
   }
 
   /** The first sighting of a transaction. */

@@ -97,10 +97,10 @@ export class Unfinished {
     void this.#fetch(open);
   }
 
-  /** A slot died. Its transactions did not happen, or they are in another slot and come again from there. */
-  abandon(slot: number): void {
+  /** A slot died, or its block lacks transactions. They did not happen, or they are in another slot and come again from there. */
+  abandon(slot: number, lives: (signature: string) => boolean): void {
     for (const open of this.#open.values()) {
-      if (open.seen.slot !== slot) continue;
+      if (open.seen.slot !== slot || lives(open.seen.signature)) continue;
       this.#close(open);
       this.#parts.counts.abandoned++;
     }

@@ -23,7 +23,12 @@ export class Dropped {
       this.#lose({ from: slot, to: slot, signatures: signature === null ? [] : [signature] });
       return 1;
     }
-    this.#alive = newest(this.#alive, dropped.alive);
+    // Without its contents, a verdict would confirm events that the block lacks. Slots with events are settled again.
+    const { contents } = dropped;
+    this.#alive = newest(
+      this.#alive,
+      dropped.alive.filter((slot) => contents?.get(slot) === undefined),
+    );
     this.#dead = newest(this.#dead, dropped.dead);
     if (dropped.lost !== undefined) this.#lose(dropped.lost);
     return 0;

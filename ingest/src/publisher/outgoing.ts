@@ -13,9 +13,16 @@ import {
 /** An event from the pipeline. */
 export type PublishableEvent = Exclude<MarketStreamEvent, { type: 'candle' }>;
 
+/**
+ * The signatures of a confirmed block. `unread`: no endpoint returned the block in time, so the events of its slot stand as they were reported.
+ */
+export type SlotContents = ReadonlySet<string> | 'unread';
+
 /** Verdicts on slots. They follow all events of these slots. */
 export interface SlotNews extends SlotVerdict {
   readonly type: 'slots';
+  /** By confirmed slot. A confirmed slot without an entry has no published events. */
+  readonly contents?: ReadonlyMap<number, SlotContents>;
   readonly ts: { readonly received: number; published: number };
 }
 

@@ -1,9 +1,18 @@
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
-import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import type { RetractedOfSlot, SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import { readRecord, type LogRecord } from './log-tail.ts';
-import { creationIdOf, isEvent, topicsOf, type Outgoing, type PublishableEvent, type LogItem } from './outgoing.ts';
+import {
+  creationIdOf,
+  isEvent,
+  topicsOf,
+  type LogItem,
+  type Outgoing,
+  type PublishableEvent,
+  type SlotContents,
+  type SlotNews,
+} from './outgoing.ts';
 
 /** Published events of undecided slots: minutes at full load. Above this limit, the oldest slot is forgotten, and counted. */
 const maxOpen = 100_000;
@@ -13,6 +22,8 @@ const maxHeld = 10_000;
 const maxRecent = 65_536;
 /** Slots whose verdict, or lack of one, is remembered: about 14 minutes. Above this limit, the oldest is forgotten. */
 const maxFates = 4_096;
+/** Confirmed slots whose contents are remembered, for events that come later: about 13 seconds. An event of an older slot waits until it is read again. */
+const maxContents = 64;
 /** The first published events of the tail determine the first complete slot, because events of neighbouring slots mix. */
 const mixedEvents = 64;
 
@@ -21,7 +32,7 @@ export interface PublishedSlotsCounts {
   repeats: number;
   /** Retracted events. */
   retracted: number;
-  /** Left out because their slot died, or because the log has their transaction for another living slot. */
+  /** Left out because their slot died, its block lacks their transaction, or the log has their transaction for another living slot. */
   outlived: number;
   /** Forgotten for a bound: if their slot died, they would not be retracted. */
   forgotten: number;
@@ -43,6 +54,7 @@ export class PublishedSlots {
   /** Slots of published events. A verdict changes nothing here, so it costs the same for one event and for thousands. */
   readonly #recent = new Recent<number>(maxRecent, () => this.#openSlots());
   readonly #fates = new Map<number, 'alive' | 'dead'>();
+  readonly #contents = new Map<number, SlotContents>();
   /** Slots that have events at `processed` in the log, retracted or not, and no verdict. Readers of the log wait for one. */
   readonly #undecided = new Set<number>();
   /** Slots up to here are treated as confirmed if no verdict names them. */
@@ -81,6 +93,17 @@ export class PublishedSlots {
     return [...new Set([...this.#undecided, ...this.#held.map(({ slot }) => slot)])];
   }
 
+  /** Confirmed slots of events that wait until their block is known. */
+  get heldSlots(): readonly number[] {
+    return [...new Set(this.#held.flatMap(({ slot }) => (this.#fates.get(slot) === 'alive' ? [slot] : [])))];
+  }
+
+  /** Transactions with events in an undecided slot. */
+  signaturesOf(slot: number): readonly string[] {
+    const ids = [...(this.#open.get(slot)?.keys() ?? []), ...this.#held.flatMap((event) => (event.slot === slot ? [event.id] : []))];
+    return [...new Set(ids.filter(isOfTransaction).map(signatureIn))];
+  }
+
   /** Events of undecided slots. */
   get open(): number {
     return this.#openEvents;
@@ -115,6 +138,8 @@ export class PublishedSlots {
     const topics = at === undefined ? undefined : this.#open.get(at)?.get(id);
     if (at === slot || (at === undefined && this.#isBeforeTail(event))) this.#counts.repeats++;
     else if (!isSure && this.#fates.get(slot) === 'dead') this.#counts.outlived++;
+    else if (!isSure && this.#isLacking(event)) this.#counts.outlived++;
+    else if (!isSure && this.#fates.get(slot) === 'alive' && !this.#isKnown(event)) this.#hold(event);
     // The log already counts its slot as decided, without a verdict that names it: the event would be treated as confirmed.
     else if (!isSure && slot <= this.#decidedTo && !this.#fates.has(slot)) this.#hold(event);
     else if (at === undefined) this.#publish(event, into);
@@ -154,16 +179,21 @@ export class PublishedSlots {
     }
   }
 
-  #judge(news: Outgoing & SlotVerdict, into: LogItem[]): void {
+  #judge({ contents, ...news }: SlotNews, into: LogItem[]): void {
+    const retracted: RetractedOfSlot[] = [];
     for (const slot of news.dead.toReversed()) {
       this.#decide(slot, 'dead');
       this.#retract(slot, into);
     }
     for (const slot of livingSlotsOf(news)) {
+      this.#setContents(slot, contents?.get(slot));
+      const ids = this.#retractLacking(slot, into);
+      if (ids.length > 0) retracted.push({ slot, ids });
       this.#decide(slot, 'alive');
       this.#settle(slot);
     }
-    into.push(news.decidedTo === undefined ? news : { ...news, decidedTo: this.#moveDecided(news.decidedTo) });
+    const verdict: SlotNews = retracted.length === 0 ? news : { ...news, retracted };
+    into.push(news.decidedTo === undefined ? verdict : { ...verdict, decidedTo: this.#moveDecided(news.decidedTo) });
     const held = this.#held;
     this.#held = [];
     for (const event of held) this.#admit(event, into);
@@ -179,6 +209,39 @@ export class PublishedSlots {
   /** The newest first, so that a client always undoes its last change. */
   #retract(slot: number, into: LogItem[]): void {
     for (const [id, topics] of [...(this.#open.get(slot) ?? [])].toReversed()) into.push(this.#retraction(id, topics));
+  }
+
+  /**
+   * Retracts events whose transaction the confirmed block of the slot lacks, the newest first. Then the block was of another bank, so states of
+   * accounts that were reported for the slot are retracted too.
+   */
+  #retractLacking(slot: number, into: LogItem[]): string[] {
+    const published = [...(this.#open.get(slot) ?? [])];
+    const contents = this.#contents.get(slot);
+    if (contents === undefined || contents === 'unread') return [];
+    const isReplaced = published.some(([id]) => isOfTransaction(id) && !contents.has(signatureIn(id)));
+    if (!isReplaced) return [];
+    const lacking = published.filter(([id]) => !isOfTransaction(id) || !contents.has(signatureIn(id))).toReversed();
+    for (const [id, topics] of lacking) into.push(this.#retraction(id, topics));
+    return lacking.map(([id]) => id);
+  }
+
+  /** Whether it is known that the confirmed block of the event's slot has its transaction. The creation's event proves it for metadata. */
+  #isKnown(event: PublishableEvent): boolean {
+    if (this.#contents.has(event.slot)) return true;
+    return event.type === 'tokenMetadata' && this.#slotOf(creationIdOf(event)) === event.slot;
+  }
+
+  /** Whether the confirmed block of the event's slot is known, and lacks its transaction. */
+  #isLacking({ slot, signature }: PublishableEvent): boolean {
+    const contents = this.#contents.get(slot);
+    return contents !== undefined && contents !== 'unread' && signature !== null && !contents.has(signature);
+  }
+
+  #setContents(slot: number, contents: SlotContents | undefined): void {
+    if (contents === undefined) return;
+    this.#contents.set(slot, contents);
+    if (this.#contents.size > maxContents) this.#contents.delete(this.#contents.keys().next().value!);
   }
 
   #retraction(id: string, topics: readonly string[]): LogItem {
@@ -248,6 +311,18 @@ export class PublishedSlots {
     this.#recent.delete(id);
     this.#before.delete(id);
   }
+}
+
+/** In base58. An address, with which the id of an account change begins, has at most 44 characters. */
+const minSignatureLength = 64;
+
+function signatureIn(id: string): string {
+  const end = id.indexOf(':');
+  return end === -1 ? id : id.slice(0, end);
+}
+
+function isOfTransaction(id: string): boolean {
+  return signatureIn(id).length >= minSignatureLength;
 }
 
 /** Slots of the living branch. */

@@ -115,6 +115,11 @@ export class Publisher {
     return this.#term?.contents.undecided ?? [];
   }
 
+  /** What the log has; null while this process does not lead. */
+  get contents(): PublishedSlots | null {
+    return this.#term?.contents ?? null;
+  }
+
   /** Sets a status on the bus under this fence; false if the period is over. */
   async setStatus(fence: number, name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<boolean> {
     const term = this.#term;

@@ -1,46 +1,33 @@
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
-import type { Commitment } from '@sluice/shared/wire/events.ts';
+import type { ConfirmedBlock } from './blocks/confirmed-block.ts';
 import type { AccountState, Sighting } from './sighting.ts';
 
 /**
- * Where sightings come from: PubSub, or a recording. A source knows nothing about venues, pools or events. Single transactions and blocks that
+ * Where sightings come from: logs by PubSub, whole blocks, or a recording. Several sources can report at once: the first sighting of a transaction
+ * publishes, the others confirm, complete and fill. A source knows nothing about venues, pools or events. Single transactions and blocks that
  * are requested come from `rpc/` and `blocks/`, with every source.
  */
 export interface Source {
   readonly name: string;
-  readonly capabilities: SourceCapabilities;
   /** Reports to the sink until the signal is aborted. To be called once. */
   start(sink: SourceSink, signal: AbortSignal): void;
   health(): SourceHealth;
-}
-
-export interface SourceCapabilities {
-  /** What a sighting shows: the log lines of a transaction, or all of it. */
-  readonly shows: Sighting['kind'];
-  /** Commitments of its sightings. A source without `processed` never shows a fork that dies. */
-  readonly commitments: readonly Commitment[];
-  /** Reports each slot with its parent. */
-  readonly slots: boolean;
-  /** Reports which slots are confirmed. */
-  readonly confirmedSlots: boolean;
-  /** Reports changed accounts. */
-  readonly accounts: boolean;
-  /** Delivers the transactions of a block together, in the order of the block. */
-  readonly blocks: boolean;
 }
 
 /** Receives what sources report. Every call is synchronous: a source may reuse its buffers afterwards. */
 export interface SourceSink {
   /**
    * Whether a sighting of this transaction would add nothing. A source asks before it parses the body of a frame, and reports nothing
-   * if the answer is true. A true answer is counted.
+   * if the answer is true. A true answer is counted. `digest`: a number that differs if the contents do; null if the source cannot compare them.
    */
-  isRepeat(signature: string, slot: number): boolean;
+  isRepeat(signature: string, slot: number, digest: number | null): boolean;
   sighting(sighting: Sighting): void;
   account(state: AccountState): void;
   /** `parent` is null if the source does not know it. */
   slot(slot: number, parent: number | null): void;
-  /** An endpoint confirmed a slot. Endpoints vote, so each needs its own number. */
+  /** The confirmed block of a slot, with every signature, as a majority of the endpoints shows it. */
+  block(slot: number, block: ConfirmedBlock): void;
+  /** An endpoint confirmed a slot. Endpoints vote. An endpoint has the same number in every source, so it never votes twice. */
   confirmedSlot(endpoint: number, slot: number): void;
   /** The source sees the chain again after it did not. */
   resumed(): void;

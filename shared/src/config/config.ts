@@ -2,6 +2,7 @@ import type { LevelWithSilent } from 'pino';
 import type { MemoryBounds } from './memory-bounds.ts';
 import type { Plans } from './plans.ts';
 import type { VenueName } from '../wire/venues.ts';
+import type { SourceName } from './source-names.ts';
 
 /** The settings of a process. They are read and checked once at the start, frozen, and passed down. */
 export interface Config {
@@ -17,6 +18,10 @@ export interface Config {
   readonly memory: MemoryBounds;
   /** Venues that ingest reads. */
   readonly venues: readonly VenueName[];
+  /** How ingest reads the chain; at least one. */
+  readonly sources: readonly SourceName[];
+  /** By what a confirmed slot is settled, if no source reads whole blocks. */
+  readonly settleBy: 'blocks' | 'lists';
   readonly grpc: { readonly url: string; readonly token: string | null } | null;
   readonly dataDir: string;
   readonly databaseUrl: string | null;

@@ -21,10 +21,13 @@ export type ConfirmedFate = 'pass' | 'wait' | 'drop';
 export class ConfirmedSlots {
   readonly #alive = new Set<number>();
   readonly #dead = new Set<number>();
+  /** Ids of retracted events, by confirmed slot. */
+  readonly #retracted = new Map<number, ReadonlySet<string>>();
   #newest = 0;
   #decidedTo = 0;
 
-  take({ alive, dead, unknown = [], decidedTo = 0 }: SlotVerdict): void {
+  take({ alive, dead, retracted = [], unknown = [], decidedTo = 0 }: SlotVerdict): void {
+    for (const { slot, ids } of retracted) this.#retract(slot, ids);
     for (const slot of alive) {
       note(this.#alive, slot);
       if (slot > this.#newest) this.#newest = slot;
@@ -36,10 +39,16 @@ export class ConfirmedSlots {
 
   fateOf(event: StreamEvent): ConfirmedFate {
     if (event.type === 'retract') return 'drop';
-    return event.type === 'order' || event.commitment !== 'processed' ? 'pass' : this.fateOfSlot(event.slot);
+    if (event.type === 'order' || event.commitment !== 'processed') return 'pass';
+    return this.isRetracted(event.slot, event.id) ? 'drop' : this.fateOfSlot(event.slot);
   }
 
-  /** For an event at `processed`. */
+  /** Whether the confirmed block of the slot lacks the transaction of this event. */
+  isRetracted(slot: number, id: string): boolean {
+    return this.#retracted.get(slot)?.has(id) === true;
+  }
+
+  /** For an event at `processed` that was not retracted. */
   fateOfSlot(slot: number): ConfirmedFate {
     if (this.#dead.has(slot)) return 'drop';
     return this.#alive.has(slot) || slot <= Math.max(this.#decidedTo, this.#newest - settledSlots) ? 'pass' : 'wait';
@@ -54,7 +63,13 @@ export class ConfirmedSlots {
   clear(): void {
     this.#alive.clear();
     this.#dead.clear();
+    this.#retracted.clear();
     this.#newest = this.#decidedTo = 0;
+  }
+
+  #retract(slot: number, ids: readonly string[]): void {
+    this.#retracted.set(slot, new Set([...(this.#retracted.get(slot) ?? []), ...ids]));
+    if (this.#retracted.size > maxSlots) this.#retracted.delete(this.#retracted.keys().next().value!);
   }
 }
 

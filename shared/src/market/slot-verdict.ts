@@ -8,6 +8,8 @@ export interface SlotVerdict {
   /** Confirmed slots. */
   readonly alive: readonly number[];
   readonly dead: readonly number[];
+  /** Events of confirmed slots whose transaction the confirmed block lacks. They were retracted before the verdict. */
+  readonly retracted?: readonly RetractedOfSlot[];
   /**
    * Slots that cannot be decided. Their events are not retracted, and are never treated as confirmed; `lost` reports them.
    */
@@ -22,6 +24,11 @@ export interface SlotVerdict {
    * it.
    */
   readonly lost?: SlotLoss;
+}
+
+export interface RetractedOfSlot {
+  readonly slot: number;
+  readonly ids: readonly string[];
 }
 
 /** Slots `from`..`to`, of which events are missing in the stream. */
@@ -42,8 +49,8 @@ export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
 /** No channel has such a topic. */
 const verdictTopic = '~slots';
 
-export function verdictEntry({ alive, dead, unknown, decidedTo, lost }: SlotVerdict): BusEntry {
-  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, unknown, decidedTo, lost }));
+export function verdictEntry({ alive, dead, retracted, unknown, decidedTo, lost }: SlotVerdict): BusEntry {
+  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, retracted, unknown, decidedTo, lost }));
   return { topics: [verdictTopic], json: bytes, msgpack: bytes };
 }
 

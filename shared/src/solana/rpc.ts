@@ -39,7 +39,7 @@ export class RpcError extends Error {
 export interface Rpc {
   /**
    * The `result` of one call. Throws RpcError. With `accept`, the endpoints are asked in turn until `accept` returns true for a result; if
-   * it never does, the first result is returned. With `keep`, a block is returned with only the transactions of these signatures.
+   * it never does, the first result is returned. With `keep`, a block is returned with only the transactions of these signatures and addresses.
    */
   call(
     method: string,

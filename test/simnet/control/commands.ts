@@ -90,7 +90,7 @@ const commands: Readonly<Record<string, (fields: CommandFields, control: SimnetC
   },
   fork: (fields, control) => {
     const slots = fields.needed('slots', 1, 1_000, true);
-    const options = defined({ replay: fields.flag('replay') });
+    const options = defined({ replay: fields.flag('replay'), replace: fields.flag('replace') });
     return () => ({ dead: control.fork({ slots, ...options }) });
   },
   truncate: (fields, control) => {

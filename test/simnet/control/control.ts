@@ -1,4 +1,4 @@
-import type { Chain, TransactionRecord } from '../chain.ts';
+import type { Chain, ForkOptions, TransactionRecord } from '../chain.ts';
 import type { SubscriptionKind } from '../rpc/pubsub/subscription.ts';
 import type { HttpFault, ServerBehaviour } from '../rpc/server.ts';
 import { FaultyChain, runtimeLogLimitBytes } from './faulty-chain.ts';
@@ -41,7 +41,7 @@ export interface SimnetControl {
   /** Closes all connections now, and refuses new ones (HTTP too) for `refuseMs`. */
   cut(options?: { readonly refuseMs?: number }): void;
   /** Kills the newest frozen slots (see `Chain.fork`); returns the slots that died. */
-  fork(options: { readonly slots: number; readonly replay?: boolean }): readonly number[];
+  fork(options: ForkOptions & { readonly slots: number }): readonly number[];
   /** Truncates the logs of the next `count` transactions that log at least `bytes`; inner instructions stay whole. */
   truncate(options: { readonly count: number; readonly bytes?: number }): void;
   /** getSignaturesForAddress ignores `until`, or omits a share of the signatures (always the same ones). */
@@ -153,8 +153,8 @@ export class Misbehaving implements SimnetControl {
     this.onCut();
   }
 
-  fork({ slots, replay = false }: { readonly slots: number; readonly replay?: boolean }): readonly number[] {
-    return this.chain.fork(slots, { replay });
+  fork({ slots, ...options }: ForkOptions & { readonly slots: number }): readonly number[] {
+    return this.chain.fork(slots, options);
   }
 
   truncate({ count, bytes = runtimeLogLimitBytes }: { readonly count: number; readonly bytes?: number }): void {

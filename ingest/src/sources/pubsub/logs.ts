@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 
@@ -72,6 +73,15 @@ export function readLogsHead(frame: Buffer): LogsHead | null {
   const opens = text.charAt(errorAt);
   if (!text.startsWith(afterSignature, signatureEnd) || (opens !== '{' && opens !== '"')) return null;
   return { signature, slot, failed: true, linesAt: -1 };
+}
+
+const cutMark = Buffer.from('"Log truncated"');
+
+/** A checksum of the log lines as they were sent. Null for cut logs, because each node cuts them where it is configured to. */
+export function digestLines(frame: Buffer, { linesAt }: LogsHead): number | null {
+  const end = frame.lastIndexOf(closeBracket);
+  if (end < linesAt || frame.indexOf(cutMark, linesAt) !== -1) return null;
+  return crc32(frame.subarray(linesAt, end));
 }
 
 /** The slot of a context that ends at `contextEnd`; -1 if it has none. */

@@ -7,7 +7,7 @@ import { RpcSocket, type ReportedSlot, type SocketHandlers } from '@sluice/share
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { LogsSighting } from '../sighting.ts';
-import type { Source, SourceCapabilities, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
+import type { Source, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
 import {
   confirmedSubscription,
   programSubscriptions,
@@ -16,7 +16,7 @@ import {
   readProgramNotification,
   type WatchedProgram,
 } from './accounts.ts';
-import { logsSubscription, readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
+import { digestLines, logsSubscription, readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
 
 /** Slots that a notification may be ahead of the chain, five minutes: an endpoint counts slots and sends logs in one stream. */
 const maxAheadSlots = 1_500;
@@ -39,14 +39,6 @@ export interface PubSubOptions {
  */
 export class PubSubSource implements Source {
   readonly name = 'pubsub';
-  readonly capabilities: SourceCapabilities = {
-    shows: 'logs',
-    commitments: ['processed'],
-    slots: true,
-    confirmedSlots: true,
-    accounts: true,
-    blocks: false,
-  };
   readonly #options: PubSubOptions;
   readonly #counts: SourceCounts = { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
   readonly #chain = new ChainSlot();
@@ -163,7 +155,7 @@ export class PubSubSource implements Source {
       this.#malformed(endpoint);
       return true;
     }
-    if (this.#sink.isRepeat(signature, slot)) return true;
+    if (this.#sink.isRepeat(signature, slot, digestLines(frame, head))) return true;
     const logs = readLogsLines(frame, head, this.#options.logTextPrefixes);
     if (logs === null) return false;
     this.#sink.sighting(this.#sightingOf(signature, slot, logs, receivedUs));
@@ -207,7 +199,7 @@ export class PubSubSource implements Source {
     const outcome = readLogsNotification(params);
     if (outcome === 'malformed' || (typeof outcome !== 'string' && outcome.slot > this.#maxSlot)) this.#malformed(endpoint);
     else if (typeof outcome === 'string') this.#counts[outcome]++;
-    else if (!this.#sink.isRepeat(outcome.signature, outcome.slot)) {
+    else if (!this.#sink.isRepeat(outcome.signature, outcome.slot, null)) {
       this.#sink.sighting(this.#sightingOf(outcome.signature, outcome.slot, outcome.logs, receivedUs));
     }
   }

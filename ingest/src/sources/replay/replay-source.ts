@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
 import type { Sighting } from '../sighting.ts';
-import type { Source, SourceCapabilities, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
+import type { Source, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
 
 export interface RecordedBlock {
   readonly slot: number;
@@ -36,14 +36,6 @@ export interface PlaybackListener {
  */
 export class ReplaySource implements Source {
   readonly name = 'replay';
-  readonly capabilities: SourceCapabilities = {
-    shows: 'whole',
-    commitments: ['processed'],
-    slots: true,
-    confirmedSlots: true,
-    accounts: false,
-    blocks: true,
-  };
   readonly #playback: Playback;
   readonly #log: Logger;
   readonly #counts: SourceCounts = { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
@@ -82,7 +74,7 @@ export class ReplaySource implements Source {
     sink.slot(slot, parentSlot);
     for (const transaction of transactions) {
       if (transaction.hasFailed) this.#counts.failed++;
-      else if (!sink.isRepeat(transaction.signature, slot)) {
+      else if (!sink.isRepeat(transaction.signature, slot, null)) {
         const sighting = this.#sightingOf(transaction, slot);
         if (sighting !== null) sink.sighting(sighting);
       }

@@ -10,10 +10,13 @@ import { readWholeSighting, type Unusable } from './whole-sighting.ts';
 const maxOpen = 2_000;
 /** Requests at a time. */
 const maxConcurrent = 8;
-/** A transaction is readable once it is confirmed, about 150 ms after it was processed. One on a dead fork never is. */
+/** A transaction is readable once its slot is confirmed, usually 150 ms later. One on a dead fork never is. The time begins with the confirmation. */
 const giveUpAfterMs = 30_000;
-/** A request for a slot that no endpoint has confirmed would be in vain. It waits for the confirmation, but at most for this time. */
-const confirmedWithinMs = 2_000;
+/**
+ * A request for a slot that no endpoint has confirmed would be in vain. It waits for the confirmation, but at most for this time: confirmations of
+ * the whole chain may pause for minutes.
+ */
+const confirmedWithinMs = 600_000;
 const firstPauseMs = 300;
 const maxPauseMs = 3_000;
 
@@ -38,7 +41,6 @@ interface Kinded {
 interface Request {
   readonly signature: string;
   readonly slot: number;
-  readonly sinceMs: number;
   readonly signal: AbortSignal;
   /** Passes an answer to the caller. Returns null if it was usable, otherwise the reason. */
   readonly take: (whole: WholeSighting) => string | null;
@@ -67,6 +69,11 @@ export class TransactionFetcher {
   confirmed(slot: number): void {
     if (slot <= this.#confirmedSlot) return;
     this.#confirmedSlot = slot;
+    this.reached(slot);
+  }
+
+  /** The chain has confirmed this slot, although no endpoint may have notified of it. */
+  reached(slot: number): void {
     for (const [early, at] of this.#early) if (at <= slot) early.abort();
   }
 
@@ -86,7 +93,7 @@ export class TransactionFetcher {
         return null;
       };
       const lose = (reason: string, unreachable: boolean): void => settle({ kind: 'lost', reason, unreachable });
-      const request: Request = { signature, slot, sinceMs: performance.now(), signal, take, lose };
+      const request: Request = { signature, slot, signal, take, lose };
       this.#open++;
       void this.#load(request).finally(() => this.#open--);
     });
@@ -103,12 +110,13 @@ export class TransactionFetcher {
     forget();
   }
 
-  async #load({ signature, slot, sinceMs, signal, take, lose }: Request): Promise<void> {
+  async #load({ signature, slot, signal, take, lose }: Request): Promise<void> {
     const options = { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
     let reason = 'not found';
     let unreachable = false;
     let pauseMs = firstPauseMs;
     await this.#confirmation(slot, signal);
+    const sinceMs = performance.now();
     while (!signal.aborted) {
       let fault: string | null = 'not found';
       try {

@@ -44,6 +44,20 @@ export const settingsTable = [
     example: 'wss://rpc-1.example.com,wss://rpc-2.example.com',
   },
   {
+    name: 'SOURCES',
+    default: 'logs',
+    meaning:
+      'How ingest reads the chain, comma-separated. `logs`: log lines by PubSub, at `processed`. `blocks`: every confirmed block, whole, by HTTP; for nodes without PubSub, or beside `logs`. The fastest report of a transaction is published, and the others confirm, complete and fill.',
+    example: 'logs,blocks',
+  },
+  {
+    name: 'SETTLE_BY',
+    default: 'blocks',
+    meaning:
+      'What confirms the events of a slot. `blocks`: the signatures of its confirmed block, one more request for each slot. `lists`: the lists of transactions that ingest reads every four seconds anyway, and a block only if they lack a reported transaction. Confirmed events are then four to eight seconds late. With the source `blocks` it has no effect.',
+    example: 'lists',
+  },
+  {
     name: 'SOLANA_GRPC_URL',
     default: null,
     meaning: 'Address of a Yellowstone gRPC source. Not supported yet: sluice does not start while it is set.',

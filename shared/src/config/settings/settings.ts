@@ -11,6 +11,7 @@ import { readPlace, readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
 import { isHost } from './host-name.ts';
 import { checkNames } from './setting-names.ts';
+import { readSources } from './source-settings.ts';
 import { readVenues } from './venue-settings.ts';
 import type { SettingName } from './settings-table.ts';
 import { readTips } from './tip-settings.ts';
@@ -23,6 +24,7 @@ export type SettingsOutcome =
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const tradingModes = ['off', 'paper', 'live'] as const;
 const signUps = ['open', 'closed'] as const;
+const settleBys = ['blocks', 'lists'] as const;
 const switches = ['on', 'off'] as const;
 /** 400 trades per second. A machine with two cores cannot simulate more and run sluice at the same time. */
 const maxSimnetSpeed = 50;
@@ -59,6 +61,8 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     simnetSpeed: readSimnetSpeed(rpc === null, get, fault),
     memory: standardMemory,
     venues: readVenues(get, fault),
+    sources: readSources(get, fault),
+    settleBy: readOneOf('SETTLE_BY', settleBys, get, fault) ?? 'blocks',
     grpc: readGrpc(get, fault),
     dataDir: readDataDir(get, fault),
     databaseUrl: readDatabase(get, fault),

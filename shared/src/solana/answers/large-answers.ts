@@ -10,6 +10,8 @@ const largeBytes = 128 * 1_024;
 export const maxItemsAtOnce = 256;
 /** The same for transactions of a block, which are longer. */
 export const maxTransactionsAtOnce = 32;
+/** Fields of a result that hold its long list. */
+export const longLists = ['transactions', 'signatures', 'value'] as const;
 /** Total bytes of long answers that are being parsed; further answers are refused. */
 const maxWaitingBytes = 64 * 1_024 * 1_024;
 /** A thread without work ends after this time. */
@@ -19,11 +21,11 @@ export interface ToParser {
   readonly id: number;
   /** UTF-8. */
   readonly json: Uint8Array;
-  /** Signatures of the transactions to return from a block; null for all. */
+  /** Signatures and addresses by which the transactions of a block are chosen (`keepTransactions`); null for all. */
   readonly keep: ReadonlySet<string> | null;
 }
 
-/** `items` are sent first, in order. They replace the empty list at `result`, `result.value` or `result.transactions` of the answer. */
+/** `items` are sent first, in order. They replace the empty list at `result`, or at one of its `longLists`. */
 export type FromParser =
   | { readonly id: number; readonly kind: 'items'; readonly items: readonly unknown[] }
   | { readonly id: number; readonly kind: 'answer'; readonly answer: unknown }
@@ -46,7 +48,7 @@ const waiting = new Map<number, Waiting>();
 
 /**
  * Parses a JSON-RPC answer; a long one in another thread. The caller must not use `json` afterwards. With `keep`, a block is returned with
- * only the transactions of these signatures. Never rejects.
+ * only the transactions of these signatures and addresses. Never rejects.
  */
 export function parseAnswer(json: Buffer, keep: ReadonlySet<string> | null = null): Parsed | Promise<Parsed> {
   return json.length <= largeBytes ? parseHere(json, keep) : parseBeside(json, keep);
@@ -121,9 +123,9 @@ function lose(worker: Worker): void {
 
 function withItems(answer: unknown, items: readonly unknown[]): unknown {
   if (items.length === 0) return answer;
-  const holder = answer as { result: { transactions?: unknown; value?: unknown } };
-  if (Array.isArray(holder.result)) holder.result = items as object;
-  else if (Array.isArray(holder.result.transactions)) holder.result.transactions = items;
-  else holder.result.value = items;
+  const holder = answer as { result: Record<string, unknown> };
+  const name = longLists.find((one) => Array.isArray(holder.result[one]));
+  if (Array.isArray(holder.result)) holder.result = items as never;
+  else if (name !== undefined) holder.result[name] = items;
   return answer;
 }

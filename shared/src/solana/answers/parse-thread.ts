@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { isTooDeep } from './nesting.ts';
 import { keepTransactions } from './keep-transactions.ts';
-import { maxItemsAtOnce, maxTransactionsAtOnce, type FromParser, type ToParser } from './large-answers.ts';
+import { longLists, maxItemsAtOnce, maxTransactionsAtOnce, type FromParser, type ToParser } from './large-answers.ts';
 
 interface LongList {
   readonly items: readonly unknown[];
@@ -11,7 +11,7 @@ interface LongList {
 
 const noList: LongList = { items: [], atOnce: maxItemsAtOnce };
 
-/** Removes the list that makes an answer long, so that it can be sent in parts: the result itself, its `transactions` or its `value`. */
+/** Removes the list that makes an answer long, so that it can be sent in parts: the result itself, or one of its `longLists`. */
 function removeList(answer: unknown): LongList {
   if (typeof answer !== 'object' || answer === null) return noList;
   const holder = answer as Record<string, unknown>;
@@ -22,14 +22,13 @@ function removeList(answer: unknown): LongList {
   }
   if (typeof result !== 'object' || result === null) return noList;
   const inner = result as Record<string, unknown>;
-  const { transactions, value } = inner;
-  if (Array.isArray(transactions)) {
-    inner['transactions'] = [];
-    return { items: transactions, atOnce: maxTransactionsAtOnce };
+  for (const name of longLists) {
+    const items = inner[name];
+    if (!Array.isArray(items)) continue;
+    inner[name] = [];
+    return { items, atOnce: name === 'transactions' ? maxTransactionsAtOnce : maxItemsAtOnce };
   }
-  if (!Array.isArray(value)) return noList;
-  inner['value'] = [];
-  return { items: value, atOnce: maxItemsAtOnce };
+  return noList;
 }
 
 if (parentPort === null) throw new TypeError('This is a thread of a process that reads from nodes.');

@@ -63,7 +63,7 @@ const subscribeCommon = {
 const commitment = Type.Optional(
   Type.Enum(['processed', 'confirmed'], {
     description:
-      '`processed` (default): every event at once, followed by `retract` if its fork dies. `confirmed`: each event once its slot is confirmed, about 150 ms later, with `prev`; none is ever retracted.',
+      '`processed` (default): every event at once, followed by `retract` if its fork dies. `confirmed`: each event once its confirmed block has it, 150 to 300 ms later, with `prev`; none is ever retracted.',
   }),
 );
 const unsubscribeCommon = { id: Type.Optional(CommandId), op: Type.Literal('unsubscribe') } as const;

@@ -1,0 +1,81 @@
+import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+
+/** Only the signatures: a tenth of a block's bytes or less, and every provider of blocks offers it. */
+const options = {
+  encoding: 'json',
+  transactionDetails: 'signatures',
+  rewards: false,
+  commitment: 'confirmed',
+  maxSupportedTransactionVersion: 1,
+};
+
+/** If no answer arrives for this long, one more endpoint is asked. */
+const hedgeAfterMs = 500;
+/** How long to wait for the others after the first answer. */
+const othersWithinMs = 1_000;
+
+/** Errors of a node that serves blocks and says that the slot has none. */
+const skippedCodes: ReadonlySet<number> = new Set([-32007, -32009]);
+/** Errors of a node that serves blocks and does not have this one: not yet, or not any more. */
+const missingCodes: ReadonlySet<number> = new Set([-32001, -32004, -32005, -32014, -32016, ...skippedCodes]);
+
+/** A block at `confirmed`. Its identity is its hash: a slot can have several banks, of which one becomes the block. */
+export interface ConfirmedBlock {
+  readonly blockhash: string;
+  readonly parentSlot: number;
+  readonly signatures: ReadonlySet<string>;
+}
+
+/**
+ * `contradicted`: endpoints show blocks with different hashes or transactions, and no majority shows the same. `missing`: endpoints serve blocks, but
+ * not this one, or did not answer. `refused`: no endpoint serves blocks.
+ */
+export type BlockVerdict =
+  | { readonly kind: 'agreed'; readonly block: ConfirmedBlock; readonly isMajority: boolean; readonly outvoted: number }
+  | { readonly kind: 'contradicted' | 'missing' | 'refused' };
+
+/**
+ * Reads the confirmed block of a slot. Endpoints vote on its hash and on its transactions together, so an endpoint that shows a block with fewer
+ * or more transactions is one vote for another block. Never rejects.
+ */
+export async function readConfirmedBlock(rpcs: readonly Rpc[], slot: number, signal: AbortSignal): Promise<BlockVerdict> {
+  let refusals = 0;
+  const ask = async (endpoint: number): Promise<ConfirmedBlock | null> => {
+    try {
+      return readBlock(await rpcs[endpoint]!.call('getBlock', [slot, options], signal));
+    } catch (error) {
+      if (error instanceof RpcError && error.kind === 'answer' && !missingCodes.has(error.code)) refusals++;
+      return null;
+    }
+  };
+  const verdict = await askUntilAgreed({ endpoints: [...rpcs.keys()], ask, agree: isSameBlock, hedgeAfterMs, othersWithinMs });
+  if (verdict.kind === 'agreed') {
+    return { kind: 'agreed', block: verdict.votes[0]!.value, isMajority: verdict.isMajority, outvoted: verdict.outvoted.length };
+  }
+  if (verdict.kind === 'contradicted') return { kind: 'contradicted' };
+  return { kind: refusals === rpcs.length ? 'refused' : 'missing' };
+}
+
+/** Null if the answer is not a block with a list of signatures. */
+export function readBlock(answer: unknown): ConfirmedBlock | null {
+  if (!isRecord(answer)) return null;
+  const { blockhash, parentSlot, signatures } = answer;
+  if (typeof blockhash !== 'string' || !isSlot(parentSlot) || !Array.isArray(signatures)) return null;
+  for (const signature of signatures) if (typeof signature !== 'string') return null;
+  return { blockhash, parentSlot, signatures: new Set(signatures as string[]) };
+}
+
+export function isSameBlock(one: ConfirmedBlock, other: ConfirmedBlock): boolean {
+  if (one === other) return true;
+  if (one.blockhash !== other.blockhash || one.parentSlot !== other.parentSlot || one.signatures.size !== other.signatures.size)
+    return false;
+  for (const signature of one.signatures) if (!other.signatures.has(signature)) return false;
+  return true;
+}
+
+/** Whether a node said that the slot has no block. */
+export function isSkipped(error: unknown): boolean {
+  return error instanceof RpcError && error.kind === 'answer' && skippedCodes.has(error.code);
+}

@@ -1,0 +1,39 @@
+import type { Source, SourceCounts, SourceHealth, SourceSink } from './source.ts';
+
+/** Several sources as one: each reports to the same sink. Its health is that of the best of them. */
+export class Sources implements Source {
+  readonly name: string;
+  readonly #sources: readonly Source[];
+
+  constructor(sources: readonly Source[]) {
+    this.#sources = sources;
+    this.name = sources.map(({ name }) => name).join(',');
+  }
+
+  start(sink: SourceSink, signal: AbortSignal): void {
+    for (const source of this.#sources) source.start(sink, signal);
+  }
+
+  health(): SourceHealth {
+    const all = this.#sources.map((source) => source.health());
+    const ages = all.flatMap(({ slotAgeMs }) => slotAgeMs ?? []);
+    return {
+      slot: Math.max(...all.map(({ slot }) => slot)),
+      slotAgeMs: ages.length === 0 ? null : Math.min(...ages),
+      endpointsUp: Math.max(...all.map(({ endpointsUp }) => endpointsUp)),
+      blindPeriods: all.reduce((sum, { blindPeriods }) => sum + blindPeriods, 0),
+      endpoints: all.flatMap(({ endpoints }) => endpoints),
+      counts: all.map(({ counts }) => counts).reduce(added),
+    };
+  }
+}
+
+function added(one: SourceCounts, other: SourceCounts): SourceCounts {
+  return {
+    accounts: one.accounts + other.accounts,
+    failed: one.failed + other.failed,
+    placeholder: one.placeholder + other.placeholder,
+    malformed: one.malformed + other.malformed,
+    unasked: one.unasked + other.unasked,
+  };
+}
