@@ -130,15 +130,15 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     await solUsd.ask();
     if (ended.aborted) return;
     running = reading;
-    const { pipeline, source, router, continuity } = reading;
+    const { pipeline, sources, router, continuity } = reading;
     continuity.begin();
-    source.start(router, ended);
+    sources.start(router, ended);
     log.info({ instance, endpoints: wsUrls.length, venues: config.venues, simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     repeat(() => continuity.recheck(), ticksEveryMs, ended);
     repeat(() => reportUnseen(unseen, publisher), unseenEveryMs, ended);
     const completeUpTo = (): Promise<number | null> => readWatermark(bus, genesis);
-    requestLeadWhileSeeing(publisher, source, completeUpTo, ended);
+    requestLeadWhileSeeing(publisher, sources, completeUpTo, ended);
     await continuity.run();
   }
 
@@ -222,7 +222,7 @@ function openReading(parts: ReadingParts): RunningParts {
     blocks: new BlockFetcher(createRpc(httpUrls, { timeoutMs: blockTimeoutMs })),
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
     settleBy: config.sources.includes('blocks') ? 'offers' : config.settleBy,
-    slot: () => source.health().slot,
+    slot: () => sources.health().slot,
     // A bus in this process has no other process on it.
     watermarkOfOthers: async () => (config.redisUrls === null ? null : watermarkOfOthers(bus, genesis, clock, ended)),
     onLoss,
@@ -233,16 +233,14 @@ function openReading(parts: ReadingParts): RunningParts {
     log,
     signal: ended,
   });
-  const source = parts.source ?? openSources(config, venues, clock, log);
+  const sources = new Sources(parts.source === undefined ? openSources(config, venues, clock, log) : [parts.source]);
   const router = new SightingRouter({ pipeline, continuity, solUsd });
-  return { simulated, pipeline, source, router, continuity };
+  return { simulated, pipeline, sources, router, continuity };
 }
 
-function openSources({ rpc, sources }: Config, venues: readonly Venue[], clock: Clock, log: Logger): Source {
+function openSources({ rpc, sources }: Config, venues: readonly Venue[], clock: Clock, log: Logger): Source[] {
   const { httpUrls, wsUrls } = rpc!;
-  return new Sources(
-    sources.map((name) => (name === 'logs' ? pubSubSource(wsUrls, venues, log) : blocksSource(httpUrls, venues, clock, log))),
-  );
+  return sources.map((name) => (name === 'logs' ? pubSubSource(wsUrls, venues, log) : blocksSource(httpUrls, venues, clock, log)));
 }
 
 function blocksSource(urls: readonly string[], venues: readonly Venue[], clock: Clock, log: Logger): Source {

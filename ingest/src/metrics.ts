@@ -4,7 +4,7 @@ import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
 import type { EndpointHealth as PubSubHealth } from './sources/source.ts';
-import type { IngestStats } from './stats.ts';
+import type { IngestStats, SourceStats } from './stats.ts';
 
 export const makers = metricsOf('sluice_ingest');
 const { counter, gauge, histogram } = makers;
@@ -27,6 +27,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     gauge('endpoints_up', 'RPC endpoints that report the chain.', stats.endpointsUp),
     ...stats.endpoints.flatMap(endpointMetrics),
     ...rpcMetrics(makers, rpc),
+    ...stats.sources.flatMap(sourceMetrics),
     counter('blind_periods_total', 'Times without any endpoint.', stats.blindPeriods),
     ...continuityMetrics(stats),
     counter('notifications_total', 'Transactions seen for the first time.', sightings.new),
@@ -66,6 +67,30 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     gauge('pool_directory_waiting', 'Pools that wait to be written to the directory.', pools.waiting),
     counter('pool_directory_failures_total', 'Times that the directory of pools could not be stored.', pools.failures),
     gauge('sol_usd_age_seconds', 'Age of the SOL/USD price; -1 if there is none.', solUsd === null ? -1 : solUsd.ageMs / 1e3),
+  ];
+}
+
+function sourceMetrics({ name, first, leadMs, holes, contradicted }: SourceStats): Metric[] {
+  const source = { source: name };
+  return [
+    counter('source_first_total', 'Transactions that a source reported before all others.', first, source),
+    ...(leadMs === null
+      ? []
+      : [
+          gauge(
+            'source_lead_seconds',
+            'By how much it was first on average, if others reported the transaction too.',
+            leadMs / 1e3,
+            source,
+          ),
+        ]),
+    counter('source_holes_total', 'Slots of which it knows that it missed something.', holes, source),
+    counter(
+      'source_contradicted_total',
+      'Transactions that it reported with other contents than the confirmed block has.',
+      contradicted,
+      source,
+    ),
   ];
 }
 

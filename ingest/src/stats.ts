@@ -9,7 +9,8 @@ import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
 import type { SightingCounts, SightingRouter } from './sighting-router.ts';
-import type { EndpointHealth, Source, SourceCounts, SourceHealth } from './sources/source.ts';
+import type { EndpointHealth, SourceCounts, SourceHealth } from './sources/source.ts';
+import type { Sources } from './sources/sources.ts';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Statistics of an ingest process: in `stats()`, and ten times a second as the status `ingest:<instance>` on the bus. */
@@ -30,6 +31,8 @@ export interface IngestStats {
   readonly busAnswers: boolean;
   readonly endpointsUp: number;
   readonly endpoints: readonly EndpointHealth[];
+  /** In the order of the settings. */
+  readonly sources: readonly SourceStats[];
   readonly blindPeriods: number;
   /** Null before the genesis hash is known. */
   readonly continuity: ContinuityStats | null;
@@ -55,10 +58,28 @@ export interface IngestStats {
   readonly solUsd: { readonly price: number; readonly slot: number; readonly ageMs: number; readonly stale: boolean } | null;
 }
 
+/** A source, compared with the others. Counts since the start. */
+export interface SourceStats {
+  readonly name: string;
+  /** Newest slot that it reported; 0 before the first. */
+  readonly slot: number;
+  /** Endpoints that report. */
+  readonly endpointsUp: number;
+  /** Transactions that it reported before all others. */
+  readonly first: number;
+  /** By how much it was first on average, over the transactions that others reported too; null if there are none. */
+  readonly leadMs: number | null;
+  /** Slots of which it knows that it missed something. */
+  readonly holes: number;
+  /** Transactions that it reported with other contents than the confirmed block has. */
+  readonly contradicted: number;
+}
+
 const notStarted: SourceHealth = {
   slot: 0,
   slotAgeMs: null,
   endpointsUp: 0,
+  holes: 0,
   blindPeriods: 0,
   endpoints: [],
   counts: { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 },
@@ -81,7 +102,7 @@ const emptyCounts: PipelineCounts = {
 export interface RunningParts {
   readonly simulated: boolean;
   readonly pipeline: Pipeline;
-  readonly source: Source;
+  readonly sources: Sources;
   readonly router: SightingRouter;
   readonly continuity: Continuity;
 }
@@ -99,7 +120,7 @@ export function readStats(of: {
 }): IngestStats {
   const { running, publisher } = of;
   const { market, pools, restarts } = of.followers.stats;
-  const health = running?.source.health() ?? notStarted;
+  const health = running?.sources.health() ?? notStarted;
   return {
     instance: of.instance,
     version: manifest.version,
@@ -111,6 +132,7 @@ export function readStats(of: {
     busAnswers: publisher.busAnswers,
     endpointsUp: health.endpointsUp,
     endpoints: health.endpoints,
+    sources: running === null ? [] : readSources(running),
     blindPeriods: health.blindPeriods,
     continuity: running?.continuity.stats ?? null,
     notifications: health.counts,
@@ -130,6 +152,15 @@ export function readStats(of: {
     pools,
     solUsd: readSolUsd(of.solUsd),
   };
+}
+
+function readSources({ sources, router }: RunningParts): SourceStats[] {
+  return sources.all.map((source) => {
+    const { slot, endpointsUp, holes } = source.health();
+    const { first, confirmed, leadUs, contradicted } = router.lead(source.name);
+    const leadMs = confirmed === 0 ? null : Math.round(leadUs / confirmed) / 1_000;
+    return { name: source.name, slot, endpointsUp, first, leadMs, holes, contradicted };
+  });
 }
 
 function readVenues(pipeline: Pipeline | undefined): IngestStats['venues'] {

@@ -51,15 +51,17 @@ interface Reported {
   readonly blocks: { readonly slot: number; readonly signatures: readonly string[] }[];
   readonly slots: (readonly [slot: number, parent: number | null])[];
   readonly confirmed: (readonly [endpoint: number, slot: number])[];
+  readonly failed: string[];
   resumed: number;
 }
 
 function start(rpcs: readonly Rpc[]): { readonly source: BlocksSource; readonly reported: Reported } {
-  const reported: Reported = { sightings: [], blocks: [], slots: [], confirmed: [], resumed: 0 };
+  const reported: Reported = { sightings: [], blocks: [], slots: [], confirmed: [], failed: [], resumed: 0 };
   const source = new BlocksSource({ rpcs, programs: [pumpProgram], clock: fastClock(20), log: recordingLog([]) });
   source.start(
     {
-      isRepeat: (signature) => reported.sightings.some((sighting) => sighting.signature === signature),
+      isRepeat: () => false,
+      failed: (signature) => void reported.failed.push(signature),
       sighting: (sighting) => void reported.sightings.push(sighting),
       account: () => undefined,
       slot: (slot, parent) => void reported.slots.push([slot, parent]),
@@ -87,16 +89,18 @@ describe('a confirmed block', () => {
     const { reported, source } = start([rpc]);
     await until('it is reported', () => reported.blocks.length === 1);
     expect(reported.sightings.map(({ signature, slot, commitment, kind }) => [signature, slot, commitment, kind])).toEqual(
-      ['one', 'two'].map((name) => [signatureOf(name), 100, 'confirmed', 'whole']),
+      // The router knows what is a repeat.
+      ['one', 'one', 'two'].map((name) => [signatureOf(name), 100, 'confirmed', 'whole']),
     );
     const names = ['foreign', 'one', 'unpaid', 'failed', 'bare', 'two'];
     expect(reported.blocks).toEqual([{ slot: 100, signatures: names.map(signatureOf) }]);
     expect(reported.slots).toEqual([[100, 99]]);
     expect(reported.confirmed).toEqual([[0, 100]]);
+    expect(reported.failed).toEqual(['unpaid', 'failed'].map(signatureOf));
     // `bare` names the program, but shows nothing.
     expect(source.health().counts.malformed).toBe(1);
     const { decoder } = createHarness().pipeline;
-    expect(reported.sightings.map((sighting) => decoder.read(sighting).kind)).toEqual(['read', 'read']);
+    expect(reported.sightings.map((sighting) => decoder.read(sighting).kind)).toEqual(['read', 'read', 'read']);
   });
 
   it.each([
@@ -117,9 +121,19 @@ describe('a confirmed block', () => {
     const one = endpoint(() => blockOf('hash', [trade('one')]));
     const other = endpoint(() => blockOf('other', [trade('one')]));
     const { reported, source } = start([one.rpc, other.rpc]);
-    await until('it is given up', () => source.holes === 1);
+    await until('it is given up', () => source.health().holes === 1);
     expect(reported.sightings).toEqual([]);
     expect(reported.confirmed).toEqual([]);
+  });
+
+  it('that no endpoint serves leaves the source blind, and is not requested again and again', async () => {
+    const node = endpoint(() => new RpcError('answer', -32_601, 'Method not found'));
+    const { reported, source } = start([node.rpc]);
+    await until('it is a hole', () => source.health().holes === 1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(node.asked).toHaveLength(1);
+    expect(source.health()).toMatchObject({ endpointsUp: 0, slot: 0 });
+    expect(reported).toMatchObject({ sightings: [], blocks: [], confirmed: [] });
   });
 
   it('that is far behind the chain is left to the comparison with the records of nodes', async () => {
@@ -133,7 +147,7 @@ describe('a confirmed block', () => {
     tip = 1_000;
     await until('the newest is reported', () => reported.blocks.at(-1)!.slot === 1_000);
     expect(reported.blocks.map(({ slot }) => slot)).toEqual([100, ...Array.from({ length: 65 }, (_, index) => 936 + index)]);
-    expect([source.holes, reported.resumed]).toEqual([835, 1]);
+    expect([source.health().holes, reported.resumed]).toEqual([835, 1]);
   });
 });
 

@@ -230,9 +230,10 @@ describe('what no process saw live', () => {
     const outageSlots = outageMs / slotMs;
     await pass(world, outageSlots, null);
     node!.control.clear();
-    const startedAtMs = performance.now();
+    const before = process.cpuUsage();
     await until('it has caught up', () => (ingest.stats().continuity?.watermark ?? 0) >= world.chain.confirmedSlot);
-    const tookMs = performance.now() - startedAtMs;
+    // Processor time, because other processes of a busy machine have nothing to do with it.
+    const { user, system } = process.cpuUsage(before);
     await seeAgain(world, ingest);
     await expectWhole(world, ingest);
     expectLateInOrder(world);
@@ -240,7 +241,7 @@ describe('what no process saw live', () => {
     expect(stats.gaps).toMatchObject({ lostTransactions: 0, lostSlots: 0 });
     expect(stats.slots.filled).toBeGreaterThan(100);
     expect(eventsOf(world, 'trade').filter((event) => 'late' in event).length).toBeGreaterThan(100 * minutes);
-    expect(tookMs).toBeLessThan(outageMs / 5);
+    expect((user + system) / 1e3).toBeLessThan(outageMs / 5);
   });
 
   it('is filled from whole blocks if a few slots lack many transactions', async () => {
@@ -474,9 +475,14 @@ describe('a bank that was replaced', () => {
         world.chain.fork(1, { replay, replace: true });
       }
       await pass(world, 6, ingest);
+      // A retraction that is not in the log yet may be followed by the event of the confirmed block.
+      await until('all slots are settled', () => {
+        const { continuity, publisher } = ingest.stats();
+        return continuity!.settlement.pending === 0 && publisher.retracted === eventsOf(world, 'retract').length;
+      });
       await expectWhole(world, ingest);
       const { continuity, publisher } = ingest.stats();
-      expect(publisher).toMatchObject({ retracted: eventsOf(world, 'retract').length, forgotten: 0 });
+      expect(publisher.forgotten).toBe(0);
       expect(continuity!.settlement).toMatchObject({ unread: 0, contradicted: 0 });
       if (!replay) expect(continuity!.forks.replaced).toBeGreaterThan(3);
     });

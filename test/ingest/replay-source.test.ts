@@ -23,7 +23,8 @@ describe('a recording as a source', () => {
     const slots: (number | null)[][] = [];
     const sink: SourceSink = {
       block: () => undefined,
-      isRepeat: (signature) => signature === signatureOf('repeated'),
+      failed: () => undefined,
+      isRepeat: (_source, signature) => signature === signatureOf('repeated'),
       sighting: (sighting) => void sightings.push(sighting),
       account: () => undefined,
       slot: (slot, parent) => void slots.push([slot, parent]),

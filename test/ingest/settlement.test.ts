@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Config } from '@sluice/shared/config/config.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { solPricePool } from '@sluice/shared/money.ts';
@@ -10,9 +11,10 @@ import { recordingLog } from './harness.ts';
 import { fastClock } from '../support/clocks.ts';
 import { until } from '../support/until.ts';
 import { testConfig } from '../support/test-config.ts';
-import { addressOf, signatureOf, whirlpoolBytes } from './pump-frames.ts';
-import { routedTradeLogs } from './log-frames.ts';
+import { addressOf, pumpProgram, signatureOf, whirlpoolBytes } from './pump-frames.ts';
+import { dataLine, invoked, routedTradeLogs } from './log-frames.ts';
 import { curveBuy } from './some-trades.ts';
+import { wholeTransaction } from './whole-transaction.ts';
 import { accountAnswers, accountJson, startScriptedNode, type Answer, type ScriptedNode } from './scripted-node.ts';
 
 /** Busy machines answer late. */
@@ -26,6 +28,8 @@ afterEach(async () => {
 interface Shown {
   readonly bank: string;
   readonly names: readonly string[];
+  /** Transactions as a whole block shows them, in place of the usual ones. */
+  readonly whole?: readonly unknown[];
   readonly parent?: number;
 }
 
@@ -43,18 +47,25 @@ class World {
   /** By slot: the block that every node shows, unless `shownBy` has another one. */
   readonly blocks = new Map<number, Shown>();
   readonly shownBy = new Map<ScriptedNode, (slot: number) => Answer | undefined>();
+  /** Answers to `getTransaction`, by signature. */
+  readonly transactions = new Map<string, Answer>();
+  confirmedSlot = 1_000;
   readonly bus = createInProcessBus();
   readonly market = new InProcessMarket();
   ingest!: Awaited<ReturnType<typeof startIngest>>;
 
   /** Endpoints that report nothing by themselves; the ingest process leads. */
-  static async of(count: number, blockClock = patient): Promise<World> {
+  static async of(count: number, blockClock = patient, sources: Config['sources'] = ['logs']): Promise<World> {
     const world = new World();
     const accounts = accountAnswers(new Map([[solPricePool.address, price]]), 1_000);
     for (let index = 0; index < count; index++) {
       const node = await startScriptedNode();
       closers.push(() => node.close());
-      node.onCall = (method, params) => (method === 'getBlock' ? world.#block(node, Number(params[0])) : accounts(method, params));
+      node.onCall = (method, params) => {
+        if (method === 'getBlock') return world.#block(node, params);
+        if (method === 'getSlot') return { result: world.confirmedSlot };
+        return world.transactions.get(String(params[0])) ?? accounts(method, params);
+      };
       world.nodes.push(node);
     }
     closers.push(() => world.bus.close());
@@ -62,7 +73,7 @@ class World {
     const { bus, market } = world;
     const { signal } = new AbortController();
     const clocks = { clock: fastClock(10), blockClock };
-    world.ingest = await startIngest({ config: { ...testConfig, rpc }, bus, market, ...clocks, log: recordingLog([]), signal });
+    world.ingest = await startIngest({ config: { ...testConfig, rpc, sources }, bus, market, ...clocks, log: recordingLog([]), signal });
     closers.push(() => world.ingest.close());
     await until('all are up', () => {
       const { endpoints, leads } = world.ingest.stats();
@@ -85,6 +96,7 @@ class World {
   }
 
   confirm(slot: number, nodes: readonly ScriptedNode[] = this.nodes): void {
+    this.confirmedSlot = slot;
     for (const node of nodes) {
       node.notify('accountNotification', 'accountSubscribe', { context: { slot }, value: clock }, ([address]) => address === clockSysvar);
     }
@@ -112,6 +124,10 @@ class World {
     return Object.fromEntries(found);
   }
 
+  async retracted(): Promise<string[]> {
+    return (await this.log()).flatMap((record) => (record.kind === 'retracted' ? [record.id] : []));
+  }
+
   async isNamed(slot: number, as: 'alive' | 'dead' | 'unknown' = 'alive'): Promise<boolean> {
     return (await this.log()).some((record) => record.kind === 'slots' && record.verdict[as]?.includes(slot) === true);
   }
@@ -127,20 +143,31 @@ class World {
     return buckets.reduce((sum, { volumeQuote }) => sum + volumeQuote, 0);
   }
 
-  #block(node: ScriptedNode, slot: number): Answer {
+  #block(node: ScriptedNode, [place, options]: readonly unknown[]): Answer {
+    const slot = Number(place);
     const other = this.shownBy.get(node)?.(slot);
     if (other !== undefined) return other;
     const shown = this.blocks.get(slot);
-    return shown === undefined ? { error: { code: -32004, message: `Block not available for slot ${slot}` } } : answerOf(slot, shown);
+    return shown === undefined
+      ? { error: { code: -32004, message: `Block not available for slot ${slot}` } }
+      : answerOf(slot, shown, (options as { readonly transactionDetails: string }).transactionDetails === 'full');
   }
 }
 
-function answerOf(slot: number, { bank, names, parent = slot - 1 }: Shown): Answer {
+function answerOf(
+  slot: number,
+  { bank, names, whole = names.map((name) => wholeOf(name)), parent = slot - 1 }: Shown,
+  isFull = false,
+): Answer {
   const [blockhash, previousBlockhash] = [addressOf(`${bank} ${slot}`), addressOf(`${bank} ${parent}`)];
-  return {
-    result: { blockhash, previousBlockhash, parentSlot: parent, blockHeight: slot, blockTime: 1, signatures: names.map(signatureOf) },
-  };
+  const content = isFull ? { transactions: whole } : { signatures: names.map(signatureOf) };
+  return { result: { blockhash, previousBlockhash, parentSlot: parent, blockHeight: slot, blockTime: 1, ...content } };
 }
+
+/** A buy for so many lamports as the whole transaction and as logs, both with the path `0`. */
+const buyFor = (solAmount: bigint): Buffer => curveBuy({ solAmount, virtualSol: 30_000_000_000n + solAmount });
+const wholeOf = (name: string, solAmount = amounts[name]!) => ({ ...wholeTransaction(signatureOf(name), [buyFor(solAmount)]) });
+const shortLogsOf = (name: string, solAmount = amounts[name]!): string[] => invoked(pumpProgram, 1, [dataLine(buyFor(solAmount))]);
 
 describe.each([1, 3])('a slot with two banks, over %i endpoints,', (count) => {
   it('has the events of its confirmed block alone, in the log, in candles and at `confirmed`', async () => {
@@ -243,6 +270,55 @@ describe.each([1, 3])('while no slot is confirmed for minutes, over %i endpoints
   });
 });
 
+describe.each([1, 3])('a transaction that was reported otherwise than the confirmed block has it, over %i endpoints,', (count) => {
+  it('gets the amounts of the block, and its source is reported', async () => {
+    const world = await World.of(count, patient, ['logs', 'blocks']);
+    const at = world.next;
+    world.slot(at, at - 1);
+    for (const node of world.nodes) {
+      node.logs(signatureOf('a'), shortLogsOf('a', 9_000_000_000n), { slot: at });
+      node.logs(signatureOf('b'), shortLogsOf('b'), { slot: at });
+    }
+    await world.published(2);
+    world.blocks.set(at, { bank: 'only', names: ['a', 'b'] });
+    world.confirm(at);
+    await world.settled(at);
+    await world.published(3);
+    const ids = ['a', 'b'].map((name) => `${signatureOf(name)}:0`);
+    await until('it is in the log', async () => Object.keys(await world.trades()).length === 2);
+    expect(Object.keys(await world.trades()).toSorted()).toEqual(ids.toSorted());
+    expect((await world.retracted()).filter((id) => !id.endsWith('.price'))).toEqual([ids[0]]);
+    // 5 SOL of the block, not 9, and 1 of the other one.
+    expect(await world.volume()).toBe(6);
+    const [logs, blocks] = world.ingest.stats().sources;
+    expect(logs).toMatchObject({ name: 'logs', first: 2, contradicted: 1 });
+    expect(logs!.leadMs).toBeGreaterThan(0);
+    expect(blocks).toMatchObject({ name: 'blocks', first: 0, contradicted: 0, leadMs: null });
+  });
+
+  it.each([
+    ['whole blocks', ['logs', 'blocks'] as const],
+    ['logs of the second bank', ['logs'] as const],
+  ])('is retracted if it failed there, as %s show', async (_what, sources) => {
+    const world = await World.of(count, patient, sources);
+    const at = world.next;
+    const failed = wholeOf('a');
+    failed.meta = { ...failed.meta, err: { InstructionError: [0, { Custom: 6_002 }] } };
+    world.transactions.set(signatureOf('a'), { result: { ...failed, slot: at } });
+    world.slot(at, at - 1);
+    for (const node of world.nodes) for (const name of ['a', 'b']) node.logs(signatureOf(name), shortLogsOf(name), { slot: at });
+    await world.published(2);
+    if (sources.length === 1)
+      for (const node of world.nodes) node.logs(signatureOf('a'), shortLogsOf('a'), { slot: at, err: failed.meta['err'] });
+    await until('the failure is read', () => sources.length > 1 || world.ingest.stats().notifications.failed === count);
+    world.blocks.set(at, { bank: 'second', names: ['a', 'b'], whole: [failed, wholeOf('b')] });
+    world.confirm(at);
+    await world.settled(at);
+    expect(await world.trades()).toEqual({ [`${signatureOf('b')}:0`]: at });
+    expect(await world.volume()).toBe(1);
+  });
+});
+
 describe('a liar', () => {
   const lies: Readonly<Record<string, (slot: number) => Answer>> = {
     'fewer transactions': (slot) => answerOf(slot, { bank: 'true', names: [] }),
@@ -281,13 +357,13 @@ describe('a liar', () => {
   });
 });
 
-describe('a block that cannot be read', () => {
+describe.each([[['logs']], [['logs', 'blocks']]] as const)('a block that cannot be read by %j', (sources) => {
   it.each([
     ['no endpoint serves blocks', (): Answer => ({ error: { code: -32_601, message: 'Method not found' } })],
     ['it does not come within ten seconds', (): Answer => 'silence'],
     ['it is never available', (): Answer => ({ error: { code: -32_004, message: 'Block not available' } })],
   ])('holds a verdict back for ten seconds at most, and readiness says so: %s', async (_what, answer) => {
-    const world = await World.of(1, fastClock(10));
+    const world = await World.of(1, fastClock(10), sources);
     const at = world.next;
     world.shownBy.set(world.nodes[0]!, answer);
     world.slot(at, at - 1);

@@ -1,12 +1,12 @@
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { BlockCounts } from '../sources/blocks/block-fetcher.ts';
 import type { ConfirmedBlock } from '../sources/blocks/confirmed-block.ts';
-import type { Sighting } from '../sources/sighting.ts';
+import type { Sighting, WholeSighting } from '../sources/sighting.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import { Confirmations } from './confirmations.ts';
 import { Forks, type ForkCounts, type ForksParts } from './forks.ts';
 import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts';
-import { Settlement, settleWaitMs, type SettlementCounts } from '../settlement/settlement.ts';
+import { Settlement, type SettleBy, type SettlementCounts } from '../settlement/settlement.ts';
 import { SlotLedger, type SlotCounts } from './slot-ledger.ts';
 
 export interface ContinuityStats {
@@ -35,7 +35,7 @@ export interface ContinuityParts extends Omit<GapFillerParts, 'ledger' | 'forks'
   /** Time for settlement. */
   readonly blockClock?: Clock;
   /** How slots are settled: by blocks that are read for it, by those of a source, or by lists of transactions. */
-  readonly settleBy?: keyof typeof settleWaitMs;
+  readonly settleBy?: SettleBy;
 }
 
 /** Makes one complete stream of what sources report: follows every slot, handles dead forks, and fills gaps. */
@@ -58,7 +58,7 @@ export class Continuity {
     const settlement = (this.#settlement = new Settlement({
       rpcs,
       publisher,
-      waitMs: settleWaitMs[parts.settleBy ?? 'blocks'],
+      settleBy: parts.settleBy ?? 'blocks',
       onSettled: (slots) => this.#forks.settled(slots),
       clock: parts.blockClock ?? systemClock,
       log,
@@ -83,7 +83,7 @@ export class Continuity {
         pipeline.dedupe.forget(signature);
         this.#filler.forget(signature);
       },
-      reread: (signature, slot) => void pipeline.reread(signature, slot),
+      reread: (signature, slot, whole) => void pipeline.reread(signature, slot, whole),
       unsettle: (poolAddress) => pipeline.unsettle(poolAddress),
     });
     this.#filler = new GapFiller({ ...parts, clock, ledger, forks: this.#forks, settlement });
@@ -146,9 +146,9 @@ export class Continuity {
     this.#forks.recheck();
   }
 
-  /** A transaction was reported with other contents than before for the same slot. */
-  contested(signature: string, slot: number): void {
-    this.#forks.contest(signature, slot);
+  /** A transaction was reported with other contents than before for the same slot. `found`: as the confirmed block shows it, if a source has it. */
+  contested(signature: string, slot: number, found: WholeSighting | null): void {
+    this.#forks.contest(signature, slot, found);
   }
 
   /** A source sees the chain again after it did not. */

@@ -2,7 +2,7 @@ import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import type { Outgoing, PublishableEvent, SlotContents } from '../publisher/outgoing.ts';
 import type { SettledSlot } from '../settlement/settlement.ts';
-import type { Sighting } from '../sources/sighting.ts';
+import type { Sighting, WholeSighting } from '../sources/sighting.ts';
 import type { SlotLedger, Verdict } from './slot-ledger.ts';
 
 /** Slots whose pools are remembered until they are decided: about 14 minutes. Above this limit, the oldest is dropped. */
@@ -44,8 +44,8 @@ export interface ForksParts {
   readonly abandon: (slot: number, lives?: (signature: string) => boolean) => void;
   /** The transaction was not in the confirmed block of its slot. It may land again. */
   readonly forget: (signature: string) => void;
-  /** Publishes a transaction as the confirmed chain has it. */
-  readonly reread: (signature: string, slot: number) => void;
+  /** Publishes a transaction as the confirmed chain has it; as `whole` shows it, if that is not null. */
+  readonly reread: (signature: string, slot: number, whole: WholeSighting | null) => void;
   /** What was published of a pool no longer counts. */
   readonly unsettle: (poolAddress: string) => void;
 }
@@ -63,8 +63,8 @@ export class Forks {
   readonly #held = new Map<string, Sighting>();
   /** Slots that were just confirmed, before settlement has them. */
   #arriving: ReadonlySet<number> = new Set();
-  /** Slot that is not settled -> transactions that were reported with different contents. */
-  readonly #contested = new Map<number, Set<string>>();
+  /** Slot that is not settled -> transactions that were reported with different contents, with those of the confirmed block if a source has it. */
+  readonly #contested = new Map<number, Map<string, WholeSighting | null>>();
 
   constructor(parts: ForksParts) {
     this.#parts = parts;
@@ -101,12 +101,12 @@ export class Forks {
    * A transaction was reported with other contents than before for the same slot: two banks executed it in another order, or an endpoint is wrong. After
    * the slot is settled, such a report changes nothing.
    */
-  contest(signature: string, slot: number): void {
+  contest(signature: string, slot: number, found: WholeSighting | null): void {
     if (this.#parts.ledger.isDead(slot) || this.#isSettled(slot)) return;
     const known = this.#contested.get(slot);
-    if (known !== undefined) known.add(signature);
+    if (known !== undefined) known.set(signature, found ?? known.get(signature) ?? null);
     else {
-      this.#contested.set(slot, new Set([signature]));
+      this.#contested.set(slot, new Map([[signature, found]]));
       if (this.#contested.size > maxSlots) this.#contested.delete(this.#contested.keys().next().value!);
     }
   }
@@ -138,20 +138,20 @@ export class Forks {
     const verdicts: Verdict[] = [];
     const contents = new Map<number, SlotContents>();
     const contradicted: number[] = [];
-    const reread: { readonly signature: string; readonly slot: number }[] = [];
+    const reread: { readonly signature: string; readonly slot: number; readonly found: WholeSighting | null }[] = [];
     for (const { slot, contents: found } of slots) {
       if (found === 'contradicted') contradicted.push(slot);
       if (found === 'unread' || found === 'contradicted') contents.set(slot, 'unread');
       else if (found !== 'empty') {
-        const contested = [...(this.#contested.get(slot) ?? [])].filter((signature) => found.signatures.has(signature));
+        const contested = [...(this.#contested.get(slot) ?? [])].filter(([signature]) => found.signatures.has(signature));
         const certain = new Set(found.signatures);
-        for (const signature of contested) certain.delete(signature);
+        for (const [signature] of contested) certain.delete(signature);
         contents.set(slot, certain);
         this.#discard(slot, certain);
         if (found.parentSlot !== null) verdicts.push(ledger.link(slot, found.parentSlot));
-        for (const signature of contested) {
+        for (const [signature, shown] of contested) {
           this.#parts.forget(signature);
-          reread.push({ signature, slot });
+          reread.push({ signature, slot, found: shown });
         }
       }
       this.#drop(slot);
@@ -159,7 +159,7 @@ export class Forks {
     const alive = slots.flatMap(({ slot }) => (contradicted.includes(slot) ? [] : [slot]));
     this.#say({ alive, dead: [], ...(contradicted.length > 0 && unknownOf(contradicted)) }, contents);
     this.counts.contested += reread.length;
-    for (const { signature, slot } of reread) this.#parts.reread(signature, slot);
+    for (const { signature, slot, found } of reread) this.#parts.reread(signature, slot, found);
     for (const verdict of verdicts) this.apply(verdict);
     this.#release();
   }

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import {
   readInnerEvents,
   readInstructions,
@@ -32,6 +33,8 @@ export interface DecodedTransaction {
   readonly tokenBalances: readonly TokenBalance[] | null;
   /** Read from the history of the chain, after newer ones. */
   readonly late: boolean;
+  /** A checksum of all events and logged texts that were read, the same from every kind of sighting. */
+  readonly digest: number;
   readonly events: LocatedEvent[];
 }
 
@@ -83,6 +86,19 @@ export type Reading =
   | ReadSighting
   | { readonly kind: 'failed' }
   | { readonly kind: 'unusable'; readonly transaction: DecodedTransaction; readonly reason: string };
+
+/** For a sighting that is only compared: counts nothing. */
+export const uncounted: Counted = {
+  paths: new (class extends Set<string> {
+    override has(): boolean {
+      return true;
+    }
+    override add(): this {
+      return this;
+    }
+  })(),
+  slices: Number.POSITIVE_INFINITY,
+};
 
 /** Why a sighting of logs is completed although its logs are: a program shows its trades only outside of them. */
 export const hiddenTrades = 'a program does not log its trades';
@@ -156,6 +172,7 @@ export class Decoder {
   /** Paths of the transaction that is being read, the first `#pathCount`; the list is reused for the next one. */
   readonly #paths: string[] = [];
   #pathCount = 0;
+  #digest = 0;
 
   constructor(venues: readonly Venue[], onFault: (fault: DecodeFault) => void) {
     for (const venue of venues) {
@@ -227,9 +244,10 @@ export class Decoder {
     const { truncated, malformed, empty } = readLogs(sighting.logs, this.#onEvent, this.#wants, this.#listeners);
     if (counted !== null) this.noteCounted(counted);
     const { signature, slot, commitment, receivedUs } = sighting;
+    const unseen = { feePayer: null, blockTime: null, tokenBalances: null };
     return {
       kind: 'read',
-      transaction: { signature, slot, commitment, receivedUs, feePayer: null, blockTime: null, tokenBalances: null, late: false, events },
+      transaction: { signature, slot, commitment, receivedUs, ...unseen, late: false, digest: this.#digest, events },
       fault: malformed ?? (truncated ? 'cut logs' : empty ? 'no logs' : this.#sawHidden ? hiddenTrades : null),
       quiet: this.#pathCount === 0,
     };
@@ -244,7 +262,8 @@ export class Decoder {
     if (view.err !== null) return { kind: 'failed' };
     const events = this.#begin(signature, view, counted);
     const { feePayer, blockTime, tokenBalances } = view;
-    const transaction: DecodedTransaction = { signature, slot, commitment, receivedUs, feePayer, blockTime, tokenBalances, late, events };
+    const shown = { signature, slot, commitment, receivedUs, feePayer, blockTime, tokenBalances, late };
+    const unusable = (reason: string): Reading => ({ kind: 'unusable', transaction: { ...shown, digest: 0, events }, reason });
     const emitted: Emitted[] = [];
     const collectAs =
       (kind: RecordKind): Collect =>
@@ -257,7 +276,7 @@ export class Decoder {
       emitted.length = 0;
       const isHidden = view.accountKeys.some((key) => this.#hidden.has(key));
       const logs = isHidden ? null : readLogs(view.logs, collect, this.#wants, this.#textListeners(collect));
-      if (logs === null || !isComplete(logs)) return { kind: 'unusable', transaction, reason: inner.unreadable };
+      if (logs === null || !isComplete(logs)) return unusable(inner.unreadable);
     } else {
       if (this.#instructions.size > 0) readInstructions(view, this.#instructions, collectAs('instruction'));
       if (!this.#addLoggedOnly(view, collect)) fault = 'a program only logs, and its logs are cut';
@@ -266,9 +285,9 @@ export class Decoder {
     // Each reader reports its own records in order.
     emitted.sort((one, other) => one.order - other.order);
     for (const { programId, path, record, data } of emitted) this.#decode(programId, path, record, data);
-    if (this.#sawHidden) return { kind: 'unusable', transaction, reason: inner.unreadable ?? hiddenTrades };
+    if (this.#sawHidden) return unusable(inner.unreadable ?? hiddenTrades);
     if (counted !== null) this.noteCounted(counted);
-    return { kind: 'read', transaction, fault, quiet: this.#pathCount === 0 };
+    return { kind: 'read', transaction: { ...shown, digest: this.#digest, events }, fault, quiet: this.#pathCount === 0 };
   }
 
   /** Adds the events of programs that only log. False if such a program may have logged more than the transaction shows. */
@@ -288,6 +307,7 @@ export class Decoder {
     this.#counted = counted;
     this.#slices = 0;
     this.#pathCount = 0;
+    this.#digest = 0;
     this.#events = [];
     return this.#events;
   }
@@ -308,6 +328,8 @@ export class Decoder {
       return;
     }
     this.#paths[this.#pathCount++] = path;
+    // Logs do not show instructions.
+    if (record !== 'instruction') this.#digest = crc32(data, crc32(path, this.#digest));
     if (this.#counted !== null && this.#counted.paths.has(path)) return;
     this.counts.get(venue.name)![outcome.kind]++;
     if (outcome.kind === 'decoded' || outcome.kind === 'ignored') return;

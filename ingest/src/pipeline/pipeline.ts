@@ -5,10 +5,10 @@ import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
-import type { AccountState, Sighting } from '../sources/sighting.ts';
+import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.ts';
 import { AccountChanges } from './account-changes.ts';
 import { AccountTicks } from './account-ticks.ts';
-import { Decoder, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
+import { Decoder, uncounted, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
 import { Dedupe } from './dedupe.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
@@ -20,6 +20,9 @@ import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
 
 /** The pool, its mints, the main pool, and once more if an event joined that needs a mint's program. */
 const maxQuestionRounds = 5;
+
+/** Transactions whose contents are remembered: a minute of the busiest programs. */
+const maxDigests = 20_000;
 
 /** Transactions without an event so far that are remembered. Further sightings of a forgotten one are treated as repeats. */
 const maxQuiet = 20_000;
@@ -78,6 +81,8 @@ export class Pipeline {
   readonly #venueByName: ReadonlyMap<string, Venue>;
   readonly #unfinished: Unfinished;
   readonly #quiet = new Recent<true>(maxQuiet);
+  /** Signature -> digest of the events that were passed on. */
+  readonly #digests = new Recent<number>(maxDigests);
   readonly #supplies: Supplies;
   readonly #mainPools: MainPoolReader;
   readonly #changes: AccountChanges;
@@ -150,8 +155,13 @@ export class Pipeline {
    * A transaction was reported with two contents for one slot. Publishes what the confirmed chain has of it, in place of what was published and
    * retracted. If it cannot be read now, the comparison with the records of nodes finds it.
    */
-  async reread(signature: string, slot: number): Promise<void> {
+  async reread(signature: string, slot: number, whole: WholeSighting | null): Promise<void> {
     const { transactions, signal } = this.#parts;
+    if (whole !== null) {
+      const reading = this.decoder.read({ ...whole, late: true }, uncounted);
+      if (reading.kind === 'read') this.takeLate(reading.transaction);
+      return;
+    }
     const found = await transactions.fetch(signature, slot, signal, (whole) => this.decoder.read({ ...whole, late: true }));
     if (found.kind === 'read' && this.dedupe.slotOf(signature) === null) this.takeLate(found.transaction);
   }
@@ -206,8 +216,17 @@ export class Pipeline {
     this.#take(transaction, transaction.events);
   }
 
+  /** Whether a whole transaction has other events than those that were published of it. */
+  contradicts(whole: WholeSighting): boolean {
+    const digest = this.#digests.peek(whole.signature);
+    if (digest === undefined) return false;
+    const reading = this.decoder.read(whole, uncounted);
+    return reading.kind === 'failed' || (reading.kind === 'read' && reading.fault === null && reading.transaction.digest !== digest);
+  }
+
   /** Some events of a transaction. */
   #take(transaction: DecodedTransaction, events: readonly LocatedEvent[]): void {
+    this.#digests.set(transaction.signature, transaction.digest);
     for (const located of events) this.#admit({ transaction, located, pool: this.#poolOf(located) });
   }
 

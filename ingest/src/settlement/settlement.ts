@@ -7,8 +7,11 @@ import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import type { Publisher } from '../publisher/publisher.ts';
 import { readConfirmedBlock } from '../sources/blocks/confirmed-block.ts';
 
-/** Blocks that are read at one time. After a pause of confirmations, this many slots are settled in each round trip. */
-const maxReads = 16;
+/**
+ * Blocks that are read at one time: more than the chain makes while one is read, so slots do not pile up. After a pause of confirmations, this many
+ * slots are settled in each round trip.
+ */
+const maxReads = 64;
 /** A block that cannot be read for this long holds the verdict back no longer. */
 const maxDelayMs = 10_000;
 /** The same for blocks about which endpoints contradict each other. It is shorter, because a lie may last, and slots must not pile up. */
@@ -17,7 +20,7 @@ const maxContradictionMs = 2_000;
  * How long settlement waits for another part before it reads a block. `blocks`: it does not wait. `offers`: for the source that reads every block.
  * `lists`: for the next comparison with the lists of nodes, which is made every four seconds.
  */
-export const settleWaitMs = { blocks: 0, offers: 2_000, lists: 15_000 } as const;
+const settleWaitMs = { blocks: 0, offers: 2_000, lists: 15_000 } as const;
 /** After a block that could not be read, the next slots are settled by votes alone for this long. */
 const unreadPauseMs = 60_000;
 const firstPauseMs = 50;
@@ -44,6 +47,8 @@ export interface SettledSlot {
   readonly contents: SlotContents;
 }
 
+export type SettleBy = keyof typeof settleWaitMs;
+
 export interface SettlementCounts {
   /** Slots of which the confirmed block was read before their verdict. */
   read: number;
@@ -58,8 +63,8 @@ export interface SettlementCounts {
 export interface SettlementParts {
   readonly rpcs: readonly Rpc[];
   readonly publisher: Pick<Publisher, 'fence'>;
-  /** How long another part may still show what a slot contains, before its block is read here. */
-  readonly waitMs: number;
+  /** Which other part may still show what a slot contains, before its block is read here. */
+  readonly settleBy: SettleBy;
   /** Receives slots in ascending order, unless an older one is confirmed later. */
   readonly onSettled: (slots: readonly SettledSlot[]) => void;
   readonly clock: Clock;
@@ -136,6 +141,7 @@ export class Settlement {
   /** A source read the confirmed block of a slot. */
   offer(slot: number, block: FoundContents): void {
     if (this.#parts.publisher.fence === null || this.#contents.has(slot)) return;
+    if (block.parentSlot !== null) this.#unreadUntilMs = -Infinity;
     this.#note(slot, block);
     if (this.#pending.get(slot) !== null) return;
     this.#pending.set(slot, block);
@@ -155,7 +161,9 @@ export class Settlement {
   }
 
   async #begin(slot: number, fence: number): Promise<void> {
-    const { waitMs, clock, signal } = this.#parts;
+    const { settleBy, clock, signal } = this.#parts;
+    // A node that serves no blocks serves none to a source either.
+    const waitMs = settleBy === 'offers' && !this.readsBlocks ? 0 : settleWaitMs[settleBy];
     if (waitMs > 0) {
       const shown = new AbortController();
       const forget = whenAborted(signal, () => shown.abort());
@@ -215,13 +223,10 @@ export class Settlement {
 
   /** Passes on slots up to the first whose block is still being read: no verdict overtakes an older one. */
   #pass(): void {
-    const settled: SettledSlot[] = [];
-    for (const slot of [...this.#pending.keys()].toSorted((a, b) => a - b)) {
-      const contents = this.#pending.get(slot)!;
-      if (contents === null) break;
-      this.#pending.delete(slot);
-      settled.push({ slot, contents });
-    }
-    if (settled.length > 0) this.#parts.onSettled(settled);
+    let end = Number.POSITIVE_INFINITY;
+    for (const [slot, contents] of this.#pending) if (contents === null && slot < end) end = slot;
+    const settled = [...this.#pending].flatMap(([slot, contents]) => (slot < end ? [{ slot, contents: contents! }] : []));
+    for (const { slot } of settled) this.#pending.delete(slot);
+    if (settled.length > 0) this.#parts.onSettled(settled.toSorted((one, other) => one.slot - other.slot));
   }
 }

@@ -8,6 +8,7 @@ import type { AccountState, Sighting } from './sighting.ts';
  * are requested come from `rpc/` and `blocks/`, with every source.
  */
 export interface Source {
+  /** As in SOURCES. Its sightings name it. */
   readonly name: string;
   /** Reports to the sink until the signal is aborted. To be called once. */
   start(sink: SourceSink, signal: AbortSignal): void;
@@ -18,10 +19,13 @@ export interface Source {
 export interface SourceSink {
   /**
    * Whether a sighting of this transaction would add nothing. A source asks before it parses the body of a frame, and reports nothing
-   * if the answer is true. A true answer is counted. `digest`: a number that differs if the contents do; null if the source cannot compare them.
+   * if the answer is true. A true answer is counted. `digest`: a number that differs if the contents do, among the reports of one source; null if the
+   * source cannot compare them. A source of whole transactions at `confirmed` does not ask: each of its sightings is compared with what was published.
    */
-  isRepeat(signature: string, slot: number, digest: number | null): boolean;
+  isRepeat(source: string, signature: string, slot: number, digest: number | null): boolean;
   sighting(sighting: Sighting): void;
+  /** The source reports a transaction as failed. If it was reported as successful for the same slot, two banks disagree, or a source is wrong. */
+  failed(signature: string, slot: number): void;
   account(state: AccountState): void;
   /** `parent` is null if the source does not know it. */
   slot(slot: number, parent: number | null): void;
@@ -62,6 +66,8 @@ export interface SourceHealth {
   readonly slotAgeMs: number | null;
   /** Endpoints that report; a source without endpoints counts as one. */
   readonly endpointsUp: number;
+  /** Slots of which it knows that it missed something. The comparison with the records of nodes fills them. */
+  readonly holes: number;
   /** Times in which it saw nothing of the chain. */
   readonly blindPeriods: number;
   readonly endpoints: readonly EndpointHealth[];

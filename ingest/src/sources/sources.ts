@@ -1,26 +1,28 @@
 import type { Source, SourceCounts, SourceHealth, SourceSink } from './source.ts';
 
-/** Several sources as one: each reports to the same sink. Its health is that of the best of them. */
+/** Several sources as one: each reports to the same sink. The health of all is that of the best of them. */
 export class Sources implements Source {
   readonly name: string;
-  readonly #sources: readonly Source[];
+  /** In the order of the settings. */
+  readonly all: readonly Source[];
 
   constructor(sources: readonly Source[]) {
-    this.#sources = sources;
+    this.all = sources;
     this.name = sources.map(({ name }) => name).join(',');
   }
 
   start(sink: SourceSink, signal: AbortSignal): void {
-    for (const source of this.#sources) source.start(sink, signal);
+    for (const source of this.all) source.start(sink, signal);
   }
 
   health(): SourceHealth {
-    const all = this.#sources.map((source) => source.health());
+    const all = this.all.map((source) => source.health());
     const ages = all.flatMap(({ slotAgeMs }) => slotAgeMs ?? []);
     return {
       slot: Math.max(...all.map(({ slot }) => slot)),
       slotAgeMs: ages.length === 0 ? null : Math.min(...ages),
       endpointsUp: Math.max(...all.map(({ endpointsUp }) => endpointsUp)),
+      holes: all.reduce((sum, { holes }) => sum + holes, 0),
       blindPeriods: all.reduce((sum, { blindPeriods }) => sum + blindPeriods, 0),
       endpoints: all.flatMap(({ endpoints }) => endpoints),
       counts: all.map(({ counts }) => counts).reduce(added),

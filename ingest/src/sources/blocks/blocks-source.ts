@@ -9,7 +9,7 @@ import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
 import { Turns } from '../../turns.ts';
 import type { Source, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
-import { isSameBlock, isSkipped, readBlock, readConfirmedBlock, type ConfirmedBlock } from './confirmed-block.ts';
+import { isRefusal, isSameBlock, isSkipped, readBlock, readConfirmedBlock, type ConfirmedBlock } from './confirmed-block.ts';
 
 /** How often the confirmed slot is requested: two slots. */
 const pollEveryMs = 400;
@@ -22,6 +22,8 @@ const attempts = 3;
 const attemptPauseMs = 200;
 /** Transactions that are reported between two checks of the time. */
 const stepsPerCheck = 4;
+/** After endpoints refused to serve blocks, none is requested for this long. */
+const refusedPauseMs = 60_000;
 /** If no endpoint has answered for this long, the source sees nothing of the chain. */
 const blindAfterMs = 10_000;
 
@@ -46,6 +48,8 @@ export interface BlocksOptions {
 interface FullBlock extends ConfirmedBlock {
   readonly blockTime: unknown;
   readonly transactions: readonly unknown[];
+  /** Signatures of failed transactions, of all programs. */
+  readonly failed: readonly unknown[];
 }
 
 /**
@@ -58,9 +62,9 @@ export class BlocksSource implements Source {
   readonly #clock: Clock;
   readonly #keep: ReadonlySet<string>;
   readonly #counts: SourceCounts = { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
-  /** Slots whose block it did not get. The comparison with the records of nodes finds their transactions. */
-  holes = 0;
+  #holes = 0;
   #sink!: SourceSink;
+  #pausedUntilMs = -Infinity;
   /** The next slot to read; null before the first poll. */
   #next: number | null = null;
   #slot = 0;
@@ -85,6 +89,7 @@ export class BlocksSource implements Source {
       slot: this.#slot,
       slotAgeMs: this.#slotAtMs === null ? null : Math.round(nowMs - this.#slotAtMs),
       endpointsUp: this.#answeredAtMs !== null && nowMs - this.#answeredAtMs < blindAfterMs ? this.#options.rpcs.length : 0,
+      holes: this.#holes,
       blindPeriods: 0,
       endpoints: [],
       counts: { ...this.#counts },
@@ -109,7 +114,7 @@ export class BlocksSource implements Source {
     const oldest = tip - maxBehindSlots;
     if (this.#next !== null && this.#next < oldest) this.#miss(this.#next, oldest - 1);
     const first = Math.max(this.#next ?? tip, oldest);
-    const reads: Promise<FullBlock | null>[] = [];
+    const reads: Promise<FullBlock | 'skipped' | null>[] = [];
     for (let slot = first; slot <= tip && !signal.aborted; slot++) {
       for (let next = reads.length; next < Math.min(tip - first + 1, slot - first + maxReads); next++) {
         reads.push(this.#read(first + next, signal));
@@ -117,13 +122,15 @@ export class BlocksSource implements Source {
       const block = await reads[slot - first]!;
       if (signal.aborted) return;
       this.#next = slot + 1;
-      if (block === null) continue;
+      if (block === null) this.#holes++;
+      if (block === null || block === 'skipped') continue;
       await this.#report(slot, block);
       for (const [endpoint, reached] of tips.entries()) if (reached !== null && reached >= slot) this.#sink.confirmedSlot(endpoint, slot);
+      this.#answeredAtMs = this.#slotAtMs = this.#clock.steadyMs();
+      this.#slot = slot;
     }
-    this.#answeredAtMs = this.#clock.steadyMs();
-    if (tip > this.#slot) this.#slotAtMs = this.#answeredAtMs;
-    this.#slot = Math.max(this.#slot, tip);
+    // Nothing is new: the chain does not confirm.
+    if (first > tip && this.#isOffered) this.#answeredAtMs = this.#clock.steadyMs();
   }
 
   /** The confirmed slot of each endpoint; null if it gives none. */
@@ -133,55 +140,67 @@ export class BlocksSource implements Source {
   }
 
   /** Null if no endpoint has a block of the slot that a majority shows. */
-  async #read(slot: number, signal: AbortSignal): Promise<FullBlock | null> {
+  async #read(slot: number, signal: AbortSignal): Promise<FullBlock | 'skipped' | null> {
     const { rpcs } = this.#options;
-    for (let attempt = 0; attempt < attempts && !signal.aborted; attempt++) {
+    for (let attempt = 0; attempt < attempts && !signal.aborted && this.#isOffered; attempt++) {
       if (attempt > 0) await pause(attemptPauseMs, signal, { ref: false, clock: this.#clock });
       const agreed = rpcs.length === 1 ? null : await readConfirmedBlock(rpcs, slot, signal);
+      if (agreed?.kind === 'refused') this.#refuse(slot);
       if (agreed !== null && agreed.kind !== 'agreed') continue;
       // Another endpoint first at each slot, so that all share the work.
       for (let index = 0; index < rpcs.length; index++) {
         const block = await this.#readFrom(rpcs[(slot + index) % rpcs.length]!, slot, signal);
-        if (block === 'skipped' && rpcs.length === 1) return null;
-        if (block === null || block === 'skipped') continue;
+        if (block === 'skipped' && rpcs.length === 1) return block;
+        if (block === 'refused' && rpcs.length === 1) this.#refuse(slot);
+        if (block === null || typeof block === 'string') continue;
         if (agreed === null || isSameBlock(agreed.block, block)) return block;
         this.#counts.malformed++;
       }
     }
-    if (!signal.aborted) this.holes++;
     return null;
   }
 
-  async #readFrom(rpc: Rpc, slot: number, signal: AbortSignal): Promise<FullBlock | 'skipped' | null> {
+  get #isOffered(): boolean {
+    return this.#clock.steadyMs() >= this.#pausedUntilMs;
+  }
+
+  #refuse(slot: number): void {
+    if (this.#isOffered) this.#options.log.error({ slot }, 'blocks_refused');
+    this.#pausedUntilMs = this.#clock.steadyMs() + refusedPauseMs;
+  }
+
+  async #readFrom(rpc: Rpc, slot: number, signal: AbortSignal): Promise<FullBlock | 'skipped' | 'refused' | null> {
     try {
       const answer = await rpc.call('getBlock', [slot, options], signal, undefined, this.#keep);
       const block = readBlock(answer);
       if (block === null || !isRecord(answer) || !Array.isArray(answer['transactions'])) return null;
-      return { ...block, blockTime: answer['blockTime'], transactions: answer['transactions'] as unknown[] };
+      const { blockTime, transactions, failed } = answer;
+      return { ...block, blockTime, transactions, failed: Array.isArray(failed) ? failed : [] };
     } catch (error) {
-      return isSkipped(error) ? 'skipped' : null;
+      return isSkipped(error) ? 'skipped' : isRefusal(error) ? 'refused' : null;
     }
   }
 
   /** Reports a block in turns, so that it never blocks the event loop. */
-  async #report(slot: number, { transactions, blockTime, ...block }: FullBlock): Promise<void> {
+  async #report(slot: number, { transactions, failed, blockTime, ...block }: FullBlock): Promise<void> {
     const sink = this.#sink;
     const turns = new Turns(stepsPerCheck);
     sink.slot(slot, block.parentSlot);
     for (const item of transactions) {
       if (turns.isOver) await turns.pass();
       const signature = signatureInBlock(item);
-      if (signature === null || sink.isRepeat(signature, slot, null)) continue;
+      if (signature === null) continue;
       const origin = { source: this.name, signature, slot, commitment: 'confirmed', receivedUs: nowUs(), late: false } as const;
       const sighting = readWholeSighting({ ...(item as object), slot, blockTime }, origin);
       if (sighting.kind === 'unusable') this.#counts.malformed++;
       else sink.sighting(sighting);
     }
+    for (const signature of failed) if (typeof signature === 'string') sink.failed(signature, slot);
     sink.block(slot, block);
   }
 
   #miss(from: number, to: number): void {
-    this.holes += to - from + 1;
+    this.#holes += to - from + 1;
     this.#options.log.warn({ source: this.name, fromSlot: from, toSlot: to }, 'slots_not_seen');
     this.#sink.resumed();
   }

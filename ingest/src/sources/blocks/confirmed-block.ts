@@ -46,7 +46,7 @@ export async function readConfirmedBlock(rpcs: readonly Rpc[], slot: number, sig
     try {
       return readBlock(await rpcs[endpoint]!.call('getBlock', [slot, options], signal));
     } catch (error) {
-      if (error instanceof RpcError && error.kind === 'answer' && !missingCodes.has(error.code)) refusals++;
+      if (isRefusal(error)) refusals++;
       return null;
     }
   };
@@ -73,6 +73,11 @@ export function isSameBlock(one: ConfirmedBlock, other: ConfirmedBlock): boolean
     return false;
   for (const signature of one.signatures) if (!other.signatures.has(signature)) return false;
   return true;
+}
+
+/** Whether a node said that it serves no blocks. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof RpcError && error.kind === 'answer' && !missingCodes.has(error.code);
 }
 
 /** Whether a node said that the slot has no block. */

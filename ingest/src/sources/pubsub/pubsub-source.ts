@@ -38,7 +38,7 @@ export interface PubSubOptions {
  * dropped before they are parsed.
  */
 export class PubSubSource implements Source {
-  readonly name = 'pubsub';
+  readonly name = 'logs';
   readonly #options: PubSubOptions;
   readonly #counts: SourceCounts = { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
   readonly #chain = new ChainSlot();
@@ -73,6 +73,7 @@ export class PubSubSource implements Source {
       slot,
       slotAgeMs: this.#slotAtMs === null ? null : Math.round(performance.now() - this.#slotAtMs),
       endpointsUp: this.endpointsUp,
+      holes: 0,
       blindPeriods: this.#blindPeriods,
       endpoints: this.#sockets.map((socket) => ({
         index: socket.index,
@@ -148,6 +149,7 @@ export class PubSubSource implements Source {
     this.#sockets[endpoint]!.checkAsked(subscriptionAtTail(frame));
     if (head.failed) {
       this.#counts.failed++;
+      this.#sink.failed(head.signature, head.slot);
       return true;
     }
     const { signature, slot } = head;
@@ -155,7 +157,7 @@ export class PubSubSource implements Source {
       this.#malformed(endpoint);
       return true;
     }
-    if (this.#sink.isRepeat(signature, slot, digestLines(frame, head))) return true;
+    if (this.#sink.isRepeat(this.name, signature, slot, digestLines(frame, head))) return true;
     const logs = readLogsLines(frame, head, this.#options.logTextPrefixes);
     if (logs === null) return false;
     this.#sink.sighting(this.#sightingOf(signature, slot, logs, receivedUs));
@@ -199,7 +201,7 @@ export class PubSubSource implements Source {
     const outcome = readLogsNotification(params);
     if (outcome === 'malformed' || (typeof outcome !== 'string' && outcome.slot > this.#maxSlot)) this.#malformed(endpoint);
     else if (typeof outcome === 'string') this.#counts[outcome]++;
-    else if (!this.#sink.isRepeat(outcome.signature, outcome.slot, null)) {
+    else if (!this.#sink.isRepeat(this.name, outcome.signature, outcome.slot, null)) {
       this.#sink.sighting(this.#sightingOf(outcome.signature, outcome.slot, outcome.logs, receivedUs));
     }
   }

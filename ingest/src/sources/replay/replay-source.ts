@@ -62,6 +62,7 @@ export class ReplaySource implements Source {
       slot: this.#slot,
       slotAgeMs: this.#slotAtMs === null ? null : Math.round(performance.now() - this.#slotAtMs),
       endpointsUp: this.#sink === null ? 0 : 1,
+      holes: 0,
       blindPeriods: 0,
       endpoints: [],
       counts: { ...this.#counts },
@@ -74,7 +75,7 @@ export class ReplaySource implements Source {
     sink.slot(slot, parentSlot);
     for (const transaction of transactions) {
       if (transaction.hasFailed) this.#counts.failed++;
-      else if (!sink.isRepeat(transaction.signature, slot, null)) {
+      else if (!sink.isRepeat(this.name, transaction.signature, slot, null)) {
         const sighting = this.#sightingOf(transaction, slot);
         if (sighting !== null) sink.sighting(sighting);
       }

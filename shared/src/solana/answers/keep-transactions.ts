@@ -5,14 +5,17 @@ const maxAddressLength = 44;
 
 /**
  * Removes transactions from a block, because a block has thousands and a caller needs a few. `keep` has signatures, whose transactions stay, and
- * addresses, whose successful transactions stay. With addresses, the field `signatures` then lists all transactions of the block. Changes the answer to
- * `getBlock` itself; does nothing to any other answer.
+ * addresses, whose successful transactions stay. With addresses, the field `signatures` then lists all transactions of the block, and `failed` those that
+ * failed. Changes the answer to `getBlock` itself; does nothing to any other answer.
  */
 export function keepTransactions(answer: unknown, keep: ReadonlySet<string>): void {
   const block = isRecord(answer) ? answer['result'] : null;
   if (!isRecord(block) || !Array.isArray(block['transactions'])) return;
   const transactions = block['transactions'] as unknown[];
-  if ([...keep].some((one) => one.length <= maxAddressLength)) block['signatures'] = transactions.map(signatureInBlock);
+  if ([...keep].some((one) => one.length <= maxAddressLength)) {
+    block['signatures'] = transactions.map(signatureInBlock);
+    block['failed'] = transactions.filter(hasFailed).map(signatureInBlock);
+  }
   block['transactions'] = transactions.filter((item) => keep.has(signatureInBlock(item) ?? '') || (!hasFailed(item) && names(item, keep)));
 }
 
