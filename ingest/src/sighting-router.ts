@@ -1,5 +1,4 @@
 import { solPricePool } from '@sluice/venues/registry.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { Continuity } from './continuity/continuity.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
@@ -32,7 +31,7 @@ export interface SourceLead {
   first: number;
   /** Of these, transactions that another source reported later, and the time between the two in all. */
   confirmed: number;
-  leadUs: number;
+  leadMs: number;
   /** Transactions that it reported first, and with other contents than the confirmed block has. */
   contradicted: number;
 }
@@ -41,7 +40,7 @@ export interface SourceLead {
 interface FirstReport {
   readonly slot: number;
   readonly source: string;
-  readonly atUs: number;
+  readonly atMs: number;
   /** Null if the source cannot compare. */
   digest: number | null;
   /** Whether another source reported it too. */
@@ -69,7 +68,7 @@ export class SightingRouter implements SourceSink {
   lead(source: string): SourceLead {
     const known = this.#leads.get(source);
     if (known !== undefined) return known;
-    const lead = { first: 0, confirmed: 0, leadUs: 0, contradicted: 0 };
+    const lead = { first: 0, confirmed: 0, leadMs: 0, contradicted: 0 };
     this.#leads.set(source, lead);
     return lead;
   }
@@ -85,7 +84,7 @@ export class SightingRouter implements SourceSink {
   /** Two banks of one slot may execute a transaction in another order. */
   #compare(source: string, signature: string, slot: number, digest: number | null): void {
     const known = this.#reports.peek(signature);
-    if (known?.slot !== slot) this.#reports.set(signature, { slot, source, atUs: nowUs(), digest, isConfirmed: false });
+    if (known?.slot !== slot) this.#reports.set(signature, { slot, source, atMs: performance.now(), digest, isConfirmed: false });
     else if (known.source !== source) this.#confirm(known);
     else if (known.digest === null) known.digest = digest;
     else if (digest !== null && known.digest !== digest) this.#contest(signature, slot, null);
@@ -96,7 +95,7 @@ export class SightingRouter implements SourceSink {
     report.isConfirmed = true;
     const lead = this.lead(report.source);
     lead.confirmed++;
-    lead.leadUs += nowUs() - report.atUs;
+    lead.leadMs += performance.now() - report.atMs;
   }
 
   #contest(signature: string, slot: number, found: WholeSighting | null): void {

@@ -157,8 +157,8 @@ export function readStats(of: {
 function readSources({ sources, router }: RunningParts): SourceStats[] {
   return sources.all.map((source) => {
     const { slot, endpointsUp, holes } = source.health();
-    const { first, confirmed, leadUs, contradicted } = router.lead(source.name);
-    const leadMs = confirmed === 0 ? null : Math.round(leadUs / confirmed) / 1_000;
+    const { first, confirmed, leadMs: total, contradicted } = router.lead(source.name);
+    const leadMs = confirmed === 0 ? null : Math.round((1_000 * total) / confirmed) / 1_000;
     return { name: source.name, slot, endpointsUp, first, leadMs, holes, contradicted };
   });
 }

@@ -162,7 +162,7 @@ export class Pipeline {
       if (reading.kind === 'read') this.takeLate(reading.transaction);
       return;
     }
-    const found = await transactions.fetch(signature, slot, signal, (whole) => this.decoder.read({ ...whole, late: true }));
+    const found = await transactions.fetch(signature, slot, signal, (answer) => this.decoder.read({ ...answer, late: true }));
     if (found.kind === 'read' && this.dedupe.slotOf(signature) === null) this.takeLate(found.transaction);
   }
 

@@ -47,7 +47,7 @@ export const settingsTable = [
     name: 'SOURCES',
     default: 'logs',
     meaning:
-      'How ingest reads the chain, comma-separated. `logs`: log lines by PubSub, at `processed`. `blocks`: every confirmed block, whole, by HTTP; for nodes without PubSub, or beside `logs`. The fastest report of a transaction is published, and the others confirm, complete and fill.',
+      'How ingest reads the chain, comma-separated. `logs`: log lines by PubSub, at `processed`. `blocks`: every confirmed block, whole, by HTTP; for nodes without PubSub, or together with `logs`. The fastest report of a transaction is published, and the others confirm, complete and fill.',
     example: 'logs,blocks',
   },
   {
