@@ -23,7 +23,7 @@ import type { Settlement } from '../settlement/settlement.ts';
 import { listedSlots } from './listed-slots.ts';
 import { SlotJudge } from './slot-judge.ts';
 import type { SlotLedger } from './slot-ledger.ts';
-import { Turns } from '../turns.ts';
+import { Turns } from '../sources/turns.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
 
 /** How often what was published is compared with what nodes have recorded. */

@@ -2,7 +2,7 @@ import type { LevelWithSilent } from 'pino';
 import type { MemoryBounds } from './memory-bounds.ts';
 import type { Plans } from './plans.ts';
 import type { VenueName } from '../wire/venues.ts';
-import type { SourceName } from './source-names.ts';
+import type { SourceName } from './settings/source-settings.ts';
 
 /** The settings of a process. They are read and checked once at the start, frozen, and passed down. */
 export interface Config {

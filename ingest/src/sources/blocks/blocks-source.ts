@@ -7,7 +7,7 @@ import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
-import { Turns } from '../../turns.ts';
+import { Turns } from '../turns.ts';
 import type { Source, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
 import { isRefusal, isSameBlock, isSkipped, readBlock, readConfirmedBlock, type ConfirmedBlock } from './confirmed-block.ts';
 

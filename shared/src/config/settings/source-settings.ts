@@ -1,5 +1,8 @@
 import { inQuotes, listOf, type Fault, type Get } from '../fault.ts';
-import { sourceNames, type SourceName } from '../source-names.ts';
+
+/** How ingest reads the chain: log lines by PubSub, or whole confirmed blocks. */
+export const sourceNames = ['logs', 'blocks'] as const;
+export type SourceName = (typeof sourceNames)[number];
 
 /** The sources that SOURCES names; logs if it is not set. */
 export function readSources(get: Get, fault: Fault): readonly SourceName[] {
